@@ -1,0 +1,201 @@
+"""What the agent tells whoever watches: a closed union of facts. The presence is a pure function of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from app.protocol.result import JsonValue, Media
+
+
+class State(StrEnum):
+    IDLE = "idle"
+    THINKING = "thinking"
+    BUSY = "busy"
+    NEEDS_YOU = "needs_you"
+    DRIVING = "driving"
+    ERROR = "error"
+
+
+class Outcome(StrEnum):
+    FINISHED = "finished"
+    FAILED = "failed"
+    WAITING = "waiting"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    turn_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassStarted:
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class TagStart:
+    """A call has begun to arrive: open its card. `voiced` calls are speech, not cards."""
+
+    call_id: str
+    tool: str
+    attrs: Mapping[str, JsonValue] = field(default_factory=dict)
+    voiced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TagDelta:
+    """A piece of a call's payload, as the model writes it."""
+
+    call_id: str
+    param: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SayDelta:
+    """A piece of speech. `tone` is the same for all pieces of one call; plain prose comes with call_id ''."""
+
+    call_id: str
+    tone: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRunning:
+    """All arguments are known and the call runs now."""
+
+    call_id: str
+    tool: str
+    arguments: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgress:
+    """Something a running call shows: output that arrives, a countdown."""
+
+    call_id: str
+    event: str
+    payload: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """The call's own event: its card closes with it. Every `TagStart` is followed by exactly one of these."""
+
+    call_id: str
+    tool: str
+    ok: bool
+    event: str
+    payload: Mapping[str, JsonValue] = field(default_factory=dict)
+    echo: str = ""
+    media: tuple[Media, ...] = ()
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalWanted:
+    """The person must allow or deny a call before it runs."""
+
+    approval_id: str
+    call_id: str
+    tool: str
+    sentence: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswered:
+    approval_id: str
+    allowed: bool
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageChanged:
+    """Tokens and money of the turn so far; money is None where the price is not known."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A sentence for the person about the run itself (a retry, a ceiling); `level` is info, warning or error."""
+
+    level: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """`text` is the result shown to the person, the question asked, or the sentence that says what went wrong."""
+
+    turn_id: str
+    outcome: Outcome
+    text: str
+
+
+AgentEvent = (
+    TurnStarted
+    | PassStarted
+    | StateChanged
+    | TagStart
+    | TagDelta
+    | SayDelta
+    | ThoughtDelta
+    | ToolRunning
+    | ToolProgress
+    | ToolFinished
+    | ApprovalWanted
+    | ApprovalAnswered
+    | UsageChanged
+    | Notice
+    | TurnEnded
+)
+
+_NAMES = {
+    TurnStarted: "turn_started",
+    PassStarted: "pass_started",
+    StateChanged: "state",
+    TagStart: "tag_start",
+    TagDelta: "tag_delta",
+    SayDelta: "say_delta",
+    ThoughtDelta: "thought_delta",
+    ToolRunning: "tool_running",
+    ApprovalWanted: "approval_wanted",
+    ApprovalAnswered: "approval_answered",
+    UsageChanged: "usage",
+    Notice: "notice",
+    TurnEnded: "turn_ended",
+}
+
+
+def to_json(event: AgentEvent) -> dict[str, JsonValue]:
+    """The event as one JSON object; `event` is its name, for a finished tool the tool's own event name."""
+    name = event.event if isinstance(event, (ToolFinished, ToolProgress)) else _NAMES[type(event)]
+    fields = {f.name: getattr(event, f.name) for f in dataclasses.fields(event) if f.name not in ("event", "media")}
+    if isinstance(event, ToolFinished):
+        fields["media"] = [
+            {"media_type": m.media_type, "width": m.width, "height": m.height, "label": m.label} for m in event.media
+        ]
+    if isinstance(event, ToolProgress):
+        fields["progress"] = True
+    return {"event": name, **fields}

@@ -1,0 +1,100 @@
+"""Coordinates as values. A pixel on the screen and a pixel in a picture sent to a model never mix.
+
+Spaces: *screen* is the root window in physical pixels, origin at its top left (monitors may start anywhere in it).
+*capture* is the picture a model saw. `Geometry` is the only place that converts between the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Point:
+    """A position in screen pixels."""
+
+    x: int
+    y: int
+
+    def moved(self, dx: int, dy: int) -> Point:
+        return Point(self.x + dx, self.y + dy)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Extents in pixels."""
+
+    width: int
+    height: int
+
+    @property
+    def area(self) -> int:
+        return self.width * self.height
+
+
+@dataclass(frozen=True, slots=True)
+class Rect:
+    """A rectangle in screen pixels; `right` and `bottom` are exclusive."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @property
+    def right(self) -> int:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> int:
+        return self.y + self.height
+
+    @property
+    def size(self) -> Size:
+        return Size(self.width, self.height)
+
+    @property
+    def center(self) -> Point:
+        return Point(self.x + self.width // 2, self.y + self.height // 2)
+
+    def contains(self, point: Point) -> bool:
+        return self.x <= point.x < self.right and self.y <= point.y < self.bottom
+
+    def overlap(self, other: Rect) -> Rect | None:
+        """The shared part, or None where the two only touch or lie apart."""
+        left, top = max(self.x, other.x), max(self.y, other.y)
+        right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
+        if right <= left or bottom <= top:
+            return None
+        return Rect(left, top, right - left, bottom - top)
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """How a capture's pixels map to the screen: `region` was grabbed, a picture of size `sent` was shown."""
+
+    region: Rect
+    sent: Size
+
+    @property
+    def scale_x(self) -> float:
+        return self.region.width / self.sent.width
+
+    @property
+    def scale_y(self) -> float:
+        return self.region.height / self.sent.height
+
+    def contains(self, x: float, y: float) -> bool:
+        """Whether a picture's coordinate lies inside the picture."""
+        return 0 <= x < self.sent.width and 0 <= y < self.sent.height
+
+    def to_screen(self, x: float, y: float) -> Point:
+        """The screen pixel under the middle of picture pixel (x, y)."""
+        return Point(
+            self.region.x + min(int((x + 0.5) * self.scale_x), self.region.width - 1),
+            self.region.y + min(int((y + 0.5) * self.scale_y), self.region.height - 1),
+        )
+
+    def to_picture(self, point: Point) -> tuple[int, int]:
+        """The picture pixel that shows a screen point; points outside the region give values outside the picture."""
+        return int((point.x - self.region.x) // self.scale_x), int((point.y - self.region.y) // self.scale_y)

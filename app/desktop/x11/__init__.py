@@ -1,0 +1,1 @@
+"""Linux with X11: the platform on which things are proven."""

@@ -1,0 +1,1 @@
+"""What models say and hear: tool shapes, calls, results, and the dialects that carry them. Pure: no I/O."""

@@ -1,0 +1,73 @@
+"""A call as it was written (`Block`) and as it runs (`ToolCall`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.protocol.result import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A typed sub-tag of a call, with its payload."""
+
+    name: str
+    text: str
+    attrs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One call exactly as the model wrote it, before any value is judged.
+
+    XML dialects fill `attrs`, `children` and `body`; JSON dialects fill `args`. `partial` means that the stream ended
+    inside it: such a block never runs. `span` is its place in the message, in characters.
+    """
+
+    call_id: str
+    name: str
+    attrs: Mapping[str, str] = field(default_factory=dict)
+    children: tuple[Child, ...] = ()
+    body: str = ""
+    args: Mapping[str, JsonValue] | None = None
+    partial: bool = False
+    span: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The canonical call, whichever dialect wrote it: names to values of the declared types.
+
+    Values that were not given are absent. The accessors exist so that handlers read typed values without casts; they
+    may only be asked for parameters that the tool's spec declares with that kind.
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, JsonValue] = field(default_factory=dict)
+    source_span: tuple[int, int] = (0, 0)
+    progress: str = ""
+
+    def has(self, name: str) -> bool:
+        return name in self.arguments
+
+    def text(self, name: str, default: str = "") -> str:
+        value = self.arguments.get(name, default)
+        assert isinstance(value, str), name
+        return value
+
+    def integer(self, name: str, default: int = 0) -> int:
+        value = self.arguments.get(name, default)
+        assert isinstance(value, int), name
+        return value
+
+    def number(self, name: str, default: float = 0.0) -> float:
+        value = self.arguments.get(name, default)
+        assert isinstance(value, (int, float)), name
+        return float(value)
+
+    def flag(self, name: str, default: bool = False) -> bool:  # noqa: FBT001, FBT002 - mirrors dict.get
+        value = self.arguments.get(name, default)
+        assert isinstance(value, bool), name
+        return value

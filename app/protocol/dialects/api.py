@@ -1,0 +1,81 @@
+"""What a dialect is: it teaches, reads, answers, and writes calls back into history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from app.protocol.call import Block, ToolCall
+from app.protocol.events import ReaderEvent
+from app.protocol.message import Message
+from app.protocol.result import JsonValue, ToolResult
+from app.protocol.spec import ToolSpec
+
+
+class Pacing(Enum):
+    """When closed calls run, and when the provider's stream is cut."""
+
+    ONE_FEEDBACK_CALL = "each call as it closes; the stream is cut after the first that feeds back"
+    ONE_BATCH = "all calls of the first batch, side by side; the stream is cut when the batch closes"
+    WHOLE_MESSAGE = "all calls of the message, when it ends"
+
+
+class Reader(Protocol):
+    """Reads one message as it streams. Incremental, linear, never raises.
+
+    A stream that ends inside a call may be continued: `feed` what the next response brings, then `flush` once.
+    """
+
+    def feed(self, chunk: str) -> list[ReaderEvent]: ...
+
+    def flush(self) -> list[ReaderEvent]:
+        """The stream is over: held-back text comes out, an open call is reported as `CallCut`."""
+        ...
+
+    def drain(self) -> list[Block]:
+        """The finished calls since the last time of asking, for callers that want no events."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the text so far ends inside a call (its tag, a payload, a batch)."""
+        ...
+
+    def tail(self, limit: int) -> str:
+        """The last `limit` characters of the open call as written, to ask a model for the exact next one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A call (or the reader's complaint about one) with its result, in source order. `call` is None for complaints."""
+
+    call_id: str
+    tool: str
+    result: ToolResult
+    call: ToolCall | None = None
+
+
+class Dialect(Protocol):
+    name: str
+    pacing: Pacing
+
+    def teach(self, specs: Sequence[ToolSpec]) -> str:
+        """The tool docs for the system prompt, byte-identical for equal specs."""
+        ...
+
+    def schemas(self, specs: Sequence[ToolSpec]) -> tuple[Mapping[str, JsonValue], ...]:
+        """JSON schemas to declare with the request; empty unless calls are native."""
+        ...
+
+    def reader(self, specs: Sequence[ToolSpec]) -> Reader: ...
+
+    def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:
+        """Calls as a model would write them; reading it back gives equal calls."""
+        ...
+
+    def answer(self, answers: Sequence[Answer]) -> Message:
+        """The results as the next user message, pictures included; nothing in it can open a call."""
+        ...

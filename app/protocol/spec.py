@@ -1,0 +1,114 @@
+"""The tool contract: what a tool is called, what it takes, what it does to the world.
+
+Everything else about a tool is generated from its `ToolSpec`: the prompt's docs, the JSON schemas, the way every
+dialect reads and writes a call, the coercion of arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Any
+
+from app.protocol.result import ToolResult
+
+
+class Close(Enum):
+    """Where a payload written as a child or body ends (the text may hold its own close tag)."""
+
+    FIRST = "first"
+    """At the first close tag."""
+    LAST = "last"
+    """At the last close tag before the parent's; for payloads like file contents, diffs and HTML."""
+
+
+class Effect(StrEnum):
+    """What a call does to the world; policy judges by it."""
+
+    READS = "reads"
+    WRITES = "writes"
+    EXECUTES = "executes"
+    NETWORK = "network"
+    DESKTOP = "desktop"
+    TALKS = "talks"
+    SETTINGS = "settings"
+
+
+class Kind(StrEnum):
+    """The type of an argument, named as JSON Schema names it."""
+
+    TEXT = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    FLAG = "boolean"
+    OBJECT = "object"
+    LIST = "array"
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One argument. An attribute, a child and a field of a JSON call are three spellings of the same thing.
+
+    `attrs` are the attributes of a child that has its own (the child's value is then an object whose text, if any,
+    is under `text`). `many` makes repeated children a list. `short` values are trimmed and have entities decoded.
+    """
+
+    name: str
+    kind: Kind = Kind.TEXT
+    description: str = ""
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    close: Close = Close.FIRST
+    attrs: tuple[Param, ...] = ()
+    many: bool = False
+    short: bool = True
+
+
+Execute = Callable[..., Awaitable[ToolResult]]
+"""A method of the family's class: `(self, call: ToolCall, turn: TurnContext) -> ToolResult`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """One tool. `attrs` and `children` differ only in how the docs teach them; both spellings are read.
+
+    `body` is the payload written between the tags (in JSON: the field of its name).
+    `open` accepts any attribute (used for shapes read from a file, never by our own tools).
+    """
+
+    name: str
+    description: str
+    effect: Effect
+    execute: Execute
+    attrs: tuple[Param, ...] = ()
+    children: tuple[Param, ...] = ()
+    body: Param | None = None
+    examples: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    voiced: bool = False
+    feeds_back: bool = True
+    open: bool = False
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        """All arguments, in the order the docs list them."""
+        return (*self.attrs, *self.children, *((self.body,) if self.body else ()))
+
+    def param(self, name: str) -> Param | None:
+        return next((param for param in self.params if param.name == name), None)
+
+
+PROGRESS = Param(
+    "task_progress",
+    description="optional checklist of the whole task, one `- [ ]` or `- [x]` line each",
+    short=False,
+)
+"""Accepted by every tool, kept in `ToolCall.progress`, never handed to a handler."""
+
+
+async def unbound(*_: Any) -> ToolResult:
+    """Stands where a shape has no handler (shapes read from a file, tests of the readers)."""
+    raise RuntimeError("A shape without a handler was executed.")

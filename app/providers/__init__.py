@@ -1,0 +1,1 @@
+"""Models, wherever they run: each streams text and calls for a request."""

@@ -1,0 +1,99 @@
+"""What a provider is, and what it streams."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.protocol.message import Message
+from app.protocol.result import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One pass. `system` is the byte-stable prefix; `context` the facts of the moment, sent after it."""
+
+    model: str
+    system: str
+    messages: tuple[Message, ...]
+    context: str = ""
+    tools: tuple[Mapping[str, JsonValue], ...] = ()
+    max_tokens: int = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A piece of the model's reasoning, for display only."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueBlock:
+    """A vendor's block to be replayed untouched in the history (thinking with its signature)."""
+
+    vendor: str
+    value: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCallStarted:
+    call_id: str
+    name: str
+    toolset: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCallDelta:
+    """A piece of the call's arguments as JSON text."""
+
+    call_id: str
+    json: str
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCallEnded:
+    call_id: str
+    args: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one pass, by the provider's own figures."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The answer is over. `reason`: end_turn, max_tokens, tool_use, refusal."""
+
+    reason: str
+
+
+StreamEvent = Said | Thinking | OpaqueBlock | NativeCallStarted | NativeCallDelta | NativeCallEnded | Usage | Stopped
+
+
+class Provider(Protocol):
+    """Closing the iterator ends the HTTP stream at once. Failures are `errors.ProviderError`s, nothing else."""
+
+    name: str
+
+    def stream(self, request: Request) -> AsyncIterator[StreamEvent]: ...
+
+    async def models(self) -> tuple[str, ...]:
+        """The model ids the endpoint offers."""
+        ...
+
+    async def close(self) -> None: ...

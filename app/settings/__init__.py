@@ -1,0 +1,1 @@
+"""Everything a person may set, declared once as data."""

@@ -1,0 +1,114 @@
+"""Every setting, once: the command line, the settings dialog and the README's table are made from this list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T", bool, int, float, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[T]):
+    """One thing a person may set. `env` overrides the file; `minimum` and `maximum` bound numbers, inclusive."""
+
+    key: str
+    default: T
+    description: str
+    env: str = ""
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+
+    @property
+    def group(self) -> str:
+        return self.key.partition(".")[0]
+
+
+PROVIDER = Setting(
+    "model.provider",
+    "",
+    "Who answers: anthropic, openai or offline. Empty: Anthropic where a key is set, otherwise offline.",
+    env="WISP_PROVIDER",
+    choices=("", "anthropic", "openai", "offline"),
+)
+MODEL = Setting("model.id", "", "The model's id; empty takes the provider's default.", env="WISP_MODEL")
+BASE_URL = Setting(
+    "model.base_url", "", "Address of an OpenAI-compatible or Anthropic-compatible server.", env="WISP_BASE_URL"
+)
+DIALECT = Setting(
+    "model.dialect",
+    "",
+    "How the model writes calls; empty takes what suits the model.",
+    env="WISP_DIALECT",
+    choices=("", "xml", "batch", "native"),
+)
+MAX_TOKENS = Setting("model.max_tokens", 8192, "Longest answer of one pass, in tokens.", minimum=256, maximum=128_000)
+FALLBACK_FORMATS = Setting(
+    "model.fallback_formats", True, "Read calls written in another agent's format when a reply holds no call of ours."
+)
+
+MAX_PASSES = Setting(
+    "chat.max_passes", 60, "Most model passes of one turn.", env="WISP_CHAT_MAX_PASSES", minimum=1, maximum=1000
+)
+STREAM_ATTEMPTS = Setting(
+    "chat.stream_attempts",
+    4,
+    "How often one pass is tried when the service fails, counting the first.",
+    env="WISP_CHAT_STREAM_ATTEMPTS",
+    minimum=1,
+    maximum=20,
+)
+TOOL_ATTEMPTS = Setting(
+    "chat.tool_attempts",
+    3,
+    "How often a call is tried when it fails for a passing reason, counting the first.",
+    env="WISP_TOOL_MAX_ATTEMPTS",
+    minimum=1,
+    maximum=10,
+)
+STREAM_IDLE_MS = Setting(
+    "chat.stream_idle_timeout_ms",
+    30_000,
+    "Silence after which a stream counts as stalled and is tried again, in milliseconds.",
+    env="WISP_STREAM_IDLE_TIMEOUT_MS",
+    minimum=100,
+    maximum=600_000,
+)
+MAX_SECONDS = Setting("chat.max_seconds", 1800.0, "Longest turn, in seconds.", minimum=1)
+MAX_TURN_TOKENS = Setting("chat.max_tokens", 2_000_000, "Most tokens of one turn, in and out.", minimum=1000)
+MAX_COST_USD = Setting("chat.max_cost_usd", 5.0, "Most money for one turn, in US dollars.", minimum=0)
+
+NAME = Setting("presence.name", "Wisp", "What the assistant is called.")
+PERSONALITY = Setting(
+    "presence.personality", "warm, exact, slightly understated; brief; first person", "How it speaks."
+)
+THEME = Setting("presence.theme", "system", "Colours: system, light or dark.", choices=("system", "light", "dark"))
+REDUCED_MOTION = Setting("presence.reduced_motion", False, "Fades only, no movement.", env="WISP_REDUCED_MOTION")
+POINTER_RING = Setting("presence.pointer_ring", True, "Show a small ring where it clicks.")
+
+STOP_KEY = Setting("hands.stop_key", "ctrl+alt+escape", "The key that stops everything at once.")
+WORKSPACE = Setting("files.workspace", "", "The folder it works in; empty takes the folder it was started from.")
+
+ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = (
+    PROVIDER,
+    MODEL,
+    BASE_URL,
+    DIALECT,
+    MAX_TOKENS,
+    FALLBACK_FORMATS,
+    MAX_PASSES,
+    STREAM_ATTEMPTS,
+    TOOL_ATTEMPTS,
+    STREAM_IDLE_MS,
+    MAX_SECONDS,
+    MAX_TURN_TOKENS,
+    MAX_COST_USD,
+    NAME,
+    PERSONALITY,
+    THEME,
+    REDUCED_MOTION,
+    POINTER_RING,
+    STOP_KEY,
+    WORKSPACE,
+)

@@ -1,0 +1,116 @@
+"""Reads and writes `settings.toml`. A wrong value is told and its default taken: a typo never stops the start."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from app.base import paths
+from app.settings.catalog import ALL, Setting, T
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off"}
+
+
+class Settings:
+    """The person's choices. `settings[MAX_PASSES]` has the type of the setting's default."""
+
+    def __init__(self, values: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> None:
+        self._values: dict[str, Any] = dict(values or {})
+        self._environment = dict(os.environ if environment is None else environment)
+        self.problems: list[str] = []
+        self._chosen: dict[str, Any] = {setting.key: self._choose(setting) for setting in ALL}
+
+    def __getitem__(self, setting: Setting[T]) -> T:
+        value: T = self._chosen[setting.key]
+        return value
+
+    def with_values(self, **values: Any) -> Settings:
+        """The same choices with some replaced; names are keys with `__` for the dot (`chat__max_passes=3`)."""
+        changes = {name.replace("__", "."): value for name, value in values.items()}
+        environment = {k: v for k, v in self._environment.items() if not _overridden(k, changes)}
+        return Settings({**self._values, **changes}, environment)
+
+    def _choose(self, setting: Setting[Any]) -> Any:
+        raw = self._environment.get(setting.env) if setting.env else None
+        source = f"the environment variable {setting.env}"
+        if raw is None or raw == "":
+            raw, source = self._values.get(setting.key), f"{setting.key} in settings.toml"
+        if raw is None:
+            return setting.default
+        try:
+            return checked(setting, raw)
+        except ValueError as error:
+            self.problems.append(f"{source}: {error} The default, {setting.default!r}, is used.")
+            return setting.default
+
+
+def _overridden(variable: str, changes: Mapping[str, Any]) -> bool:
+    return any(setting.env == variable and setting.key in changes for setting in ALL)
+
+
+def checked(setting: Setting[Any], raw: Any) -> Any:
+    """The value in the setting's type; raises ValueError with a sentence where it does not fit."""
+    value = _converted(setting, raw)
+    if setting.choices and value not in setting.choices:
+        raise ValueError(f"{raw!r} is none of {', '.join(repr(choice) for choice in setting.choices)}.")
+    if not isinstance(value, (bool, str)):
+        if setting.minimum is not None and value < setting.minimum:
+            raise ValueError(f"{raw!r} is below {setting.minimum:g}.")
+        if setting.maximum is not None and value > setting.maximum:
+            raise ValueError(f"{raw!r} is above {setting.maximum:g}.")
+    return value
+
+
+def _converted(setting: Setting[Any], raw: Any) -> Any:
+    kind = type(setting.default)
+    if kind is bool:
+        word = str(raw).lower()
+        if word not in _TRUE | _FALSE:
+            raise ValueError(f"{raw!r} is neither true nor false.")
+        return word in _TRUE
+    if kind is str:
+        return str(raw)
+    try:
+        return kind(raw)
+    except (TypeError, ValueError):
+        raise ValueError(f"{raw!r} is not a number.") from None
+
+
+def _path() -> Path:
+    return paths.config_dir() / "settings.toml"
+
+
+def load(environment: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this person; a file that cannot be read is told in `problems`."""
+    path = _path()
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        settings = Settings({}, environment)
+        settings.problems.insert(0, f"{path} cannot be read ({error}); defaults are used until it is mended.")
+        return settings
+    values = {
+        f"{group}.{name}": value
+        for group, table in tree.items()
+        if isinstance(table, dict)
+        for name, value in table.items()
+    }
+    return Settings(values, environment)
+
+
+def save(setting: Setting[Any], value: Any) -> None:
+    """Write one choice, keeping everything else in the file as the person wrote it. Raises ValueError, OSError."""
+    path = _path()
+    document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    group, _, name = setting.key.partition(".")
+    table = document.setdefault(group, tomlkit.table())
+    table[name] = checked(setting, value)
+    beside = path.with_suffix(".new")
+    beside.write_text(tomlkit.dumps(document), encoding="utf-8")
+    os.replace(beside, path)

@@ -1,0 +1,32 @@
+"""What a handler gets beside its call: the running turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from app.protocol.result import JsonValue
+
+Emit = Callable[[str, Mapping[str, JsonValue]], None]
+Audit = Callable[[str, Mapping[str, JsonValue]], Awaitable[None]]
+
+
+def _unheard(_event: str, _payload: Mapping[str, JsonValue]) -> None:
+    return None
+
+
+async def _unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """`emit(event, payload)` feeds the call's card while it runs; `audit(kind, details)` records a state change;
+    `cancelled` is set when the person stops the turn (handlers that wait must watch it).
+    """
+
+    call_id: str = ""
+    emit: Emit = _unheard
+    audit: Audit = _unkept
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)

@@ -1,0 +1,1 @@
+"""The presence. The only place with Qt."""

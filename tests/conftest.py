@@ -1,0 +1,34 @@
+"""Shared by all tests: a data folder of their own, and, where asked for, a private desktop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.desktop.x11.virtual import VirtualDesktop
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(autouse=True)
+def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test reads or writes the files of the person who runs it."""
+    folder = tmp_path / "wisp"
+    monkeypatch.setenv("WISP_DATA_DIR", str(folder))
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "WISP_PROVIDER", "WISP_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def desktop() -> Iterator[VirtualDesktop]:
+    """A real X server with a window manager, D-Bus and the accessibility bus; this process lives on it."""
+    before = dict(os.environ)
+    with VirtualDesktop(1280, 800) as virtual:
+        os.environ.update(virtual.environment)
+        yield virtual
+    os.environ.clear()
+    os.environ.update(before)
