@@ -1,0 +1,166 @@
+"""What stands on the screen, as programs describe it to assistive technology, and the seam that reads it.
+
+Every text in here was written by the program on the screen: it is untrusted and may be of any length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from app.base.errors import ToolFailed
+from app.base.geometry import Point, Rect
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One control or piece of text that is showing.
+
+    `ref` names the object for as long as it lives (`e12`). `role` is AT-SPI's role name (`button`, `menu item`).
+    `value` is what a field holds or a slider stands at, clipped. `box` is in screen pixels. `states` are AT-SPI's
+    (`focused`, `checked`, `enabled`, `editable`). `window` is the title of its window, `app` and `pid` its program.
+    """
+
+    ref: str
+    role: str
+    name: str
+    value: str
+    box: Rect
+    states: frozenset[str]
+    window: str
+    app: str
+    pid: int
+    description: str = ""
+
+    def is_(self, state: str) -> bool:
+        return state in self.states
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An element and how well it fits what was asked: 1.0 is the exact name, below 0.6 nothing is returned."""
+
+    element: Element
+    score: float
+
+
+class View(StrEnum):
+    """How much of the screen an outline tells."""
+
+    INTERACTIVE = "interactive"
+    """What can be pressed, typed into or chosen, and what it is labelled with."""
+    FULL = "full"
+    """All that carries a name or a value, with the containers that group it."""
+    FIND = "find"
+    """Only what fits the query, best first."""
+    DIFF = "diff"
+    """What came, went or changed since the last outline."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineRequest:
+    """`window` keeps to windows (or programs) of that name; `budget` is in tokens of about four characters."""
+
+    view: View = View.INTERACTIVE
+    query: str = ""
+    window: str = ""
+    budget: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """`text` is one line an element, indented by depth; `left_out` counts lines that the budget did not allow.
+
+    `silent` names programs that did not answer in time: their windows show, and nothing is known of them.
+    """
+
+    text: str
+    elements: tuple[Element, ...] = ()
+    left_out: int = 0
+    silent: tuple[str, ...] = ()
+
+
+class Accessibility(Protocol):
+    """Reads and operates controls by what they are, without the mouse.
+
+    Only what is SHOWING is ever found. Each method takes at most about a second however programs behave, and raises
+    ToolFailed when the accessibility bus itself cannot be reached.
+    """
+
+    async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
+        """What is called `query`, best first. Words for roles in it ("the Save button") narrow the search."""
+        ...
+
+    async def at(self, point: Point) -> Element | None:
+        """The innermost element under a screen point."""
+        ...
+
+    async def focused(self) -> Element | None:
+        """The element that takes the keyboard."""
+        ...
+
+    async def outline(self, request: OutlineRequest) -> Outline:
+        """What is showing, pruned to the request."""
+        ...
+
+    async def element(self, ref: str) -> Element:
+        """The element as it is now. ToolFailed names the nearest live ones when it is gone; ToolMisuse: no such ref."""
+        ...
+
+    async def press(self, ref: str) -> str:
+        """Do the element's own default action; returns its name. Errors as `element`."""
+        ...
+
+    async def set_value(self, ref: str, text: str) -> str:
+        """Put `text` (or a number) into a field or slider; returns what it holds afterwards. Errors as `element`."""
+        ...
+
+    async def text_of(self, ref: str) -> str:
+        """The whole text or value, unclipped. Errors as `element`."""
+        ...
+
+    async def silent(self) -> tuple[str, ...]:
+        """Programs that did not answer at the last look."""
+        ...
+
+    async def close(self) -> None:
+        """Leave the bus."""
+        ...
+
+
+class NoAccessibility:
+    """For systems without an accessibility bus: finds nothing, and says so when asked to act."""
+
+    def __init__(self, reason: str = "This system offers no accessibility tree.") -> None:
+        self._reason = reason
+
+    async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:  # noqa: ARG002
+        return ()
+
+    async def at(self, point: Point) -> Element | None:  # noqa: ARG002
+        return None
+
+    async def focused(self) -> Element | None:
+        return None
+
+    async def outline(self, request: OutlineRequest) -> Outline:  # noqa: ARG002
+        return Outline("", silent=())
+
+    async def element(self, ref: str) -> Element:
+        raise ToolFailed(f"{self._reason} There is no element {ref!r}; use coordinates of a capture.")
+
+    async def press(self, ref: str) -> str:
+        return (await self.element(ref)).ref
+
+    async def set_value(self, ref: str, text: str) -> str:  # noqa: ARG002
+        return (await self.element(ref)).ref
+
+    async def text_of(self, ref: str) -> str:
+        return (await self.element(ref)).ref
+
+    async def silent(self) -> tuple[str, ...]:
+        return ()
+
+    async def close(self) -> None:
+        return None

@@ -1,0 +1,125 @@
+"""An eye that is not ours: the system's own Python and libatspi say what a program really holds.
+
+`observe("galculator")` starts a short-lived process for one look; it never uses a line of the product. Run as a
+script (by /usr/bin/python3, which has `gi`), it prints the look as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_PYTHON = "/usr/bin/python3"
+_LOOK_LIMIT_S = 15.0
+_PAUSE_S = 0.05
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One node of the other program. `text` is the whole content of a text; `value` a slider's number."""
+
+    role: str
+    name: str
+    description: str
+    text: str | None
+    value: float | None
+    states: frozenset[str]
+    box: tuple[int, int, int, int]
+    depth: int
+
+    @property
+    def showing(self) -> bool:
+        return "showing" in self.states
+
+
+def observe(app: str, environment: Mapping[str, str] | None = None) -> list[Seen]:
+    """All nodes of all programs whose name contains `app`, depth first; an empty list when there is none."""
+    done = subprocess.run(
+        [_PYTHON, "-W", "ignore", str(Path(__file__).resolve()), app],
+        env=dict(environment if environment is not None else os.environ),
+        capture_output=True,
+        text=True,
+        timeout=_LOOK_LIMIT_S,
+        check=True,
+    )
+    return [Seen(**{**node, "states": frozenset(node["states"]), "box": tuple(node["box"])}) for node in _nodes(done)]
+
+
+def _nodes(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    nodes: list[dict[str, Any]] = json.loads(done.stdout)
+    return nodes
+
+
+def text_of(app: str, *, role: str = "text", environment: Mapping[str, str] | None = None) -> str:
+    """The content of the first showing node of `role` that holds text ("" when there is none)."""
+    return next((n.text for n in observe(app, environment) if n.role == role and n.showing and n.text is not None), "")
+
+
+def named(app: str, name: str, *, environment: Mapping[str, str] | None = None) -> Seen:
+    """The first node of exactly that name; AssertionError when there is none."""
+    nodes = observe(app, environment)
+    found = next((node for node in nodes if node.name == name), None)
+    assert found is not None, f"{app} shows nothing called {name!r}: {[node.name for node in nodes if node.name]}"
+    return found
+
+
+def eventually(is_so: Callable[[], bool], *, limit_s: float = 10.0) -> bool:
+    """Look again and again until it is so; False when the limit passes."""
+    limit = time.monotonic() + limit_s
+    while not is_so():
+        if time.monotonic() > limit:
+            return False
+        time.sleep(_PAUSE_S)
+    return True
+
+
+def _main(wanted: str) -> None:
+    import gi  # type: ignore[import-not-found]  # Debian's, seen by the system's Python only
+
+    gi.require_version("Atspi", "2.0")
+    from gi.repository import Atspi, GLib  # type: ignore[import-not-found]
+
+    def describe(node: Any, depth: int) -> dict[str, Any]:
+        interfaces = node.get_interfaces()
+        text = Atspi.Text.get_text(node, 0, -1) if "Text" in interfaces else None
+        box = Atspi.Component.get_extents(node, Atspi.CoordType.SCREEN) if "Component" in interfaces else None
+        return {
+            "role": node.get_role_name(),
+            "name": node.get_name() or "",
+            "description": node.get_description() or "",
+            "text": text,
+            "value": Atspi.Value.get_current_value(node) if "Value" in interfaces else None,
+            "states": [state.value_nick for state in node.get_state_set().get_states()],
+            "box": [box.x, box.y, box.width, box.height] if box else [0, 0, 0, 0],
+            "depth": depth,
+        }
+
+    def walk(node: Any, depth: int, into: list[dict[str, Any]]) -> None:
+        try:
+            into.append(describe(node, depth))
+            children = [node.get_child_at_index(index) for index in range(node.get_child_count())]
+        except GLib.Error:
+            return
+        for child in children:
+            if child is not None:
+                walk(child, depth + 1, into)
+
+    Atspi.init()
+    root, nodes = Atspi.get_desktop(0), list[dict[str, Any]]()
+    for index in range(root.get_child_count()):
+        app = root.get_child_at_index(index)
+        if app is not None and wanted in (app.get_name() or ""):
+            walk(app, 0, nodes)
+    print(json.dumps(nodes))
+
+
+if __name__ == "__main__":
+    import sys
+
+    _main(sys.argv[1])
