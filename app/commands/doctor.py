@@ -1,0 +1,47 @@
+"""`wisp doctor`: tries everything the main job needs, for real; each failure comes with one fix.
+
+Exit code 1 if the main job cannot work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from app.base.errors import NeedsPerson
+from app.commands.checks import models, python, screen
+from app.commands.checks.report import Finding, Verdict, fail
+from app.commands.display import on_a_display
+
+_MARKS = {Verdict.OK: "ok  ", Verdict.NOTE: "note", Verdict.FAIL: "FAIL"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="findings as one JSON array")
+
+
+def run(options: argparse.Namespace) -> int:
+    findings = examine()
+    if options.json:
+        print(json.dumps([finding.as_json() for finding in findings], indent=1))
+    else:
+        for finding in findings:
+            print(_line(finding))
+    return int(any(finding.verdict is Verdict.FAIL for finding in findings))
+
+
+def examine() -> list[Finding]:
+    """All findings, in the order a person would mend them."""
+    findings = [python.qt_and_python(), python.xlib_clash()]
+    try:
+        with on_a_display() as own:
+            findings.append(screen.display(own.private))
+            findings += [check() for check in (screen.capture, screen.pointer, screen.accessibility, screen.fonts)]
+    except NeedsPerson as error:
+        findings.append(fail("Display", "There is none, and a private desktop cannot start.", str(error)))
+    return [*findings, python.ocr(), models.keys(), models.reachable()]
+
+
+def _line(finding: Finding) -> str:
+    line = f"{_MARKS[finding.verdict]}  {finding.name}: {finding.detail}"
+    return f"{line}\n      → {finding.fix}" if finding.fix else line

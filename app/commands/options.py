@@ -1,0 +1,41 @@
+"""Options that several commands share, and how they become settings."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from app.settings import catalog, store
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--provider", choices=[name for name in catalog.PROVIDER.choices if name], help="who answers")
+    parser.add_argument("--model", help="the model's id")
+    parser.add_argument("--base-url", help="address of a compatible server")
+    parser.add_argument(
+        "--dialect", choices=[name for name in catalog.DIALECT.choices if name], help="how calls are written"
+    )
+    parser.add_argument("--script", type=Path, help="replies for the scripted provider (a TOML file)")
+
+
+def settings_of(options: argparse.Namespace) -> store.Settings:
+    """The person's settings with the command line's on top; wrong ones are told on standard error."""
+    settings = store.load()
+    for problem in settings.problems:
+        print(f"wisp: {problem}", file=sys.stderr)
+    names = {
+        "provider": "model__provider",
+        "model": "model__id",
+        "base_url": "model__base_url",
+        "dialect": "model__dialect",
+        "script": "model__script",
+        "max_passes": "chat__max_passes",
+    }
+    given: dict[str, Any] = {
+        key: str(value) for name, key in names.items() if (value := getattr(options, name, None)) is not None
+    }
+    if "model__script" in given:
+        given.setdefault("model__provider", "scripted")
+    return settings.with_values(**given)

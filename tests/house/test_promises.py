@@ -1,0 +1,88 @@
+"""Promises the repository makes about itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.settings.catalog import ALL
+
+ROOT = Path(__file__).resolve().parents[2]
+TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+
+
+def _text_of(name: str) -> str:
+    try:
+        return (ROOT / name).read_text(encoding="utf-8")
+    except (UnicodeDecodeError, OSError):
+        return ""
+
+
+@pytest.mark.parametrize("setting", ALL, ids=lambda setting: setting.key)
+def test_every_setting_is_documented_in_the_readme(setting: object) -> None:
+    readme = _text_of("README.md")
+    assert f"`{setting.key}`" in readme  # type: ignore[attr-defined]
+    if setting.env:  # type: ignore[attr-defined]
+        assert f"`{setting.env}`" in readme  # type: ignore[attr-defined]
+
+
+def test_every_setting_is_used_somewhere() -> None:
+    source = "\n".join(_text_of(n) for n in TRACKED if n.startswith("app/") and not n.endswith("settings/catalog.py"))
+    names = {
+        target.id
+        for node in ast.parse(_text_of("app/settings/catalog.py")).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and isinstance(node.value, ast.Call)
+    }
+    assert {name for name in names if not re.search(rf"\b{name}\b", source)} == {"T"} & names
+
+
+def test_no_private_path_and_no_registry_host_is_named() -> None:
+    # Written in pieces so that this file does not name them itself.
+    forbidden = re.compile(
+        "/wo" + "rk/|files.python" + r"hosted|py" + r"pi\.org|registry\." + "npmjs|deb\\.deb" + "ian"
+    )
+    found = [name for name in TRACKED if name and forbidden.search(_text_of(name))]
+    assert found == []
+
+
+def test_mocks_and_silent_skips_are_not_used() -> None:
+    pattern = re.compile(r"unittest[.]mock|pytest[.]mark[.]skip\b|assert True\b")
+    found = [n for n in TRACKED if n.startswith("tests/") and n.endswith(".py") and pattern.search(_text_of(n))]
+    assert set(found) <= {"tests/house/test_promises.py"}
+
+
+def test_void_calls_of_qt_do_not_eat_none() -> None:
+    script = (
+        "import sys\n"
+        "from PySide6.QtCore import QPoint\n"
+        "point = QPoint()\n"
+        "before = sys.getrefcount(None)\n"
+        "for _ in range(1000): point.setX(1)\n"
+        "print(before - sys.getrefcount(None))"
+    )
+    lost = int(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
+    assert abs(lost) < 100
+
+
+@pytest.mark.parametrize("command", [["--help"], ["parse", "--help"], ["tools", "--help"]], ids=" ".join)
+def test_help_and_parse_load_neither_qt_nor_the_desktop(command: list[str]) -> None:
+    script = (
+        "import contextlib, io, sys\n"
+        "from app.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    try:\n"
+        f"        main({command!r})\n"
+        "    except SystemExit:\n"
+        "        pass\n"
+        "heavy = ('PySide6', 'Xlib', 'mss', 'anthropic', 'openai', 'PIL', 'dbus_fast', 'numpy')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
