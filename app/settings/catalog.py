@@ -28,10 +28,11 @@ class Setting(Generic[T]):
 PROVIDER = Setting(
     "model.provider",
     "",
-    "Who answers: anthropic, openai or offline. Empty: Anthropic where a key is set, otherwise offline.",
+    "Who answers: anthropic, openai, offline or scripted. Empty: Anthropic where a key is set, otherwise offline.",
     env="WISP_PROVIDER",
-    choices=("", "anthropic", "openai", "offline"),
+    choices=("", "anthropic", "openai", "offline", "scripted"),
 )
+SCRIPT = Setting("model.script", "", "The file of replies that the scripted provider plays.", env="WISP_SCRIPT")
 MODEL = Setting("model.id", "", "The model's id; empty takes the provider's default.", env="WISP_MODEL")
 BASE_URL = Setting(
     "model.base_url", "", "Address of an OpenAI-compatible or Anthropic-compatible server.", env="WISP_BASE_URL"
@@ -92,6 +93,7 @@ WORKSPACE = Setting("files.workspace", "", "The folder it works in; empty takes 
 
 ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = (
     PROVIDER,
+    SCRIPT,
     MODEL,
     BASE_URL,
     DIALECT,
