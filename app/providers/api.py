@@ -61,13 +61,19 @@ class NativeCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class NativeCallEnded:
+    """The call is complete. Where its arguments are no JSON object, `args` is empty and `unread` holds what was sent."""
+
     call_id: str
     args: Mapping[str, JsonValue]
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one pass, by the provider's own figures."""
+    """Tokens of one pass, by the provider's own figures. A stream may tell them several times, growing: the last counts.
+
+    The four do not overlap: `input_tokens` are those neither read from nor written to a cache.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
