@@ -1,0 +1,94 @@
+"""Operating an object through its own interfaces, without the mouse."""
+
+from __future__ import annotations
+
+import asyncio
+
+from app.base.errors import ToolFailed
+from app.desktop.accessibility import constants as spi
+from app.desktop.accessibility.bus import Bus, CallRefused
+from app.desktop.accessibility.nodes import Key
+from app.desktop.elements import Element
+
+_LIMIT_S = 1.0
+_DEFAULT_ACTIONS = ("click", "press", "activate", "jump", "toggle", "open", "select", "expand or contract", "doDefault")
+
+
+async def press(bus: Bus, key: Key, element: Element) -> str:
+    """Do the default action and return its name. A program that is busy with it may answer late: that is no error."""
+    names = await _actions(bus, key)
+    if not names:
+        raise ToolFailed(f"{_called(element)} offers no action of its own. Click it instead: {_where(element)}.")
+    index = next((names.index(name) for name in _DEFAULT_ACTIONS if name in names), 0)
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            done = (await bus.call(*key, spi.ACTION, "DoAction", "i", index))[0]
+    except TimeoutError:
+        return names[index]
+    except CallRefused as refused:
+        raise ToolFailed(
+            f"{_called(element)} refused to be pressed ({refused}). Click it: {_where(element)}."
+        ) from refused
+    if not done:
+        raise ToolFailed(f"{_called(element)} did not take the action {names[index]!r}. Click it: {_where(element)}.")
+    return names[index]
+
+
+async def set_value(bus: Bus, key: Key, element: Element, text: str) -> None:
+    """Put text into an editable field, or a number into what stands at one. Raises ToolFailed when it takes neither."""
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            if element.role not in spi.VALUES or element.is_("editable"):
+                taken = (await bus.call(*key, spi.EDITABLE, "SetTextContents", "s", text))[0]
+            else:
+                taken = await _set_number(bus, key, element, text)
+    except TimeoutError as late:
+        raise ToolFailed(
+            f"{element.app} did not answer in {_LIMIT_S:g} s; look at the screen before trying again."
+        ) from late
+    except CallRefused as refused:
+        raise ToolFailed(
+            f"{_called(element)} takes no text directly ({refused}). Click it and type instead."
+        ) from refused
+    if not taken:
+        raise ToolFailed(f"{_called(element)} did not take the text. Click it and type instead.")
+
+
+async def whole_text(bus: Bus, key: Key, element: Element) -> str:
+    """All text of an object, else its value. Raises ToolFailed when the program does not answer."""
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            return str((await bus.call(*key, spi.TEXT, "GetText", "ii", 0, -1))[0])
+    except TimeoutError as late:
+        raise ToolFailed(f"{element.app} did not answer in {_LIMIT_S:g} s.", transient=True) from late
+    except CallRefused:
+        return element.value or element.name
+
+
+async def _set_number(bus: Bus, key: Key, element: Element, text: str) -> bool:
+    from dbus_fast import Variant
+
+    try:
+        number = float(text)
+    except ValueError:
+        raise ToolFailed(f"{_called(element)} takes a number, not {text!r}.") from None
+    await bus.call(*key, spi.PROPERTIES, "Set", "ssv", spi.VALUE, "CurrentValue", Variant("d", number))
+    return True
+
+
+async def _actions(bus: Bus, key: Key) -> list[str]:
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            return [str(action[0]) for action in (await bus.call(*key, spi.ACTION, "GetActions"))[0]]
+    except TimeoutError as late:
+        raise ToolFailed("The program does not answer.", transient=True) from late
+    except CallRefused:
+        return []
+
+
+def _called(element: Element) -> str:
+    return f"{element.ref} ({element.role} {element.name!r})"
+
+
+def _where(element: Element) -> str:
+    return f"its middle is at {element.box.center.x},{element.box.center.y} on the screen"

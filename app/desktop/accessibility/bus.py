@@ -1,0 +1,146 @@
+"""The connection to the accessibility bus: found, kept, lost and found again. Nothing here waits without a limit."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from app.base.errors import ToolFailed
+from app.desktop.accessibility import constants as spi
+
+if TYPE_CHECKING:
+    from dbus_fast import Message
+    from dbus_fast.aio import MessageBus
+
+_CONNECT_LIMIT_S = 1.0
+_log = logging.getLogger(__name__)
+
+
+class CallRefused(Exception):
+    """A program answered a call with an error (the object is gone, the interface is not there)."""
+
+
+class BusLost(ToolFailed):
+    """The bus itself cannot be reached; the next call tries again from the beginning."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"The accessibility bus does not answer ({why}). Use coordinates of a capture meanwhile; "
+            "programs started after at-spi2-core is running again can be read again."
+        )
+
+
+class Bus:
+    """One connection, opened at the first call. `environment` says where the session bus is.
+
+    Lives on the event loop it was first used on.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._bus: MessageBus | None = None
+        self._opening = asyncio.Lock()
+        self._watch: asyncio.Task[None] | None = None
+
+    async def call(
+        self, program: str, path: str, interface: str, member: str, signature: str = "", *body: object
+    ) -> list[Any]:
+        """The reply's values. Raises CallRefused or BusLost; the caller sets the time limit."""
+        bus = self._bus
+        if bus is None or not bus.connected:
+            bus = await self._connected()
+        return await _ask(bus, _message(program, path, interface, member, signature, *body))
+
+    async def get(self, program: str, path: str, interface: str, name: str) -> Any:
+        """One property's value."""
+        variant = (await self.call(program, path, spi.PROPERTIES, "Get", "ss", interface, name))[0]
+        return variant.value
+
+    async def connect(self) -> None:
+        """Make sure of a live connection. Raises BusLost."""
+        if self._bus is None or not self._bus.connected:
+            await self._connected()
+
+    async def close(self) -> None:
+        """Leave the bus; a later call opens it again."""
+        if self._bus is not None:
+            self._bus.disconnect()
+        if self._watch is not None:
+            await self._watch
+        self._bus = self._watch = None
+
+    async def _connected(self) -> MessageBus:
+        async with self._opening:
+            if self._bus is not None and self._bus.connected:
+                return self._bus
+            try:
+                async with asyncio.timeout(_CONNECT_LIMIT_S):
+                    self._bus = await _opened(await self._address())
+            except TimeoutError as late:
+                raise BusLost(f"no answer in {_CONNECT_LIMIT_S:g} s") from late
+            self._watch = asyncio.create_task(_until_lost(self._bus))
+            return self._bus
+
+    async def _address(self) -> str:
+        given = self._environment.get("AT_SPI_BUS_ADDRESS")
+        if given:
+            return given
+        session = await _opened(self._session_address())
+        watch = asyncio.create_task(_until_lost(session))
+        try:
+            reply = await _ask(session, _message("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress"))
+        except CallRefused as refused:
+            raise BusLost(str(refused)) from refused
+        finally:
+            session.disconnect()
+            await watch
+        return str(reply[0])
+
+    def _session_address(self) -> str:
+        address = self._environment.get("DBUS_SESSION_BUS_ADDRESS")
+        folder = self._environment.get("XDG_RUNTIME_DIR")
+        if not address and not folder:
+            raise BusLost("there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set")
+        return address or f"unix:path={folder}/bus"
+
+
+async def _opened(address: str) -> MessageBus:
+    from dbus_fast import AuthError, InvalidAddressError
+    from dbus_fast.aio import MessageBus
+
+    try:
+        return await MessageBus(bus_address=address).connect()
+    except (OSError, EOFError, AuthError, InvalidAddressError) as error:
+        raise BusLost(f"no connection to {address.partition(',')[0]}: {error}") from error
+
+
+async def _until_lost(bus: MessageBus) -> None:
+    """Consume the reason for which a connection ended; the calls under way get it as well."""
+    try:
+        await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]  # it has no annotations
+    except (OSError, EOFError) as error:
+        _log.info("the accessibility bus is gone: %s", error)
+
+
+def _message(program: str, path: str, interface: str, member: str, signature: str = "", *body: object) -> Message:
+    from dbus_fast import Message
+
+    return Message(
+        destination=program, path=path, interface=interface, member=member, signature=signature, body=list(body)
+    )
+
+
+async def _ask(bus: MessageBus, message: Message) -> list[Any]:
+    from dbus_fast import MessageType
+
+    try:
+        reply: Message | None = await bus.call(message)
+    except (OSError, EOFError) as error:
+        raise BusLost(f"it closed the connection: {error}") from error
+    if reply is None:
+        raise BusLost("it closed the connection")
+    if reply.message_type is MessageType.ERROR:
+        raise CallRefused(f"{reply.error_name}: {reply.body[0] if reply.body else ''}")
+    return list(reply.body)

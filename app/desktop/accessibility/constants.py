@@ -1,0 +1,255 @@
+"""AT-SPI's numbers and names, from at-spi2-core's `atspi-constants.h`. Tables only."""
+
+from __future__ import annotations
+
+REGISTRY = "org.a11y.atspi.Registry"
+ROOT = "/org/a11y/atspi/accessible/root"
+NULL = "/org/a11y/atspi/null"
+CACHE = "/org/a11y/atspi/cache"
+ACCESSIBLE = "org.a11y.atspi.Accessible"
+ACTION = "org.a11y.atspi.Action"
+COMPONENT = "org.a11y.atspi.Component"
+EDITABLE = "org.a11y.atspi.EditableText"
+SELECTION = "org.a11y.atspi.Selection"
+TEXT = "org.a11y.atspi.Text"
+VALUE = "org.a11y.atspi.Value"
+ITEMS = "org.a11y.atspi.Cache"
+PROPERTIES = "org.freedesktop.DBus.Properties"
+
+ON_SCREEN = 0
+"""AtspiCoordType: relative to the screen."""
+IN_WINDOW = 1
+"""AtspiCoordType: relative to the top-level window."""
+LABELLED_BY = 2
+"""AtspiRelationType: the target labels this element."""
+NOWHERE = -(2**31)
+"""The coordinate GTK answers for what is not on the screen."""
+
+# Position is the number on the wire. `push button` is called `button`, as newer releases of AT-SPI do.
+ROLES: tuple[str, ...] = (
+    "invalid",
+    "accelerator label",
+    "alert",
+    "animation",
+    "arrow",
+    "calendar",
+    "canvas",
+    "check box",
+    "check menu item",
+    "color chooser",
+    "column header",
+    "combo box",
+    "date editor",
+    "desktop icon",
+    "desktop frame",
+    "dial",
+    "dialog",
+    "directory pane",
+    "drawing area",
+    "file chooser",
+    "filler",
+    "focus traversable",
+    "font chooser",
+    "frame",
+    "glass pane",
+    "html container",
+    "icon",
+    "image",
+    "internal frame",
+    "label",
+    "layered pane",
+    "list",
+    "list item",
+    "menu",
+    "menu bar",
+    "menu item",
+    "option pane",
+    "page tab",
+    "page tab list",
+    "panel",
+    "password text",
+    "popup menu",
+    "progress bar",
+    "button",
+    "radio button",
+    "radio menu item",
+    "root pane",
+    "row header",
+    "scroll bar",
+    "scroll pane",
+    "separator",
+    "slider",
+    "spin button",
+    "split pane",
+    "status bar",
+    "table",
+    "table cell",
+    "table column header",
+    "table row header",
+    "tearoff menu item",
+    "terminal",
+    "text",
+    "toggle button",
+    "tool bar",
+    "tool tip",
+    "tree",
+    "tree table",
+    "unknown",
+    "viewport",
+    "window",
+    "extended",
+    "header",
+    "footer",
+    "paragraph",
+    "ruler",
+    "application",
+    "autocomplete",
+    "editbar",
+    "embedded",
+    "entry",
+    "chart",
+    "caption",
+    "document frame",
+    "heading",
+    "page",
+    "section",
+    "redundant object",
+    "form",
+    "link",
+    "input method window",
+    "table row",
+    "tree item",
+    "document spreadsheet",
+    "document presentation",
+    "document text",
+    "document web",
+    "document email",
+    "comment",
+    "list box",
+    "grouping",
+    "image map",
+    "notification",
+    "info bar",
+    "level bar",
+    "title bar",
+    "block quote",
+    "audio",
+    "video",
+    "definition",
+    "article",
+    "landmark",
+    "log",
+    "marquee",
+    "math",
+    "rating",
+    "timer",
+    "static",
+    "math fraction",
+    "math root",
+    "subscript",
+    "superscript",
+    "description list",
+    "description term",
+    "description value",
+    "footnote",
+    "content deletion",
+    "content insertion",
+    "mark",
+    "suggestion",
+    "menu button",
+    "switch",
+)
+
+# Position is the bit in the two words of a state set.
+STATES: tuple[str, ...] = (
+    "invalid",
+    "active",
+    "armed",
+    "busy",
+    "checked",
+    "collapsed",
+    "defunct",
+    "editable",
+    "enabled",
+    "expandable",
+    "expanded",
+    "focusable",
+    "focused",
+    "has-tooltip",
+    "horizontal",
+    "iconified",
+    "modal",
+    "multi-line",
+    "multiselectable",
+    "opaque",
+    "pressed",
+    "resizable",
+    "selectable",
+    "selected",
+    "sensitive",
+    "showing",
+    "single-line",
+    "stale",
+    "transient",
+    "vertical",
+    "visible",
+    "manages-descendants",
+    "indeterminate",
+    "required",
+    "truncated",
+    "animated",
+    "invalid-entry",
+    "supports-autocompletion",
+    "selectable-text",
+    "is-default",
+    "visited",
+    "checkable",
+    "has-popup",
+    "read-only",
+)
+BITS: dict[str, int] = {name: 1 << place for place, name in enumerate(STATES)}
+
+WINDOWS = frozenset({"frame", "dialog", "window", "alert", "file chooser", "color chooser", "font chooser"})
+
+OPERABLE = frozenset(
+    {
+        "button",
+        "check box",
+        "check menu item",
+        "color chooser",
+        "column header",
+        "combo box",
+        "date editor",
+        "desktop icon",
+        "dial",
+        "entry",
+        "icon",
+        "link",
+        "list item",
+        "menu",
+        "menu button",
+        "menu item",
+        "page tab",
+        "password text",
+        "radio button",
+        "radio menu item",
+        "slider",
+        "spin button",
+        "switch",
+        "table cell",
+        "table column header",
+        "terminal",
+        "text",
+        "toggle button",
+        "tree item",
+    }
+)
+"""What can be pressed, chosen or typed into."""
+
+TEXTS = frozenset(
+    {"entry", "text", "password text", "spin button", "terminal", "document text", "editbar", "combo box"}
+)
+"""Roles whose content is their value rather than their name."""
+SECRET = "password text"
+VALUES = frozenset({"slider", "spin button", "progress bar", "dial", "level bar", "rating"})
+"""Roles that stand at a number."""

@@ -1,0 +1,67 @@
+"""Short names for objects, the same for as long as an object lives: `e12`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.base.ids import counter
+from app.desktop.accessibility.nodes import Key, Node, Program, state_names
+from app.desktop.elements import Element
+
+_KEPT = 20_000
+
+
+class RefBook:
+    """Gives refs and finds objects by them; the oldest are forgotten after 20 000."""
+
+    def __init__(self) -> None:
+        self._next = counter("e")
+        self._refs: dict[Key, str] = {}
+        self._seen: dict[str, tuple[Key, Element]] = {}
+
+    def element(self, program: Program, window: Node, node: Node) -> Element:
+        """The node as a value, under its ref."""
+        assert node.box is not None, "fill() comes first"
+        element = Element(
+            ref=self.ref_of(node.key),
+            role=node.role,
+            name=node.called,
+            value=node.value or "",
+            box=node.box,
+            states=state_names(node.states),
+            window=window.name,
+            app=program.name,
+            pid=program.pid,
+            description=node.description,
+        )
+        self._seen[element.ref] = (node.key, element)
+        return element
+
+    def renewed(self, ref: str, node: Node) -> Element:
+        """The element under a ref, as it was just read again."""
+        key, before = self._seen[ref]
+        assert node.box is not None
+        element = replace(
+            before,
+            role=node.role,
+            name=node.name or before.name,
+            value=node.value or "",
+            box=node.box,
+            states=state_names(node.states),
+            description=node.description,
+        )
+        self._seen[ref] = (key, element)
+        return element
+
+    def ref_of(self, key: Key) -> str:
+        ref = self._refs.get(key)
+        if ref is None:
+            ref = self._refs[key] = self._next()
+            if len(self._refs) > _KEPT:
+                oldest = next(iter(self._refs))
+                self._seen.pop(self._refs.pop(oldest), None)
+        return ref
+
+    def last_seen(self, ref: str) -> tuple[Key, Element] | None:
+        """The object's key and how it looked when it was last read."""
+        return self._seen.get(ref)
