@@ -61,7 +61,7 @@ class NativeCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class NativeCallEnded:
-    """The call is complete. Where its arguments are no JSON object, `args` is empty and `unread` holds what was sent."""
+    """The call is complete. Where its arguments are no JSON object, `args` is empty and `unread` holds them as sent."""
 
     call_id: str
     args: Mapping[str, JsonValue]
@@ -70,7 +70,7 @@ class NativeCallEnded:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one pass, by the provider's own figures. A stream may tell them several times, growing: the last counts.
+    """Tokens of one pass, by the provider's own figures. A stream may tell them several times: the last, largest counts.
 
     The four do not overlap: `input_tokens` are those neither read from nor written to a cache.
     """
