@@ -70,7 +70,7 @@ class NativeCallEnded:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one pass, by the provider's own figures. A stream may tell them several times: the last, largest counts.
+    """Tokens of one pass, by the provider's own figures. A stream may tell them several times: the last counts.
 
     The four do not overlap: `input_tokens` are those neither read from nor written to a cache.
     """
