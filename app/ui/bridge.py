@@ -1,0 +1,89 @@
+"""What the presence asks of the agent, and how the agent's events become views without blocking a frame."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.agent import events as agent
+from app.ui.presenter.presenter import Presenter
+from app.ui.presenter.view import View
+
+Listener = Callable[[agent.AgentEvent], None]
+
+
+class Agent(Protocol):
+    """The session, as far as the presence needs it. All of it is called on the event loop's thread."""
+
+    def subscribe(self, listener: Listener, /) -> Callable[[], None]:
+        """From now on the listener gets every event; the answer ends that."""
+        ...
+
+    def send(self, text: str, media: Sequence[Any] = ()) -> Coroutine[Any, Any, agent.TurnEnded]:
+        """One turn, from the person's words to its end. Never raises."""
+        ...
+
+    def stop(self) -> None:
+        """End the running turn; nothing where none runs."""
+        ...
+
+    def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
+        """The person's decision about a call that waits."""
+        ...
+
+
+class Inbox(QObject):
+    """Collects events, from whatever thread, and folds them into a view at most once a frame.
+
+    The timer runs only while something has arrived that was not shown yet.
+    """
+
+    view_changed = Signal(object)
+    events_shown = Signal(object)
+    """The events of this frame, for what reacts to moments rather than to states."""
+    _arrived = Signal(object)
+
+    def __init__(self, presenter: Presenter, frame_ms: int, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self.view = View()
+        self._presenter = presenter
+        self._now = now
+        self._waiting: list[agent.AgentEvent] = []
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(frame_ms)
+        self._timer.timeout.connect(self._show)
+        self._arrived.connect(self._take)
+
+    def receive(self, event: agent.AgentEvent) -> None:
+        """Give it an event; any thread."""
+        self._arrived.emit(event)
+
+    def change(self, step: Callable[[View], View]) -> None:
+        """A change of the presence's own, after everything that has arrived."""
+        self._show()
+        self._become(step(self.view))
+
+    def _take(self, event: agent.AgentEvent) -> None:
+        self._waiting.append(event)
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _show(self) -> None:
+        events, self._waiting = self._waiting, []
+        self._timer.stop()
+        if not events:
+            return
+        view, now = self.view, self._now()
+        for event in events:
+            view = self._presenter.after(view, event, now)
+        self._become(view)
+        self.events_shown.emit(events)
+
+    def _become(self, view: View) -> None:
+        if view is not self.view:
+            self.view = view
+            self.view_changed.emit(view)

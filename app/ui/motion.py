@@ -1,0 +1,82 @@
+"""Movement: one clock for everything that moves, which runs only while something does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer
+
+Step = Callable[[float], bool]
+"""Called with the seconds since its last call; False ends it."""
+
+
+class Ticker(QObject):
+    """Calls its steps once a frame. Without steps there is no timer."""
+
+    def __init__(self, frame_ms: int, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._steps: dict[str, Step] = {}
+        self._last = 0.0
+        self._timer = QTimer(self)
+        self._timer.setInterval(frame_ms)
+        self._timer.timeout.connect(self._tick)
+
+    @property
+    def is_running(self) -> bool:
+        return self._timer.isActive()
+
+    def run(self, name: str, step: Step) -> None:
+        """From the next frame on call `step`; a running one of the same name ends."""
+        self._steps[name] = step
+        if not self._timer.isActive():
+            self._last = time.monotonic()
+            self._timer.start()
+
+    def end(self, name: str) -> None:
+        self._steps.pop(name, None)
+        if not self._steps:
+            self._timer.stop()
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        elapsed, self._last = now - self._last, now
+        for name, step in list(self._steps.items()):
+            if not step(elapsed) and self._steps.get(name) is step:
+                self.end(name)
+
+
+class Glide:
+    """A value on its way: `at(seconds)` eases from where it is to where it goes, ease-out cubic."""
+
+    def __init__(self, value: float) -> None:
+        self._from = self._to = value
+        self._seconds = 0.0
+        self._spent = 0.0
+
+    @property
+    def value(self) -> float:
+        if self._spent >= self._seconds:
+            return self._to
+        return self._from + (self._to - self._from) * eased(self._spent / self._seconds)
+
+    @property
+    def is_there(self) -> bool:
+        return self._spent >= self._seconds
+
+    @property
+    def goal(self) -> float:
+        return self._to
+
+    def go(self, value: float, duration_ms: int) -> None:
+        self._from, self._to = self.value, value
+        self._seconds, self._spent = duration_ms / 1000, 0.0
+
+    def advance(self, elapsed_s: float) -> float:
+        self._spent += elapsed_s
+        return self.value
+
+
+def eased(share: float) -> float:
+    """Ease-out cubic of 0 to 1."""
+    return float(1 - (1 - max(0.0, min(share, 1.0))) ** 3)

@@ -1,0 +1,190 @@
+"""The orb's window: click opens, drag moves, and nothing moves while there is nothing to tell."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QEnterEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtWidgets import QApplication
+
+from app.base.geometry import Rect
+from app.ui.floating import Floating, Surroundings
+from app.ui.motion import Glide, Ticker
+from app.ui.orb.painting import Look, paint
+from app.ui.presenter.view import Orb
+from app.ui.theme import Theme
+
+_TURNS = {Orb.THINKING: "thinking_turn", Orb.BUSY: "busy_turn", Orb.LISTENING: "ripple"}
+_STEP = "orb"
+
+
+class OrbWindow(Floating):
+    """Always there. `clicked`, `moved` (with the body's new rectangle, once let go) and `menu_wanted` are its facts."""
+
+    clicked = Signal()
+    dragged = Signal()
+    moved = Signal(object)
+    menu_wanted = Signal(QPoint)
+
+    def __init__(self, theme: Theme, around: Surroundings, ticker: Ticker) -> None:
+        super().__init__(theme, around)
+        self._ticker = ticker
+        self._state = Orb.IDLE
+        self._phase = 0.0
+        self._share: float | None = None
+        self._unread = 0
+        self._level = 0.0
+        self._size = Glide(theme.size("orb"))
+        self._bounce = 0.0
+        self._breathing_s = 0.0
+        self._pressed: QPoint | None = None
+        self._dragging = False
+        side = theme.size("orb_hover") + 2 * self._room
+        self.setFixedSize(side, side)
+        self.setAccessibleName("Wisp")
+
+    @property
+    def _room(self) -> int:
+        """Around the largest orb: for the shadow and the badge."""
+        return self.theme.size("orb_margin") if self.around.composited else self.theme.size("badge") // 2
+
+    @property
+    def state(self) -> Orb:
+        return self._state
+
+    def show_state(self, state: Orb, *, share: float | None = None, unread: int = 0) -> None:
+        """Look like this from now on."""
+        if (state, share, unread) == (self._state, self._share, self._unread):
+            return
+        if state is not self._state:
+            self._phase = 0.0
+            self._bounce = self.theme.ms("bounce") / 1000 if state is Orb.NEEDS_YOU and not self.theme.reduced else 0.0
+            self._breathing_s = 0.0
+        self._state, self._share, self._unread = state, share, unread
+        self._settle_size()
+        self.update()
+        self.shape()
+        self.setAccessibleDescription(_READ_OUT[state])
+
+    def hear(self, level: float) -> None:
+        """How loud it is, 0 to 1, while it listens."""
+        self._level = level
+
+    def breathe(self) -> None:
+        """A few slow breaths, then stillness."""
+        if not self.theme.reduced:
+            self._breathing_s = self.theme.ms("breath") * self.theme.count("breaths") / 1000
+            self._move()
+
+    def rest_rect(self) -> Rect:
+        """The resting orb's square, in global device-independent pixels: what placement reckons with."""
+        side = self.theme.size("orb")
+        inset = (self.width() - side) // 2
+        corner = self.pos()
+        return Rect(corner.x() + inset, corner.y() + inset, side, side)
+
+    def put(self, rect: Rect) -> None:
+        """Move so that the resting orb's square is there."""
+        inset = (self.width() - self.theme.size("orb")) // 2
+        self.move(rect.x - inset, rect.y - inset)
+
+    def body_path(self) -> QPainterPath:
+        path = QPainterPath()
+        center = QPointF(self.rect().toRectF().center())
+        radius = self._size.goal / 2
+        path.addEllipse(center, radius, radius)
+        if self._unread or self._state is Orb.NEEDS_YOU:
+            reach = self.theme.size("badge") / 2 + 1
+            path.addEllipse(QPointF(center.x() + radius * 0.72, center.y() - radius * 0.72), reach, reach)
+        path.setFillRule(Qt.FillRule.WindingFill)
+        return path.simplified()
+
+    def body(self) -> QRectF:
+        side = self._size.goal
+        inset = (self.width() - side) / 2
+        return QRectF(inset, inset, side, side)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        center = QPointF(self.rect().toRectF().center())
+        if self._bounce > 0:
+            spent = 1 - self._bounce * 1000 / self.theme.ms("bounce")
+            center.setY(center.y() - math.sin(spent * math.pi) * self.theme.count("grid") * 2)
+        breath = math.sin(self._breathing_s * 1000 / self.theme.ms("breath") * math.tau) if self._breathing_s > 0 else 0
+        look = Look(self._state, self._phase, self._share, self._level, breath, self._unread)
+        paint(painter, center, self._size.value, look, self.theme, shadow=self.around.composited)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self._settle_size()
+
+    def leaveEvent(self, event: object) -> None:
+        self._settle_size()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._pressed = event.globalPosition().toPoint() - self.pos()
+            self._dragging = False
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._pressed is None:
+            return
+        target = event.globalPosition().toPoint() - self._pressed
+        if not self._dragging and (target - self.pos()).manhattanLength() < QApplication.startDragDistance():
+            return
+        self._dragging = True
+        self.move(target)
+        self.dragged.emit()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton or self._pressed is None:
+            return
+        self._pressed = None
+        if self._dragging:
+            self._dragging = False
+            self.moved.emit(self.rest_rect())
+        else:
+            self.clicked.emit()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu_wanted.emit(event.globalPos())
+
+    def _settle_size(self) -> None:
+        name = "orb_hover" if self.underMouse() else "orb_sleep" if self._state is Orb.SLEEP else "orb"
+        side = self.theme.size(name)
+        if side != self._size.goal:
+            self._size.go(side, 0 if self.theme.reduced else self.theme.ms("hover"))
+            self.shape()
+        self._move()
+
+    def _move(self) -> None:
+        self.update()
+        if self._moves():
+            self._ticker.run(_STEP, self._advance)
+        else:
+            self._ticker.end(_STEP)
+
+    def _moves(self) -> bool:
+        turning = self._state in _TURNS and not (self.theme.reduced or (self._state is Orb.BUSY and self._share))
+        return turning or not self._size.is_there or self._bounce > 0 or self._breathing_s > 0
+
+    def _advance(self, elapsed_s: float) -> bool:
+        if self._state in _TURNS and not self.theme.reduced:
+            self._phase = (self._phase + elapsed_s * 1000 / self.theme.ms(_TURNS[self._state])) % 1.0
+        self._size.advance(elapsed_s)
+        self._bounce = max(self._bounce - elapsed_s, 0.0)
+        self._breathing_s = max(self._breathing_s - elapsed_s, 0.0)
+        self.update()
+        return self._moves()
+
+
+_READ_OUT = {
+    Orb.IDLE: "ready",
+    Orb.THINKING: "thinking",
+    Orb.BUSY: "working",
+    Orb.LISTENING: "listening",
+    Orb.NEEDS_YOU: "waiting for you",
+    Orb.DRIVING: "paused while you work",
+    Orb.SLEEP: "asleep",
+    Orb.ERROR: "something went wrong",
+}

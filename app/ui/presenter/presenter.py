@@ -1,0 +1,182 @@
+"""The one function of the presence: `after(view, event, now)` is the view that follows an event.
+
+Bounded in memory whatever arrives: long speech is cut into several items, a card keeps the end of its text, old items
+and old pictures go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.agent import events as agent
+from app.ui.presenter.cardsteps import CardSteps
+from app.ui.presenter.cardwords import Words
+from app.ui.presenter.items import added, dropped_below, replaced
+from app.ui.presenter.view import Approval, Asked, Card, Ended, Item, Orb, Said, Status, Told, Usage, View
+
+SAID_CHARS = 2_000
+"""Speech longer than this goes on in another item, so that no single widget has to lay out a book."""
+
+_NOTE = {agent.Outcome.WAITING: Orb.NEEDS_YOU, agent.Outcome.FAILED: Orb.ERROR}
+Step = Callable[[View, Any, float], View]
+
+
+def same(text: str) -> str:
+    """Words in the language they are written in."""
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Presenter:
+    """`words` translates the texts of the tables."""
+
+    words: Words = same
+
+    def after(self, view: View, event: agent.AgentEvent, now: float) -> View:
+        """The next view. `now` is in seconds on a clock that only goes forward. An event of no known kind changes
+        nothing."""
+        cards = CardSteps(self.words)
+        steps: Mapping[type, Step] = {
+            agent.TurnStarted: _turn_started,
+            agent.StateChanged: _state_changed,
+            agent.SayDelta: _said,
+            agent.TagStart: cards.started,
+            agent.TagDelta: cards.delta,
+            agent.ToolRunning: cards.running,
+            agent.ToolProgress: cards.progress,
+            agent.ToolFinished: cards.finished,
+            agent.ApprovalWanted: _approval_wanted,
+            agent.ApprovalAnswered: _approval_answered,
+            agent.UsageChanged: _usage,
+            agent.Notice: _notice,
+            agent.TurnEnded: _turn_ended,
+        }
+        step = steps.get(type(event))
+        return dropped_below(step(view, event, now)) if step else view
+
+
+def attended(view: View) -> View:
+    """The person looks at the bubble: nothing is unread."""
+    return replace(view, attended=True, unread=0)
+
+
+def unattended(view: View) -> View:
+    """The bubble is closed: what arrives from now on is unread."""
+    return replace(view, attended=False)
+
+
+def noticed(view: View, level: str, sentence: str) -> View:
+    """A sentence of the presence itself."""
+    return added(view, Told(_key(view), level, sentence))
+
+
+def asleep(view: View) -> View:
+    """Nothing has happened for a while."""
+    return replace(view, orb=Orb.SLEEP) if view.orb is Orb.IDLE and not view.running else view
+
+
+def awake(view: View) -> View:
+    return replace(view, orb=Orb.IDLE) if view.orb is Orb.SLEEP else view
+
+
+def _key(view: View) -> str:
+    return f"i{view.serial}"
+
+
+def _turn_started(view: View, event: agent.TurnStarted, _now: float) -> View:
+    view = replace(view, running=True, orb=Orb.THINKING, doing="", usage=None)
+    return added(view, Asked(_key(view), event.text)) if event.text.strip() else view
+
+
+def _state_changed(view: View, event: agent.StateChanged, _now: float) -> View:
+    orb = Orb(event.state.value)
+    if orb is Orb.IDLE and view.orb in (Orb.NEEDS_YOU, Orb.ERROR) and not view.running:
+        return view  # how the last turn came out stays visible until the next one
+    return replace(view, orb=orb, running=view.running and orb is not Orb.IDLE)
+
+
+def _said(view: View, event: agent.SayDelta, _now: float) -> View:
+    text = event.text
+    last = view.items[-1] if view.items else None
+    goes_on = isinstance(last, Said) and last.call_id == event.call_id and not last.done
+    if not goes_on:
+        text = text.lstrip()
+        if not text:
+            return view
+        view = added(view, Said(_key(view), event.call_id, event.tone, ""))
+    while text:
+        said = view.items[-1]
+        assert isinstance(said, Said)
+        room = _room(said.text, text)
+        view = replaced(view, replace(said, text=said.text + text[:room], done=room < len(text)))
+        text = text[room:]
+        if text:
+            view = added(view, Said(_key(view), event.call_id, event.tone, "", continued=True))
+    return view
+
+
+def _room(shown: str, more: str) -> int:
+    """How many characters of `more` still go into an item, cut at a space where one is near."""
+    room = max(SAID_CHARS - len(shown), 0)
+    if len(more) <= room:
+        return len(more)
+    space = max(more.rfind(" ", 0, room), more.rfind("\n", 0, room))
+    return space + 1 if space >= 0 else room
+
+
+def _approval_wanted(view: View, event: agent.ApprovalWanted, _now: float) -> View:
+    view = replace(view, orb=Orb.NEEDS_YOU, unread=view.unread + (not view.attended))
+    return added(view, Approval(f"a{event.approval_id}", event.approval_id, event.sentence, event.detail))
+
+
+def _approval_answered(view: View, event: agent.ApprovalAnswered, _now: float) -> View:
+    def answered(item: Item) -> Item:
+        if isinstance(item, Approval) and item.approval_id == event.approval_id and item.is_open:
+            return replace(item, allowed=event.allowed, words=event.words)
+        return item
+
+    view = _each(view, answered)
+    waiting = view.orb is Orb.NEEDS_YOU and view.running and view.open_approval is None
+    return replace(view, orb=Orb.BUSY) if waiting else view
+
+
+def _usage(view: View, event: agent.UsageChanged, _now: float) -> View:
+    return replace(view, usage=Usage(event.input_tokens + event.output_tokens, event.cost_usd))
+
+
+def _notice(view: View, event: agent.Notice, _now: float) -> View:
+    return added(view, Told(_key(view), event.level, event.sentence))
+
+
+def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
+    def closed(item: Item) -> Item:
+        if isinstance(item, Card) and item.status is Status.RUNNING:
+            return replace(item, status=Status.STOPPED, elapsed_s=now - item.since)
+        if isinstance(item, Said) and not item.done:
+            return replace(item, done=True)
+        return replace(item, closed=True) if isinstance(item, Approval) and item.is_open else item
+
+    view = _each(view, closed)
+    view = replace(
+        view,
+        running=False,
+        doing="",
+        orb=_NOTE.get(event.outcome, Orb.IDLE),
+        unread=view.unread + (not view.attended),
+    )
+    if not event.text.strip() or _was_said(view, event):
+        return view
+    return added(view, Ended(_key(view), event.outcome, event.text))
+
+
+def _was_said(view: View, event: agent.TurnEnded) -> bool:
+    """Whether the turn's words are exactly what was last said: nobody wants to read them twice."""
+    last = view.items[-1] if view.items else None
+    same_words = isinstance(last, Said) and not last.continued and last.text.strip() == event.text.strip()
+    return same_words and event.outcome in (agent.Outcome.FINISHED, agent.Outcome.WAITING)
+
+
+def _each(view: View, change: Callable[[Item], Item]) -> View:
+    return replace(view, items=tuple(change(item) for item in view.items))

@@ -1,0 +1,150 @@
+"""What the presence shows, as values. Widgets draw exactly this and decide nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.agent.events import Outcome
+
+
+class Orb(StrEnum):
+    """The orb's looks; SLEEP and LISTENING are the presence's own, the others follow the agent."""
+
+    IDLE = "idle"
+    THINKING = "thinking"
+    BUSY = "busy"
+    LISTENING = "listening"
+    NEEDS_YOU = "needs_you"
+    DRIVING = "driving"
+    SLEEP = "sleep"
+    ERROR = "error"
+
+
+class Status(StrEnum):
+    """How a card stands. UNVERIFIED: done, and nobody could check that it worked."""
+
+    RUNNING = "running"
+    OK = "ok"
+    UNVERIFIED = "unverified"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An encoded picture with its size in pixels; `ring` is where it clicked, in the picture's pixels."""
+
+    data: bytes
+    width: int
+    height: int
+    label: str = ""
+    ring: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The person's own words."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Speech, or a part of it: a long one goes on in further items, `continued` from the second on."""
+
+    key: str
+    call_id: str
+    tone: str
+    text: str
+    continued: bool = False
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One call. `since` is when it began, on the presence's clock; `body` holds the end of a long text."""
+
+    key: str
+    tool: str
+    glyph: str
+    verb: str
+    object: str
+    kind: str = "row"
+    status: Status = Status.RUNNING
+    body: str = ""
+    body_left_out: int = 0
+    output: str = ""
+    output_left_out: int = 0
+    sentence: str = ""
+    picture: Picture | None = None
+    since: float = 0.0
+    elapsed_s: float | None = None
+    left_s: float | None = None
+    share: float | None = None
+    small: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A call that waits for the person. `allowed` is None until it is answered; `closed` once nobody waits any more."""
+
+    key: str
+    approval_id: str
+    sentence: str
+    detail: str
+    glyph: str = "shield"
+    allowed: bool | None = None
+    words: str = ""
+    closed: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.allowed is None and not self.closed
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A sentence about the run itself; `level` is info, warning or error."""
+
+    key: str
+    level: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a turn came out, with its words: the result, the question, or what went wrong."""
+
+    key: str
+    outcome: Outcome
+    text: str
+
+
+Item = Asked | Said | Card | Approval | Told | Ended
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    tokens: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything on show. `dropped` counts items that are gone from the top of a very long thread."""
+
+    orb: Orb = Orb.IDLE
+    items: tuple[Item, ...] = ()
+    running: bool = False
+    unread: int = 0
+    attended: bool = False
+    doing: str = ""
+    usage: Usage | None = None
+    serial: int = 0
+    dropped: int = 0
+
+    @property
+    def open_approval(self) -> Approval | None:
+        return next((item for item in reversed(self.items) if isinstance(item, Approval) and item.is_open), None)
