@@ -1,0 +1,111 @@
+"""`wisp do TASK`: one task without the window.
+
+Speech and results go to standard output, or with `--json` every agent event as one line; what is about the run itself
+goes to standard error. On a private desktop the first and last picture and the transcript are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Callable
+
+from app import wiring
+from app.agent.events import AgentEvent, Notice, Outcome, SayDelta, ToolFinished, TurnEnded, to_json
+from app.base import logs
+from app.base.clipping import clip_line
+from app.commands import options as shared
+from app.commands.display import on_a_display
+from app.commands.record import Record
+
+_CODES = {Outcome.FINISHED: 0, Outcome.FAILED: 1, Outcome.WAITING: 3, Outcome.STOPPED: 130}
+_MISUSED = 2
+_LINE_CHARACTERS = 160
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", help="what to do, in plain words")
+    parser.add_argument("--json", action="store_true", help="print every agent event as a JSON line")
+    parser.add_argument("--max-passes", type=int, metavar="N", help="most model passes")
+    parser.add_argument("--dry-run", action="store_true", help="work on a desktop that only writes down what it is told")
+    shared.add_model_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    if not options.task.strip():
+        print('wisp: say what to do: wisp do "open the calculator"', file=sys.stderr)
+        return _MISUSED
+    logs.to_file()
+    settings = shared.settings_of(options)
+    with on_a_display(needed=not options.dry_run) as own:
+        own.announce()
+        record = Record() if own.private else None
+        try:
+            ended = asyncio.run(_carry_out(options, settings, record))
+        finally:
+            if record:
+                record.close()
+                print(f"wisp: pictures and transcript are in {record.folder}", file=sys.stderr)
+    return _CODES[ended.outcome]
+
+
+async def _carry_out(options: argparse.Namespace, settings: wiring.Settings, record: Record | None) -> TurnEnded:
+    show = print_json if options.json else _Teller()
+    async with wiring.assembled(settings, dry_run=options.dry_run) as assistant:
+        assistant.session.subscribe(show)
+        if record:
+            assistant.session.subscribe(record.note)
+            record.keep("first", await assistant.picture())
+        _stop_on_signals(assistant.session.stop)
+        ended = await assistant.session.send(options.task)
+        if record:
+            record.keep("last", await assistant.picture())
+    return ended
+
+
+def _stop_on_signals(stop: Callable[[], None]) -> None:
+    """Ctrl+C and a polite kill end the turn like the stop key: nothing stays pressed, the exit code is 130."""
+    if sys.platform == "win32":
+        return
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+
+
+def print_json(event: AgentEvent) -> None:
+    print(json.dumps(to_json(event), ensure_ascii=False), flush=True)
+
+
+class _Teller:
+    """Tells a turn to a person at a terminal: speech as it comes, one line for each thing done, the result."""
+
+    def __init__(self) -> None:
+        self._said = ""
+        self._line_open = False
+
+    def __call__(self, event: AgentEvent) -> None:
+        if isinstance(event, SayDelta):
+            self._say(event.text)
+        elif isinstance(event, ToolFinished):
+            self._line(f"  {'✓' if event.ok else '✗'} {clip_line(event.echo, _LINE_CHARACTERS)}" if event.echo else "")
+        elif isinstance(event, Notice):
+            self._line("")
+            print(f"wisp: {event.sentence}", file=sys.stderr, flush=True)
+        elif isinstance(event, TurnEnded):
+            told = event.text.strip() in self._said
+            self._line("" if told else event.text)
+
+    def _say(self, text: str) -> None:
+        print(text, end="", flush=True)
+        self._said += text
+        self._line_open = not text.endswith("\n")
+
+    def _line(self, text: str) -> None:
+        if self._line_open:
+            print()
+            self._line_open = False
+        if text:
+            print(text, flush=True)

@@ -1,0 +1,119 @@
+"""The command line is a contract for other programs."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Screen
+from tests.support.loopback import AnthropicServer, Drop, Stall, Status
+
+
+def test_a_co_process_gets_one_answer_a_call_as_soon_as_the_call_closes(screen: Screen) -> None:
+    process = screen.start("tool")
+    assert process.stdin
+    assert process.stdout
+    try:
+        process.stdin.write("Some prose first. <list_windows/>")
+        process.stdin.flush()
+        first = json.loads(process.stdout.readline())
+        process.stdin.write("<screen_capture/>")
+        process.stdin.flush()
+        second = json.loads(process.stdout.readline())
+        process.stdin.write('<computer_key keys="no-such-key"/>')
+        process.stdin.close()
+        third = json.loads(process.stdout.readline())
+        code = process.wait(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
+    assert [answer["tool"] for answer in (first, second, third)] == ["list_windows", "screen_capture", "computer_key"]
+    assert [answer["ok"] for answer in (first, second, third)] == [True, True, False]
+    assert Path(second["media"][0]["path"]).stat().st_size > 1000
+    assert set(second["media"][0]) == {"path", "media_type", "width", "height"}
+    assert third["event"] == "tool_error"
+    assert code == 1
+
+
+def test_a_batch_answers_in_the_order_of_its_calls(screen: Screen) -> None:
+    batch = '<execute>[{"name":"list_windows","args":{}},{"name":"no_such","args":{}}]</execute>'
+    done = screen.wisp("tool", "--dialect", "batch", batch)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1
+    assert all(not answer["ok"] for answer in answers if answer["tool"] != "list_windows")
+    assert any("no_such" in answer["echo"] for answer in answers)
+
+
+def test_a_call_that_the_input_cuts_off_is_not_run(screen: Screen) -> None:
+    done = screen.wisp("tool", "<computer_type>half a te")
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["ok"], answer["event"]) == (1, False, "tool_error")
+
+
+@pytest.mark.parametrize("arguments", [["do"], ["do", " "], ["tool", "no call here"], ["nonsense"], ["do", "x", "--max-passes", "many"]])
+def test_wrong_usage_exits_with_2(screen: Screen, arguments: list[str]) -> None:
+    done = screen.wisp(*arguments)
+    assert done.returncode == 2
+    assert done.stderr
+
+
+def test_a_turn_that_waits_for_a_person_exits_with_3(screen: Screen) -> None:
+    reply = '<wait_for_human_input kind="choice">Which of the two files?</wait_for_human_input>'
+    with AnthropicServer(replies=[reply]) as server:
+        done = _ask_claude(screen, server)
+    assert (done.returncode, "Which of the two files?" in done.stdout) == (3, True)
+
+
+def test_an_interrupt_ends_the_turn_with_130(screen: Screen) -> None:
+    process = screen.start("do", "wait 60 seconds", "--json")
+    assert process.stdout
+    try:
+        for line in process.stdout:
+            if json.loads(line)["event"] == "tool_running":
+                break
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=30)[0].splitlines()
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert json.loads(rest[-1])["outcome"] == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("fault", "word"),
+    [
+        (Status(401), "key"),
+        (Status(404), "model"),
+        (Status(429), "limit"),
+        (Status(529), "overloaded"),
+        (Stall(), "stopped answering"),
+        (Drop(), "connection"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_a_service_that_fails_is_told_in_a_sentence_and_nothing_hangs(screen: Screen, fault: object, word: str) -> None:
+    with AnthropicServer(replies=[fault] * 4) as server:  # type: ignore[list-item]
+        done = _ask_claude(screen, server, WISP_CHAT_STREAM_ATTEMPTS="2", WISP_STREAM_IDLE_TIMEOUT_MS="1500")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert word in (done.stdout + done.stderr).lower()
+
+
+def test_a_failure_in_mid_task_is_got_over_and_nothing_runs_twice(screen: Screen) -> None:
+    replies = ['<open_app name="calculator"/>', Status(529), Drop(), "<computer_type>5</computer_type>", "All done."]
+    with AnthropicServer(replies=replies) as server:
+        done = _ask_claude(screen, server, "--json")
+    ran = [json.loads(line)["tool"] for line in done.stdout.splitlines() if "tool_running" in line]
+    assert (done.returncode, ran) == (0, ["open_app", "computer_type"]), done.stdout + done.stderr
+
+
+def _ask_claude(
+    screen: Screen, server: AnthropicServer, *more: str, **extra: str
+) -> subprocess.CompletedProcess[str]:
+    return screen.wisp(
+        "do", "go on", "--provider", "anthropic", *more, WISP_BASE_URL=server.url, ANTHROPIC_API_KEY="wrong", **extra
+    )
