@@ -1,0 +1,130 @@
+"""What a turn has cost so far, and where it must end: passes, seconds, tokens, money."""
+
+from __future__ import annotations
+
+import datetime
+import tomllib
+from dataclasses import dataclass, fields
+from functools import cache
+
+from app.agent.events import UsageChanged
+from app.base import paths
+from app.base.clock import Clock
+from app.providers.api import Usage
+from app.settings.catalog import MAX_COST_USD, MAX_PASSES, MAX_SECONDS, MAX_TURN_TOKENS
+from app.settings.store import Settings
+
+_PER = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens, as published on the day `as_of`."""
+
+    prefix: str
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+    as_of: datetime.date
+
+    def of(self, usage: Usage) -> float:
+        return (
+            usage.input_tokens * self.input
+            + usage.output_tokens * self.output
+            + usage.cache_read_tokens * self.cache_read
+            + usage.cache_write_tokens * self.cache_write
+        ) / _PER
+
+
+@cache
+def _prices() -> tuple[Price, ...]:
+    tree = tomllib.loads((paths.resources() / "prices.toml").read_text(encoding="utf-8"))
+    return tuple(Price(**entry, as_of=tree["as_of"]) for entry in tree["price"])
+
+
+def price_of(model: str) -> Price | None:
+    """The price of the longest matching prefix, or None where nobody told us."""
+    matching = [price for price in _prices() if model.startswith(price.prefix)]
+    return max(matching, key=lambda price: len(price.prefix), default=None)
+
+
+def summed(first: Usage, second: Usage) -> Usage:
+    return Usage(*(getattr(first, field.name) + getattr(second, field.name) for field in fields(Usage)))
+
+
+def greater(first: Usage, second: Usage) -> Usage:
+    """The larger of each figure: reports within one stream are cumulative, and may each know only a part."""
+    return Usage(*(max(getattr(first, field.name), getattr(second, field.name)) for field in fields(Usage)))
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    passes: int
+    seconds: float
+    tokens: int
+    cost_usd: float
+
+    @staticmethod
+    def of(settings: Settings) -> Ceilings:
+        return Ceilings(settings[MAX_PASSES], settings[MAX_SECONDS], settings[MAX_TURN_TOKENS], settings[MAX_COST_USD])
+
+
+class Budget:
+    """The account of one turn. Waiting for the person is not counted as time of the turn."""
+
+    def __init__(self, ceilings: Ceilings, price: Price | None, clock: Clock) -> None:
+        self._ceilings = ceilings
+        self._price = price
+        self._clock = clock
+        self._begun = clock.now()
+        self._finished = Usage()
+        self._current = Usage()
+        self.waited_s = 0.0
+        self.passes = 0
+
+    def begin_stream(self) -> None:
+        """Figures told from now on belong to a new stream."""
+        self._finished = self.usage
+        self._current = Usage()
+
+    def add(self, usage: Usage) -> None:
+        """Figures of the running stream, cumulative."""
+        self._current = greater(self._current, usage)
+
+    @property
+    def usage(self) -> Usage:
+        return summed(self._finished, self._current)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """How much the latest stream had to read: the size of the conversation by the provider's own count."""
+        current = self._current
+        return current.input_tokens + current.cache_read_tokens + current.cache_write_tokens
+
+    @property
+    def cost_usd(self) -> float | None:
+        return self._price.of(self.usage) if self._price else None
+
+    def changed(self) -> UsageChanged:
+        usage = self.usage
+        return UsageChanged(
+            usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens, self.cost_usd
+        )
+
+    def exceeded(self) -> str:
+        """The sentence that ends the turn, or nothing while all is within its limits."""
+        if self.passes >= self._ceilings.passes:
+            return f"I stopped after {self.passes} passes, the most one turn may take (chat.max_passes)."
+        if self._clock.now() - self._begun - self.waited_s > self._ceilings.seconds:
+            return (
+                f"I stopped after {self._ceilings.seconds:g} seconds, the longest a turn may take (chat.max_seconds)."
+            )
+        usage = self.usage
+        tokens = sum(getattr(usage, field.name) for field in fields(Usage))
+        if tokens > self._ceilings.tokens:
+            return f"I stopped after {tokens} tokens; one turn may use {self._ceilings.tokens} (chat.max_tokens)."
+        cost, ceiling = self.cost_usd, self._ceilings.cost_usd
+        if cost is not None and cost > ceiling:
+            return f"I stopped at ${cost:.2f}; one turn may cost ${ceiling:.2f} (chat.max_cost_usd)."
+        return ""

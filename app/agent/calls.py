@@ -1,0 +1,133 @@
+"""Runs the calls of one pass and keeps their answers in the order they were written."""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from app.agent.approvals import TurnGate
+from app.agent.cards import Cards
+from app.agent.repetition import WARN_AT
+from app.agent.turn import Turn
+from app.agent.words import told
+from app.protocol.call import Block
+from app.protocol.dialects.api import Answer
+from app.protocol.result import JsonValue, ToolResult, tool_error
+from app.protocol.spec import Effect, ToolSpec
+from app.tools.context import Audit, TurnContext
+from app.tools.executor import Execution, Executor
+from app.tools.registry import Registry
+
+SIDE_BY_SIDE = 8
+"""Calls of one batch that run at the same time."""
+_PATHS = ("path", "source", "destination")
+
+
+class Calls:
+    """`answers` grows as calls finish; `run` and `run_together` may be cancelled at any moment and leave it whole."""
+
+    def __init__(self, executor: Executor, registry: Registry, turn: Turn, cards: Cards, gate: TurnGate) -> None:
+        self._executor = executor
+        self._registry = registry
+        self._turn = turn
+        self._cards = cards
+        self._gate = gate
+        self.audit: Audit | None = None
+        self.answers: list[Answer] = []
+
+    async def run(self, block: Block) -> Answer:
+        """Run one call to its end."""
+        self._cards.closed(block)
+        self.answers.append(self._interrupted(block))
+        place = len(self.answers) - 1
+        answer = await self._executed(block)
+        self.answers[place] = answer
+        return answer
+
+    async def run_together(self, blocks: Sequence[Block]) -> None:
+        """Run a batch side by side; calls that touch the same file or the one desktop keep their order."""
+        first = len(self.answers)
+        for block in blocks:
+            self._cards.closed(block)
+            self.answers.append(self._interrupted(block))
+        places = asyncio.Semaphore(SIDE_BY_SIDE)
+        running: list[asyncio.Task[None]] = []
+
+        async def run_after(earlier: list[asyncio.Task[None]], place: int, block: Block) -> None:
+            if earlier:
+                await asyncio.wait(earlier)
+            async with places:
+                self.answers[place] = await self._executed(block)
+
+        async with asyncio.TaskGroup() as group:
+            for index, block in enumerate(blocks):
+                mine = self._touches(block)
+                earlier = [task for task, other in zip(running, blocks, strict=False) if mine & self._touches(other)]
+                running.append(group.create_task(run_after(earlier, first + index, block)))
+
+    def complain(self, tool: str, reason: str, call_id: str = "") -> None:
+        """A call that cannot run is answered all the same."""
+        self.answers.append(Answer(call_id, tool, tool_error(tool, reason)))
+
+    def feeds_back(self, answer: Answer) -> bool:
+        """Whether the model must read this answer before it goes on."""
+        spec = self._registry.find(answer.tool)
+        return spec is None or spec.feeds_back or not answer.result.ok
+
+    async def _executed(self, block: Block) -> Answer:
+        try:
+            execution = await self._executor.run(block, self._gate, self._context(block.call_id))
+        except asyncio.CancelledError:
+            self._cards.finished(block.call_id, self._interrupted(block).result)
+            raise
+        execution = self._watched(execution)
+        self._cards.finished(block.call_id, execution.result, execution.elapsed_s)
+        return Answer(block.call_id, self._name(block), execution.result, execution.call)
+
+    def _watched(self, execution: Execution) -> Execution:
+        """A call made again and again without anything new carries a warning."""
+        spec = self._registry.find(execution.call.name) if execution.call else None
+        if spec is None or not spec.feeds_back:
+            return execution
+        repetition = self._turn.repetition
+        repetition.came(execution.result)
+        if repetition.count < WARN_AT:
+            return execution
+        warning = told("repeated", count=str(repetition.count))
+        echo = f"{execution.result.llm_echo}\n{warning}".lstrip()
+        return replace(execution, result=replace(execution.result, llm_echo=echo))
+
+    def _context(self, call_id: str) -> TurnContext:
+        def emit(event: str, payload: Mapping[str, JsonValue]) -> None:
+            self._cards.progress(call_id, event, payload)
+
+        context = TurnContext(call_id, emit, cancelled=self._turn.cancelled)
+        return replace(context, audit=self.audit) if self.audit else context
+
+    def _interrupted(self, block: Block) -> Answer:
+        name = self._name(block)
+        return Answer(block.call_id, name, tool_error(name, told("stopped_call")))
+
+    def _name(self, block: Block) -> str:
+        spec = self._registry.find(block.name)
+        return spec.name if spec else block.name
+
+    def _touches(self, block: Block) -> frozenset[str]:
+        spec: ToolSpec | None = self._registry.find(block.name)
+        touched = {f"file {posixpath.normpath(path)}" for path in _paths(block)}
+        if spec and spec.effect is Effect.DESKTOP:
+            touched.add("desktop")
+        return frozenset(touched)
+
+
+def _paths(block: Block) -> list[str]:
+    given: dict[str, JsonValue] = {**block.attrs, **{child.name: child.text for child in block.children}}
+    given.update(block.args or {})
+    return [value for name in _PATHS if isinstance(value := given.get(name), str)]
+
+
+def ending(answers: Sequence[Answer]) -> ToolResult | None:
+    """The first result that ends the turn."""
+    return next((answer.result for answer in answers if answer.result.ends_turn), None)

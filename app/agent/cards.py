@@ -1,0 +1,102 @@
+"""Turns what a reader reports into what the presence shows: one card for each call, one stream of speech.
+
+Every card that opens is closed exactly once, also when the stream breaks or the person stops the turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.agent.events import SayDelta, TagDelta, TagStart, ThoughtDelta, ToolFinished, ToolProgress, ToolRunning
+from app.agent.turn import Tell
+from app.protocol.call import Block, ToolCall
+from app.protocol.result import JsonValue, ToolResult, tool_error
+from app.protocol.spec import ToolSpec
+from app.tools.registry import Registry
+
+
+def speech_param(spec: ToolSpec) -> str:
+    """The argument of a voiced tool that holds its words: the body, else its first child."""
+    spoken = spec.body or next(iter(spec.children), None)
+    return spoken.name if spoken else ""
+
+
+class Cards:
+    """The cards of one pass."""
+
+    def __init__(self, tell: Tell, registry: Registry) -> None:
+        self._tell = tell
+        self._registry = registry
+        self._open: dict[str, str] = {}
+        self._tones: dict[str, str] = {}
+        self._spoken: set[str] = set()
+        self._blank = ""
+        self._begun = False
+
+    def prose(self, text: str) -> None:
+        """A piece of plain speech; blank space at its ends, as between two calls, is not speech."""
+        text = self._blank + text if self._begun else text.lstrip()
+        said = text.rstrip()
+        self._blank = text[len(said) :]
+        if said:
+            self._begun = True
+            self._tell(SayDelta("", "", said))
+
+    def thought(self, text: str) -> None:
+        self._tell(ThoughtDelta(text))
+
+    def opened(self, call_id: str, name: str, attrs: Mapping[str, JsonValue]) -> None:
+        if call_id in self._open:
+            return
+        self._blank, self._begun = "", False
+        spec = self._registry.find(name)
+        self._open[call_id] = spec.name if spec else name
+        self._tones[call_id] = str(attrs.get("tone", ""))
+        self._tell(TagStart(call_id, self._open[call_id], dict(attrs), spec is not None and spec.voiced))
+
+    def delta(self, call_id: str, param: str, text: str) -> None:
+        spec = self._registry.find(self._open.get(call_id, ""))
+        if spec and spec.voiced and param == speech_param(spec):
+            self._spoken.add(call_id)
+            self._tell(SayDelta(call_id, self._tones[call_id], text))
+        else:
+            self._tell(TagDelta(call_id, param, text))
+
+    def closed(self, block: Block) -> None:
+        """The call is complete: a dialect that tells no openings still gets its card."""
+        self.opened(block.call_id, block.name, dict(block.args or block.attrs))
+
+    def running(self, call: ToolCall, spec: ToolSpec) -> None:
+        """The call runs now; speech that came in one piece, not in deltas, is spoken here."""
+        words = call.arguments.get(speech_param(spec), "") if spec.voiced else ""
+        if words and call.id not in self._spoken:
+            tone = call.arguments.get("tone", "")
+            self._tell(SayDelta(call.id, str(tone), str(words)))
+        self._tell(ToolRunning(call.id, spec.name, dict(call.arguments)))
+
+    def progress(self, call_id: str, event: str, payload: Mapping[str, JsonValue]) -> None:
+        if call_id in self._open:
+            self._tell(ToolProgress(call_id, event, dict(payload)))
+
+    def finished(self, call_id: str, result: ToolResult, elapsed_s: float = 0.0) -> None:
+        """Close a card; a second closing is ignored."""
+        tool = self._open.pop(call_id, None)
+        if tool is None:
+            return
+        self._tell(
+            ToolFinished(
+                call_id,
+                tool,
+                result.ok,
+                result.event,
+                dict(result.payload),
+                result.llm_echo,
+                result.llm_media,
+                elapsed_s,
+            )
+        )
+
+    def close_all(self, reason: str) -> None:
+        """Close whatever is still open as not run, for this reason."""
+        for call_id, tool in list(self._open.items()):
+            self.finished(call_id, tool_error(tool, reason))

@@ -1,0 +1,68 @@
+"""The conversation as the model reads it: only ever added to, except for the two repairs that `window.py` makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from app.protocol.message import Message, Part, Role
+
+
+class Kind(Enum):
+    """Who an entry comes from; it decides what may be shortened."""
+
+    PERSON = "the person's own words"
+    MODEL = "what the model said and called"
+    RESULTS = "what calls brought"
+    NOTE = "what Wisp told the model"
+    SUMMARY = "what stands for entries that were taken out"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    kind: Kind
+    message: Message
+
+
+class History:
+    """Entries in order. `messages` joins neighbours of one role, since some servers insist that roles alternate."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return tuple(self._entries)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        joined: list[Message] = []
+        for entry in self._entries:
+            if joined and joined[-1].role is entry.message.role:
+                joined[-1] = Message(joined[-1].role, joined[-1].parts + entry.message.parts)
+            else:
+                joined.append(entry.message)
+        return tuple(joined)
+
+    def add(self, kind: Kind, message: Message) -> None:
+        if message.parts:
+            self._entries.append(Entry(kind, message))
+
+    def clear(self) -> None:
+        self._entries.clear()
+
+    def replace(self, entries: tuple[Entry, ...]) -> None:
+        """Put other entries in place of all; used to compact. They must begin with the user's role."""
+        if entries and entries[0].message.role is not Role.USER:
+            raise ValueError("A conversation begins with the user.")
+        self._entries = list(entries)
+
+    def rewrite(self, part: Callable[[Part], Part | None]) -> None:
+        """Replace each part by what `part` gives for it; None takes it out."""
+        rewritten = []
+        for entry in self._entries:
+            parts = tuple(new for old in entry.message.parts if (new := part(old)) is not None)
+            if parts:
+                rewritten.append(Entry(entry.kind, Message(entry.message.role, parts)))
+        self._entries = rewritten

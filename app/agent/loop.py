@@ -1,0 +1,141 @@
+"""A turn, pass after pass, until nothing is left to feed back.
+
+The loop knows no tool by name: what a spec feeds back and what a result says decide what happens next.
+"""
+
+from __future__ import annotations
+
+from app.agent.approvals import REFUSALS, Approvals, TurnGate
+from app.agent.calls import Calls, ending
+from app.agent.cards import Cards
+from app.agent.events import Outcome, PassStarted, State, TurnEnded
+from app.agent.history import History, Kind
+from app.agent.model_pass import ModelPass
+from app.agent.parts import Parts
+from app.agent.prompt import rendered, system_prompt
+from app.agent.turn import Turn
+from app.agent.window import Window
+from app.agent.words import ending as closing
+from app.agent.words import only_announces, told
+from app.base.errors import WispError
+from app.protocol.dialects.api import Answer, Pacing
+from app.protocol.message import Message, Role, user
+from app.protocol.result import WAITING
+from app.providers.api import Request
+from app.settings.catalog import MAX_TOKENS
+
+
+class Loop:
+    """Runs turns over one history."""
+
+    def __init__(self, parts: Parts, history: History, approvals: Approvals) -> None:
+        self._parts = parts
+        self._history = history
+        self._approvals = approvals
+        self._window = Window(parts.model, parts.window_tokens)
+        self.system = system_prompt(parts.dialect, parts.registry.specs, parts.settings)
+        self._schemas = parts.dialect.schemas(parts.registry.specs)
+
+    async def run(self, turn: Turn) -> TurnEnded:
+        """The turn's end. Raises the ProviderError that stopped it; the history is continuable in any case."""
+        context = await self._context()
+        while True:
+            if sentence := turn.budget.exceeded():
+                return TurnEnded(turn.id, Outcome.FAILED, sentence)
+            turn.budget.passes += 1
+            turn.mood.become(State.THINKING)
+            turn.tell(PassStarted(turn.budget.passes))
+            self._window.evict_pictures(self._history)
+            ended = await self._one_pass(turn, context)
+            if not self._hear_meanwhile(turn) and ended:
+                return ended
+
+    async def _context(self) -> str:
+        try:
+            return rendered(await self._parts.facts.gather())
+        except WispError as error:
+            return str(error)
+
+    async def _one_pass(self, turn: Turn, context: str) -> TurnEnded | None:
+        cards = Cards(turn.tell, self._parts.registry)
+        gate = TurnGate(self._parts.policy, self._approvals, turn, cards, self._parts.clock)
+        calls = Calls(self._parts.executor, self._parts.registry, turn, cards, gate)
+        calls.audit = self._parts.audit
+        one = ModelPass(self._parts, turn, cards, calls, f"{turn.id}.{turn.budget.passes}")
+
+        def ask(more: tuple[Message, ...]) -> Request:
+            return self._request(context, more)
+
+        try:
+            await one.run(ask)
+        finally:
+            self._keep(one, calls)
+        return self._judge(turn, one, calls)
+
+    def _request(self, context: str, more: tuple[Message, ...]) -> Request:
+        return Request(
+            self._parts.model,
+            self.system,
+            (*self._history.messages, *more),
+            context,
+            self._schemas,
+            self._parts.settings[MAX_TOKENS],
+        )
+
+    def _keep(self, one: ModelPass, calls: Calls) -> None:
+        """Put the pass into the history."""
+        self._history.add(Kind.MODEL, one.message())
+        answers = calls.answers
+        if self._parts.dialect.pacing is Pacing.ONE_FEEDBACK_CALL:
+            answers = [answer for answer in answers if calls.feeds_back(answer)]
+        if answers:
+            self._history.add(Kind.RESULTS, self._parts.dialect.answer(answers))
+
+    def _judge(self, turn: Turn, one: ModelPass, calls: Calls) -> TurnEnded | None:
+        """How the turn ends after this pass, or None for another pass."""
+        if last := ending(calls.answers):
+            outcome = Outcome.WAITING if last.ends_turn == WAITING else Outcome.FINISHED
+            return TurnEnded(turn.id, outcome, str(last.payload.get("text", "")))
+        if turn.refused >= REFUSALS:
+            return TurnEnded(turn.id, Outcome.STOPPED, closing("denials"))
+        if turn.looping:
+            return TurnEnded(turn.id, Outcome.STOPPED, closing("repeated"))
+        if any(calls.feeds_back(answer) for answer in calls.answers):
+            return None
+        return self._after_words(turn, one, _spoken(one, calls.answers))
+
+    def _after_words(self, turn: Turn, one: ModelPass, spoken: str) -> TurnEnded | None:
+        """Nothing was called that must be read: the words are the answer, unless they only announce one."""
+        if one.stop_reason == "refusal":
+            return TurnEnded(turn.id, Outcome.FAILED, spoken or closing("refusal"))
+        wanting = self._what_is_wanting(one, spoken)
+        if wanting and not turn.nudged:
+            turn.nudged = True
+            self._history.add(Kind.NOTE, user(told(wanting)))
+            return None
+        if not spoken and not one.has_ended:
+            return TurnEnded(turn.id, Outcome.FAILED, closing("empty"))
+        return TurnEnded(turn.id, Outcome.FINISHED, spoken)
+
+    def _what_is_wanting(self, one: ModelPass, spoken: str) -> str:
+        """The name of the words that send the model back, or nothing."""
+        if one.has_invented:
+            return "invented"
+        if one.has_ended:
+            return ""
+        if not spoken:
+            return "empty"
+        return "nudge" if only_announces(spoken) else ""
+
+    def _hear_meanwhile(self, turn: Turn) -> bool:
+        """Hand the model what the person said while it worked; the turn goes on for it."""
+        words = turn.take_meanwhile()
+        for said in words:
+            note = user(told("said_meanwhile", text=said.text))
+            self._history.add(Kind.PERSON, Message(Role.USER, note.parts + said.parts[1:] if said.text else said.parts))
+        return bool(words)
+
+
+def _spoken(one: ModelPass, answers: list[Answer]) -> str:
+    said = [str(answer.result.payload.get("text", "")) for answer in answers if answer.result.ok]
+    return "\n\n".join(text for text in (*said, one.prose) if text)

@@ -1,0 +1,35 @@
+"""What a session is made of. `wiring` chooses each; the agent decides nothing about them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from app.agent.policy import Policy
+from app.agent.prompt import Facts, NoFacts
+from app.base.clock import Clock, SystemClock
+from app.protocol.dialects.api import Dialect
+from app.providers.api import Provider
+from app.settings.store import Settings
+from app.tools.context import Audit
+from app.tools.executor import Executor
+from app.tools.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """`attended` says whether a person can answer approvals; `window_tokens` is how much the model can read."""
+
+    provider: Provider
+    model: str
+    dialect: Dialect
+    registry: Registry
+    executor: Executor
+    policy: Policy
+    settings: Settings
+    facts: Facts = field(default_factory=NoFacts)
+    clock: Clock = field(default_factory=SystemClock)
+    audit: Audit | None = None
+    attended: bool = True
+    window_tokens: int = 200_000
+    chance: random.Random = field(default_factory=random.Random)

@@ -1,0 +1,141 @@
+"""A conversation: the person speaks, a turn runs, listeners see every event.
+
+What is said while a turn runs is handed to that turn: the model reads it before its next pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from app.agent.approvals import Approvals
+from app.agent.budget import Budget, Ceilings, price_of
+from app.agent.events import AgentEvent, Outcome, State, TurnEnded, TurnStarted
+from app.agent.history import History, Kind
+from app.agent.loop import Loop
+from app.agent.parts import Parts
+from app.agent.turn import Mood, Turn, Words
+from app.agent.words import ending, told
+from app.base import ids
+from app.base.errors import WispError
+from app.protocol.message import Message, Role, user
+from app.protocol.result import Media
+
+Listener = Callable[[AgentEvent], None]
+
+_STATES = {
+    Outcome.FINISHED: State.IDLE,
+    Outcome.STOPPED: State.IDLE,
+    Outcome.WAITING: State.NEEDS_YOU,
+    Outcome.FAILED: State.ERROR,
+}
+
+
+class Session:
+    """All methods belong to the event loop's thread. One turn runs at a time."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._listeners: list[Listener] = []
+        self._mood = Mood(self._tell)
+        self._approvals = Approvals(ids.counter("approval"), attended=parts.attended)
+        self._turn_id = ids.counter("turn")
+        self._turn: Turn | None = None
+        self._running: asyncio.Task[TurnEnded] | None = None
+        self.history = History()
+        self._loop = Loop(parts, self.history, self._approvals)
+
+    @property
+    def state(self) -> State:
+        return self._mood.state
+
+    @property
+    def system(self) -> str:
+        """The stable part of the prompt, as every request carries it."""
+        return self._loop.system
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with every event from now on, in order; the returned function ends that."""
+        self._listeners.append(listener)
+
+        def unsubscribe() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return unsubscribe
+
+    async def send(self, text: str, media: tuple[Media, ...] = ()) -> TurnEnded:
+        """One turn, to its end. While a turn runs, the words are told to it, and its end is returned.
+
+        The text of a finished or waiting turn has been spoken already, as `SayDelta` events.
+        Cancelling this call stops the turn.
+        """
+        words = Words(text, media)
+        if self._turn and self._running:
+            self._turn.meanwhile.append(words)
+            return await asyncio.shield(self._running)
+        turn = self._turn = self._new_turn()
+        self._running = asyncio.ensure_future(self._run(turn, words))
+        try:
+            return await asyncio.shield(self._running)
+        except asyncio.CancelledError:
+            await self._stopped()
+            raise
+
+    def stop(self) -> None:
+        """End the running turn now: its stream is closed, its calls are cancelled, its history can be continued."""
+        turn = self._turn
+        if turn and self._running and not turn.cancelled.is_set():
+            turn.cancelled.set()
+            if turn.begun:
+                self._running.cancel()
+
+    def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
+        """Answer an `ApprovalWanted`; `words` are told to the model where it is denied."""
+        self._approvals.answer(approval_id, allow=allow, words=words)
+
+    async def close(self) -> None:
+        """Stop what runs and hang up."""
+        await self._stopped()
+        await self._parts.provider.close()
+
+    async def _stopped(self) -> None:
+        self.stop()
+        if self._running:
+            await asyncio.wait([self._running])
+
+    def _tell(self, event: AgentEvent) -> None:
+        for listener in tuple(self._listeners):
+            listener(event)
+
+    def _new_turn(self) -> Turn:
+        budget = Budget(Ceilings.of(self._parts.settings), price_of(self._parts.model), self._parts.clock)
+        return Turn(self._turn_id(), self._tell, self._mood, budget)
+
+    async def _run(self, turn: Turn, words: Words) -> TurnEnded:
+        turn.begun = True
+        ended = TurnEnded(turn.id, Outcome.FAILED, ending("bug"))
+        try:
+            self._tell(TurnStarted(turn.id, words.text))
+            self.history.add(Kind.PERSON, Message(Role.USER, words.parts))
+            ended = await self._ended(turn)
+        finally:
+            self._turn = self._running = None
+            self._mood.become(_STATES[ended.outcome])
+            self._tell(ended)
+        return ended
+
+    async def _ended(self, turn: Turn) -> TurnEnded:
+        try:
+            if turn.cancelled.is_set():
+                raise asyncio.CancelledError
+            return await self._loop.run(turn)
+        except asyncio.CancelledError:
+            self.history.add(Kind.NOTE, user(told("stopped_turn")))
+            return TurnEnded(turn.id, Outcome.STOPPED, ending("stopped"))
+        except WispError as error:
+            self.history.add(Kind.NOTE, user(told("failed_turn", sentence=str(error))))
+            return TurnEnded(turn.id, Outcome.FAILED, str(error))
+        finally:
+            for said in turn.take_meanwhile():
+                self.history.add(Kind.PERSON, Message(Role.USER, said.parts))

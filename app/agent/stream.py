@@ -1,0 +1,53 @@
+"""A provider's stream with a limit on its silences, and the waits between tries when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+
+from app.base.errors import BadAnswer, OverLimit, ProviderError, Unreachable
+from app.providers.api import StreamEvent
+
+_FIRST_WAIT_S = 1.0
+_LONGEST_WAIT_S = 30.0
+
+
+class Stream:
+    """An async context manager; leaving it ends the HTTP stream. Silence over `idle_s` raises Unreachable."""
+
+    def __init__(self, events: AsyncIterator[StreamEvent], idle_s: float) -> None:
+        self._events = events
+        self._idle_s = idle_s
+
+    async def __aenter__(self) -> Stream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        close = getattr(self._events, "aclose", None)
+        if close is not None:
+            await close()
+
+    def __aiter__(self) -> Stream:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        try:
+            async with asyncio.timeout(self._idle_s):
+                return await anext(self._events)
+        except TimeoutError:
+            raise Unreachable(f"The model's service was silent for {self._idle_s:g} seconds.") from None
+
+
+def is_passing(error: ProviderError) -> bool:
+    """Whether trying again may help."""
+    return isinstance(error, (Unreachable, OverLimit, BadAnswer))
+
+
+def wait_before(attempt: int, error: ProviderError, chance: random.Random) -> float:
+    """Seconds before the try after `attempt`, counted from 1: what the service asked for, else growing and jittered."""
+    asked = error.retry_after_s if isinstance(error, OverLimit) else None
+    if asked is not None:
+        return asked + chance.uniform(0, 0.5)
+    longest = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _LONGEST_WAIT_S)
+    return longest * chance.uniform(0.5, 1.0)

@@ -1,0 +1,62 @@
+"""One turn while it runs: who listens, what state it is in, what it has cost, what the person said meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from app.agent.budget import Budget
+from app.agent.events import AgentEvent, State, StateChanged
+from app.agent.repetition import Repetition
+from app.protocol.message import ImagePart, Part, TextPart
+from app.protocol.result import Media
+
+Tell = Callable[[AgentEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the person said: text and pictures."""
+
+    text: str
+    media: tuple[Media, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        text: tuple[Part, ...] = (TextPart(self.text),) if self.text else ()
+        return (*text, *(ImagePart(media) for media in self.media))
+
+
+class Mood:
+    """The state the presence shows; told only when it changes."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self.state = State.IDLE
+
+    def become(self, state: State) -> None:
+        if state is not self.state:
+            self.state = state
+            self._tell(StateChanged(state))
+
+
+@dataclass(slots=True)
+class Turn:
+    """`meanwhile` collects what the person says while the turn runs; `refused` counts refusals in a row."""
+
+    id: str
+    tell: Tell
+    mood: Mood
+    budget: Budget
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    meanwhile: list[Words] = field(default_factory=list)
+    repetition: Repetition = field(default_factory=Repetition)
+    refused: int = 0
+    nudged: bool = False
+    looping: bool = False
+    begun: bool = False
+
+    def take_meanwhile(self) -> list[Words]:
+        taken, self.meanwhile = self.meanwhile, []
+        return taken

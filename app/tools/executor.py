@@ -1,0 +1,138 @@
+"""One call in, one result out, whatever happens in between: the border where a tool's errors become sentences.
+
+Only `asyncio.CancelledError` passes through: the person stopped the turn, and whoever awaits must know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import logging
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from app.base.clock import Clock
+from app.base.errors import NeedsPerson, ToolFailed, WispError
+from app.protocol.arguments import to_call
+from app.protocol.call import Block, ToolCall
+from app.protocol.result import JsonValue, ToolResult, tool_error
+from app.protocol.spec import ToolSpec
+from app.tools.context import TurnContext
+from app.tools.registry import Registry
+
+_log = logging.getLogger(__name__)
+
+_FIRST_WAIT_S = 0.2
+_LONGEST_WAIT_S = 5.0
+
+Run = Callable[[ToolCall, TurnContext], Awaitable[ToolResult]]
+
+
+class Gate(Protocol):
+    """The one place that every call passes before it runs."""
+
+    async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
+        """Empty lets the call run now; anything else is the sentence the model reads instead. May wait for a person."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What became of a call. `call` is None where its arguments could not be read; the time is the handler's own."""
+
+    result: ToolResult
+    call: ToolCall | None
+    elapsed_s: float
+
+
+class Executor:
+    """Runs calls of a registry with the handlers given, one object for each family's class.
+
+    `attempts` counts the first try; only failures marked transient are tried again. Raises ValueError where a family
+    has no handler.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        handlers: Iterable[object],
+        clock: Clock,
+        *,
+        attempts: int = 3,
+        seed: int | None = None,
+    ) -> None:
+        self._registry = registry
+        self._clock = clock
+        self._attempts = attempts
+        self._random = random.Random(seed)
+        self._runs = _bound(registry, tuple(handlers))
+
+    async def run(self, block: Block, gate: Gate, context: TurnContext) -> Execution:
+        """Read, admit, execute. An error anywhere on the way, the gate included, means that nothing ran."""
+        spec = self._registry.find(block.name)
+        if spec is None:
+            return Execution(tool_error(block.name, self._unknown(block.name)), None, 0.0)
+        call: ToolCall | None = None
+        begun = self._clock.now()
+        try:
+            call = to_call(spec, block)
+            if refusal := await gate.admit(call, spec):
+                return Execution(_refused(spec.name, refusal), call, 0.0)
+            begun = self._clock.now()
+            result = await self._tried(self._runs[spec.name], call, context)
+        except Exception as error:
+            result = _translated(spec.name, error)
+        return Execution(result, call, self._clock.now() - begun)
+
+    async def _tried(self, run: Run, call: ToolCall, context: TurnContext) -> ToolResult:
+        for attempt in range(1, self._attempts):
+            try:
+                return await run(call, context)
+            except ToolFailed as error:
+                if not error.transient or context.cancelled.is_set():
+                    raise
+                _log.info("%s failed for a passing reason, try %d: %s", call.name, attempt, error)
+            longest = min(_FIRST_WAIT_S * 2 ** (attempt - 1), _LONGEST_WAIT_S)
+            await self._clock.sleep(longest * self._random.uniform(0.5, 1.0))
+        return await run(call, context)
+
+    def _unknown(self, name: str) -> str:
+        near = difflib.get_close_matches(name, [spec.name for spec in self._registry], n=2)
+        hint = f" Did you mean {' or '.join(near)}?" if near else " Use one of the tools listed in the instructions."
+        return f"There is no tool called {name!r}.{hint}"
+
+
+def _bound(registry: Registry, handlers: tuple[object, ...]) -> dict[str, Run]:
+    runs: dict[str, Run] = {}
+    for spec in registry:
+        family = registry.handler_of(spec.name)
+        handler = next((handler for handler in handlers if isinstance(handler, family)), None)
+        if handler is None:
+            raise ValueError(f"No {family.__name__} was given to run {spec.name!r}.")
+        runs[spec.name] = partial(spec.execute, handler)
+    return runs
+
+
+def _refused(tool: str, sentence: str) -> ToolResult:
+    return ToolResult(
+        False, "tool_error", {"tag": tool, "reason": sentence, "denied": True}, f"{tool}: not run. {sentence}"
+    )
+
+
+def _translated(tool: str, error: Exception) -> ToolResult:
+    if isinstance(error, NeedsPerson):
+        payload: dict[str, JsonValue] = {"tag": tool, "reason": str(error), "needs_person": True}
+        return ToolResult(
+            False, "tool_error", payload, f"{tool}: {error} Only the person can do this: tell them, and wait."
+        )
+    if isinstance(error, WispError):
+        return tool_error(tool, str(error))
+    if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
+        return tool_error(tool, "It took too long and was given up. Look at what has happened before trying again.")
+    _log.error("The tool %s raised.", tool, exc_info=error)
+    return tool_error(
+        tool, f"It failed for a reason of its own ({type(error).__name__}), not because of the call. Try another way."
+    )

@@ -1,0 +1,83 @@
+"""What the assistant says to the person: speech, the result, a question only they can answer."""
+
+from __future__ import annotations
+
+from app.protocol.call import ToolCall
+from app.protocol.result import FINISHED, WAITING, ToolResult
+from app.protocol.spec import Close, Effect, Param, ToolSpec
+from app.tools.context import TurnContext
+from app.tools.registry import Family
+
+TONES = ("neutral", "warm", "excited", "calm", "serious", "playful", "apologetic", "urgent")
+
+
+class Voice:
+    """Handlers of speech. Results that end the turn carry what is shown to the person as `text` in their payload."""
+
+    async def say(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return ToolResult(True, "say", {"tone": call.text("tone", "neutral"), "text": call.text("text")}, "Said.")
+
+    async def attempt_completion(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return ToolResult(
+            True, "attempt_completion", {"text": call.text("result")}, "The result was shown.", ends_turn=FINISHED
+        )
+
+    async def wait_for_human_input(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        payload = {"kind": call.text("kind", "question"), "text": call.text("text")}
+        return ToolResult(True, "wait_for_human_input", payload, "The person was asked.", ends_turn=WAITING)
+
+
+SAY = Family(
+    Voice,
+    (
+        ToolSpec(
+            name="say",
+            description=(
+                "Speak to the person in the bubble, while you work. One or two short sentences. Not a result: it "
+                "returns nothing, and a reply that holds nothing but speech ends the turn."
+            ),
+            effect=Effect.TALKS,
+            execute=Voice.say,
+            attrs=(Param("tone", description="how it sounds; neutral if left out", choices=TONES),),
+            body=Param("text", description="what to say", required=True, short=False),
+            examples=('<say tone="warm">On it.</say>',),
+            voiced=True,
+            feeds_back=False,
+        ),
+        ToolSpec(
+            name="attempt_completion",
+            description=(
+                "Show the result and end the turn. Only after results have shown that everything asked for is done. "
+                "Call nothing after it."
+            ),
+            effect=Effect.TALKS,
+            execute=Voice.attempt_completion,
+            children=(
+                Param(
+                    "result",
+                    description="what was done and where it is, in one to three sentences",
+                    required=True,
+                    close=Close.LAST,
+                    short=False,
+                ),
+            ),
+            examples=("<attempt_completion><result>The calculator shows 84.</result></attempt_completion>",),
+            voiced=True,
+            feeds_back=False,
+        ),
+        ToolSpec(
+            name="wait_for_human_input",
+            description=(
+                "Ask the person for what only they can give (a choice, a code sent to their phone, a password they "
+                "type themselves, a click you may not make) and end the turn until they answer. Call nothing after it."
+            ),
+            effect=Effect.TALKS,
+            execute=Voice.wait_for_human_input,
+            attrs=(Param("kind", description="one word for what is needed: choice, code, sign-in, captcha, click"),),
+            body=Param("text", description="what is needed, and why, in plain words", required=True, short=False),
+            examples=('<wait_for_human_input kind="choice">Save it as PDF or as text?</wait_for_human_input>',),
+            voiced=True,
+            feeds_back=False,
+        ),
+    ),
+)
