@@ -34,7 +34,7 @@ Script = Scripted | Callable[[Seen], Scripted]
 class LoopbackServer:
     """Answers the n-th request for a message with the n-th reply; a request too many is a 400 that says so.
 
-    `requests` are those for messages, in order; `others` everything else (model lists and the like).
+    `requests` are those for messages, in order (`arrived` once there is one); `others` everything else.
     A subclass names its path and writes replies, errors and model lists in its vendor's format.
     """
 
@@ -47,6 +47,7 @@ class LoopbackServer:
         self.requests: list[Seen] = []
         self.others: list[Seen] = []
         self.port = 0
+        self.arrived = threading.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread: threading.Thread | None = None
 
@@ -123,6 +124,7 @@ class LoopbackServer:
             self.others.append(seen)
             return await self._write_plain(writer, *self._plain(seen))
         self.requests.append(seen)
+        self.arrived.set()
         answer = self._answer(seen)
         if isinstance(answer, Status):
             text = answer.body if answer.body is not None else self.error(answer)

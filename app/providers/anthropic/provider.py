@@ -1,0 +1,154 @@
+"""Claude through the official SDK. The SDK loads in a worker thread: its import alone takes more than a second."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from app.base.errors import ProviderError, Refused
+from app.providers import failures
+from app.providers.addresses import is_local
+from app.providers.anthropic.replies import Reading
+from app.providers.anthropic.requests import BINDING_BETA, Contexts, body_of
+from app.providers.api import Request, StreamEvent
+from app.providers.failures import Fault, Service
+from app.providers.profiles import Profile, profile_of
+
+if TYPE_CHECKING:
+    import anthropic
+
+CONNECT_S = 10.0
+_MODELS_S = 10.0
+_ADDRESS = "https://api.anthropic.com"
+
+SERVICE = Service(
+    "Anthropic",
+    "Put a valid key into the environment variable ANTHROPIC_API_KEY or into Wisp's settings, and start again.",
+)
+
+
+class AnthropicProvider:
+    """Streams Messages. It never tries again by itself: that is the loop's, which knows what was already done.
+
+    `idle_s` is the longest silence on the wire; the vendor's pings count as life. An empty `base_url` takes
+    `ANTHROPIC_BASE_URL` or the vendor's own address.
+    """
+
+    name = "anthropic"
+
+    def __init__(self, key: str, *, base_url: str = "", idle_s: float = 30.0) -> None:
+        self._key = key.strip()
+        self._base_url = base_url
+        self._idle_s = idle_s
+        self._client: anthropic.AsyncAnthropic | None = None
+        self._contexts = Contexts()
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        profile = profile_of(request.model)
+        body = body_of(request, profile, self._contexts.of(request, profile))
+        client = await self._connected()
+        import anthropic
+        import httpx2
+
+        try:
+            stream = await client.messages.create(**body, stream=True, extra_headers=_headers(profile))
+            async with stream, aclosing(_events(stream)) as events:
+                async for event in events:
+                    yield event
+        except (anthropic.APIError, httpx2.HTTPError, ValueError) as error:
+            raise await self._meaning(error, request.model) from error
+
+    async def models(self) -> tuple[str, ...]:
+        """The ids of the models that the account may use, newest first."""
+        client = await self._connected()
+        import anthropic
+
+        try:
+            async with asyncio.timeout(_MODELS_S):
+                return tuple([model.id async for model in client.models.list(limit=100)])
+        except TimeoutError as error:
+            raise failures.silent(SERVICE, _MODELS_S) from error
+        except (anthropic.APIError, ValueError) as error:
+            raise await self._meaning(error) from error
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _connected(self) -> anthropic.AsyncAnthropic:
+        if not self._key:
+            raise Refused(f"There is no key for Anthropic. {SERVICE.key_help}")
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise Refused(f"The key for Anthropic holds characters that no key has. {SERVICE.key_help}")
+        if self._client is None:
+            self._client = await asyncio.to_thread(_client, self._key, self._base_url, self._idle_s)
+        return self._client
+
+    async def _meaning(self, error: Exception, model: str = "") -> ProviderError:
+        """What a failure of the SDK or of the connection under it means for the person or the loop."""
+        import anthropic
+        import httpx2
+
+        if isinstance(error, anthropic.APIStatusError):
+            fault = _fault(error)
+            return await self._no_model(model) if model and fault.is_unknown_model else fault.error(SERVICE)
+        cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
+        if isinstance(cause, httpx2.TimeoutException) and not isinstance(cause, httpx2.ConnectTimeout):
+            return failures.silent(SERVICE, self._idle_s)
+        if isinstance(error, anthropic.APIConnectionError):
+            return failures.not_connected(SERVICE, self._base_url or _ADDRESS, cause)
+        return failures.dropped(SERVICE) if isinstance(error, httpx2.HTTPError) else failures.unreadable(SERVICE, error)
+
+    async def _no_model(self, model: str) -> ProviderError:
+        try:
+            offered = await self.models()
+        except ProviderError:
+            offered = ()
+        return failures.unknown_model(SERVICE, model, offered)
+
+
+async def _events(stream: anthropic.AsyncStream[Any]) -> AsyncGenerator[StreamEvent, None]:
+    reading = Reading()
+    async for event in stream.raw_events(stream.response):
+        if event.event == "error":
+            raise _fault_in_stream(event.data).error(SERVICE)
+        for told in reading.read(json.loads(event.data or "{}")):
+            yield told
+    if not reading.is_complete:
+        raise failures.dropped(SERVICE)
+
+
+def _client(key: str, base_url: str, idle_s: float) -> anthropic.AsyncAnthropic:
+    import anthropic
+    import anthropic.resources.messages
+    import anthropic.resources.models
+    import httpx2
+
+    timeout = httpx2.Timeout(idle_s, connect=CONNECT_S)
+    own: Any = {"http_client": httpx2.AsyncClient(trust_env=False, timeout=timeout)} if is_local(base_url) else {}
+    return anthropic.AsyncAnthropic(
+        api_key=key, base_url=base_url or None, timeout=timeout, max_retries=0, open_telemetry=False, **own
+    )
+
+
+def _headers(profile: Profile) -> dict[str, str]:
+    return {"anthropic-beta": BINDING_BETA} if profile.binds_thinking else {}
+
+
+def _fault(error: anthropic.APIStatusError) -> Fault:
+    message = error.api_message if isinstance(error.api_message, str) else error.message
+    kind = f"{error.type or ''} {error.error_code or ''}".strip()
+    return Fault(error.status_code, kind, message, failures.retry_after(error.response.headers))
+
+
+def _fault_in_stream(data: str) -> Fault:
+    """The error event of a stream that began well: `{"type": "error", "error": {"type", "message"}}`."""
+    try:
+        error = json.loads(data)["error"]
+        return Fault(0, str(error.get("type", "")), str(error.get("message", "")))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Fault(0, "", data)

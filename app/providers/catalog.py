@@ -1,0 +1,85 @@
+"""Which provider answers, and with which model: made from the person's settings and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.base.errors import NeedsPerson
+from app.providers.api import Provider
+from app.providers.profiles import Profile, default_model, profile_of
+from app.settings import secrets
+from app.settings.catalog import BASE_URL, MODEL, PROVIDER, SCRIPT, STREAM_IDLE_MS
+from app.settings.store import Settings
+
+OFFLINE = "offline"
+
+KeyOf = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Who answers: the provider, the model it is asked for, what is particular about that model."""
+
+    provider: Provider
+    model: str
+    profile: Profile
+
+
+def choose(settings: Settings, key_of: KeyOf = secrets.key_of) -> Chosen:
+    """The provider and model of these settings. Raises NeedsPerson where something must be given first."""
+    name = settings[PROVIDER] or default_name(key_of)
+    model = settings[MODEL] or default_model(name)
+    return Chosen(make(name, settings, key_of), model, profile_of(model))
+
+
+def default_name(key_of: KeyOf = secrets.key_of) -> str:
+    """Who answers when the person chose nobody."""
+    return "anthropic" if key_of("anthropic") else OFFLINE
+
+
+def make(name: str, settings: Settings, key_of: KeyOf = secrets.key_of) -> Provider:
+    """The provider of that name; only its own module is loaded. Raises NeedsPerson."""
+    try:
+        return _MAKERS[name](settings, key_of)
+    except KeyError:
+        raise NeedsPerson(f"There is no provider '{name}'; there are {', '.join(_MAKERS)}.") from None
+
+
+def _idle_s(settings: Settings) -> float:
+    return settings[STREAM_IDLE_MS] / 1000
+
+
+def _anthropic(settings: Settings, key_of: KeyOf) -> Provider:
+    from app.providers.anthropic.provider import AnthropicProvider
+
+    return AnthropicProvider(key_of("anthropic"), base_url=settings[BASE_URL], idle_s=_idle_s(settings))
+
+
+def _openai(settings: Settings, key_of: KeyOf) -> Provider:
+    from app.providers.openai_compatible.provider import OpenAICompatibleProvider
+
+    return OpenAICompatibleProvider(key_of("openai"), base_url=settings[BASE_URL], idle_s=_idle_s(settings))
+
+
+def _offline(_settings: Settings, _key_of: KeyOf) -> Provider:
+    from app.providers.offline.provider import OfflineProvider
+
+    return OfflineProvider()
+
+
+def _scripted(settings: Settings, _key_of: KeyOf) -> Provider:
+    from app.providers import scripted
+
+    if not settings[SCRIPT]:
+        raise NeedsPerson("The scripted provider needs a script: --script FILE, or model.script in the settings.")
+    return scripted.load(Path(settings[SCRIPT]))
+
+
+_MAKERS: dict[str, Callable[[Settings, KeyOf], Provider]] = {
+    "anthropic": _anthropic,
+    "openai": _openai,
+    OFFLINE: _offline,
+    "scripted": _scripted,
+}

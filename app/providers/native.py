@@ -1,0 +1,24 @@
+"""What both vendors' native calls have in common."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from app.protocol.result import JsonValue
+from app.providers.api import NativeCallEnded
+
+
+class WireError(ValueError):
+    """The stream holds something that its format does not allow."""
+
+
+def call_ended(call_id: str, text: str, given: Mapping[str, JsonValue] | None = None) -> NativeCallEnded:
+    """The end of a call whose arguments came as `text`; none at all means what was given with its start."""
+    if not text.strip():
+        return NativeCallEnded(call_id, given or {})
+    try:
+        args = json.loads(text)
+    except (ValueError, RecursionError):
+        return NativeCallEnded(call_id, {}, text)
+    return NativeCallEnded(call_id, args) if isinstance(args, dict) else NativeCallEnded(call_id, {}, text)

@@ -1,0 +1,1 @@
+"""Any model behind an OpenAI-compatible endpoint, through the official `openai` SDK."""
