@@ -2,91 +2,135 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point
 from app.desktop.accessibility import acting, matching
 from app.desktop.accessibility.bus import Bus
-from app.desktop.accessibility.nodes import Node, Program
+from app.desktop.accessibility.nodes import Key, Node, Program
+from app.desktop.accessibility.outline import Outliner
 from app.desktop.accessibility.reading import Reader
 from app.desktop.accessibility.refs import RefBook
-from app.desktop.accessibility.words import readings, roles_called
-from app.desktop.elements import Element, Match, Outline, OutlineRequest
+from app.desktop.accessibility.stacking import Stack
+from app.desktop.accessibility.survey import Look, Surveyor
+from app.desktop.accessibility.words import Reading, normal, readings, roles_called
+from app.desktop.api import Window
+from app.desktop.elements import Element, Match, Outline, OutlineRequest, View
 
 _CLEAR = 0.97
 """From this score on, a match in the active window is what was meant; other programs need not be asked."""
 _ELSEWHERE = 0.98
-"""A match outside the active window counts that much: of two equal names the active window's is meant."""
+"""What a match outside the active window counts: of two equal names the active window's is meant."""
+_COVERED = 0.9
+"""What a match counts that another window hides."""
 
-_Found = tuple[float, Program, Node, Node]
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    score: float
+    program: Program
+    window: Node
+    node: Node
+
+
+def _no_windows() -> tuple[Window, ...]:
+    return ()
 
 
 class AtSpi:
-    """Implements `Accessibility`. Nothing is connected before the first look; all methods run on one event loop."""
+    """Implements `Accessibility`. Nothing is connected before the first look; all methods run on one event loop.
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    `windows` tells the top-level windows, topmost first; with it, what another window hides is known to be `covered`.
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str] | None = None,
+        windows: Callable[[], Sequence[Window]] = _no_windows,
+    ) -> None:
         self._bus = Bus(os.environ if environment is None else environment)
+        self._surveyor = Surveyor(self._bus)
         self._reader = Reader(self._bus)
         self._refs = RefBook()
-        self._silent: tuple[str, ...] = ()
+        self._windows = windows
+        self._outliner = Outliner()
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
-        ways = readings(query)
-        roles = roles_called(role)
-        found: list[_Found] = []
-        async for program in self._looked_at():
-            share = 1.0 if program.is_active else _ELSEWHERE
-            for window, node in program.walk():
-                if (not roles or node.role in roles) and (fit := matching.score(node, ways)):
-                    found.append((fit * share, program, window, node))
-            if program.is_active and any(fit >= _CLEAR for fit, *_ in found):
-                break
-        best = _without_echoes(sorted(found, key=lambda match: -match[0]))[:limit]
-        await self._reader.fill([node for *_, node in best])
-        return tuple(
-            Match(self._refs.element(program, window, node), fit)
-            for fit, program, window, node in best
-            if node.box is not None and node.box.size.area > 0
-        )
+        ways, roles, stack = readings(query), roles_called(role), Stack(self._windows())
+        async with self._surveyor.look() as look:
+            active = await look.active()
+            found = await self._scored([active] if active else [], ways, roles)
+            if not any(match.score >= _CLEAR for match in found):
+                found += await self._scored(await _others(look), ways, roles)
+        best = _without_echoes(found)[:limit]
+        await self._reader.fill((match.program, match.node) for match in best)
+        matches = [self._match(candidate, stack) for candidate in best if _has_area(candidate.node)]
+        return tuple(sorted(matches, key=lambda match: -match.score))
 
     async def at(self, point: Point) -> Element | None:
-        async for program in self._looked_at():
-            nodes = list(program.walk())
-            await self._reader.fill([node for _, node in nodes])
-            under = [(window, node) for window, node in nodes if node.box and node.box.contains(point)]
-            if under:
-                window, node = min(reversed(under), key=lambda pair: pair[1].box.size.area if pair[1].box else 0)
-                return self._refs.element(program, window, node)
+        stack = Stack(self._windows())
+        async with self._surveyor.look() as look:
+            active = await look.active()
+            for programs in ([active] if active else [], await _others(look)):
+                await self._read(programs)
+                for program in programs:
+                    if under := _innermost(program, point, stack):
+                        return self._refs.element(program, *under)
         return None
 
     async def focused(self) -> Element | None:
-        programs = await self._programs()
-        for program in programs:
-            if program.is_active:
-                await self._reader.grow(program)
-                holders = [pair for pair in program.walk() if pair[0].has("active") and pair[1].has("focused")]
-                for window, node in reversed(holders):
-                    await self._reader.fill([node])
-                    return self._refs.element(program, window, node)
-        return None
+        async with self._surveyor.look() as look:
+            program = await look.active()
+        if program is None:
+            return None
+        await self._reader.grow([program])
+        holders = [pair for pair in program.walk() if pair[0].has("active") and pair[1].has("focused")]
+        if not holders:
+            return None
+        window, node = holders[-1]
+        await self._reader.fill([(program, node)])
+        return self._refs.element(program, window, node)
 
     async def outline(self, request: OutlineRequest) -> Outline:
-        lines: list[str] = []
-        elements: list[Element] = []
-        async for program in self._looked_at():
-            pairs = list(program.walk())
-            await self._reader.fill([node for _, node in pairs])
-            for window, node in pairs:
-                element = self._refs.element(program, window, node)
-                elements.append(element)
-                lines.append(f"{element.ref} {element.role} {clip_line(element.name, 80)!r}")
-        return Outline("\n".join(lines[: request.budget]), tuple(elements), silent=self._silent)
+        if request.view is View.FIND:
+            return self._outliner.found(await self.find(request.query, limit=50), request, await self.silent())
+        stack = Stack(self._windows())
+        async with self._surveyor.look() as look:
+            programs = await look.programs()
+        wanted = [program for program in programs if _is_asked_for(program, request.window)]
+        await self._read(wanted)
+        return self._outliner.told(wanted, self._refs, stack, request)
 
     async def element(self, ref: str) -> Element:
+        return (await self._live(ref))[1]
+
+    async def press(self, ref: str) -> str:
+        key, element = await self._live(ref)
+        if not element.is_("sensitive"):
+            raise ToolFailed(f"{ref} ({element.role} {element.name!r}) is greyed out. Something else must come first.")
+        return await acting.press(self._bus, key, element)
+
+    async def set_value(self, ref: str, text: str) -> str:
+        key, element = await self._live(ref)
+        await acting.set_value(self._bus, key, element, text)
+        return await self.text_of(ref)
+
+    async def text_of(self, ref: str) -> str:
+        key, element = await self._live(ref)
+        return await acting.whole_text(self._bus, key, element)
+
+    async def silent(self) -> tuple[str, ...]:
+        return tuple(self._surveyor.silent.values())
+
+    async def close(self) -> None:
+        await self._bus.close()
+
+    async def _live(self, ref: str) -> tuple[Key, Element]:
+        """The object of a ref, read again."""
         seen = self._refs.last_seen(ref)
         if seen is None:
             raise ToolMisuse(f"There is no element {ref!r}. Refs come from read_screen; read the screen again.")
@@ -94,67 +138,77 @@ class AtSpi:
         now = await self._reader.again(key)
         if now is None:
             raise ToolFailed(await self._gone(before))
-        return self._refs.renewed(ref, now)
-
-    async def press(self, ref: str) -> str:
-        element, seen = await self.element(ref), self._refs.last_seen(ref)
-        assert seen is not None
-        if not element.is_("sensitive"):
-            raise ToolFailed(f"{ref} ({element.role} {element.name!r}) is greyed out. Something else must come first.")
-        return await acting.press(self._bus, seen[0], element)
-
-    async def set_value(self, ref: str, text: str) -> str:
-        element, seen = await self.element(ref), self._refs.last_seen(ref)
-        assert seen is not None
-        await acting.set_value(self._bus, seen[0], element, text)
-        return await self.text_of(ref)
-
-    async def text_of(self, ref: str) -> str:
-        element, seen = await self.element(ref), self._refs.last_seen(ref)
-        assert seen is not None
-        return await acting.whole_text(self._bus, seen[0], element)
-
-    async def silent(self) -> tuple[str, ...]:
-        return self._silent
-
-    async def close(self) -> None:
-        await self._bus.close()
-
-    async def _programs(self) -> list[Program]:
-        """Programs on the bus, the active one first."""
-        programs = sorted(await self._reader.programs(), key=lambda program: not program.is_active)
-        self._silent = tuple(program.name for program in programs if program.is_silent)
-        return programs
-
-    async def _looked_at(self) -> AsyncIterator[Program]:
-        """Programs with their trees: the active one first and alone, then the others, read at once."""
-        programs = await self._programs()
-        for program in programs[:1]:
-            await self._reader.grow(program)
-            yield program
-        await asyncio.gather(*(self._reader.grow(program) for program in programs[1:]))
-        for program in programs[1:]:
-            yield program
+        return key, self._refs.renewed(ref, now)
 
     async def _gone(self, before: Element) -> str:
-        near = await self.find(before.name or before.role, limit=3) if before.name or before.role else ()
+        near = await self.find(before.name or before.role, limit=3)
         said = f"{before.ref} ({before.role} {clip_line(before.name, 60)!r}) is no longer on the screen."
         if not near:
             return f"{said} Read the screen again."
         return f"{said} Nearest now: {', '.join(_named(match.element) for match in near)}."
+
+    async def _read(self, programs: Sequence[Program]) -> None:
+        """Trees, boxes and values of whole programs."""
+        await self._reader.grow(programs)
+        await self._reader.fill((program, node) for program in programs for _, node in program.walk())
+
+    async def _scored(
+        self, programs: Sequence[Program], ways: Sequence[Reading], roles: frozenset[str]
+    ) -> list[_Candidate]:
+        await self._reader.grow(programs)
+        found: list[_Candidate] = []
+        for program in programs:
+            share = 1.0 if program.is_active else _ELSEWHERE
+            for window, node in program.walk():
+                if (not roles or node.role in roles) and (fit := matching.score(node, ways)):
+                    found.append(_Candidate(fit * share, program, window, node))
+        return found
+
+    def _match(self, candidate: _Candidate, stack: Stack) -> Match:
+        program, window, node = candidate.program, candidate.window, candidate.node
+        is_covered = stack.hides(program, window, node)
+        element = self._refs.element(program, window, node, is_covered=is_covered)
+        return Match(element, candidate.score * (_COVERED if is_covered else 1.0))
+
+
+async def _others(look: Look) -> list[Program]:
+    return [program for program in await look.programs() if not program.is_read]
+
+
+def _is_asked_for(program: Program, wanted: str) -> bool:
+    """Keep of a program's windows those of that title (all where the program is called so)."""
+    name = normal(wanted)
+    if name and name not in normal(program.name):
+        program.windows = [window for window in program.windows if name in normal(window.name)]
+    return bool(program.windows) or (program.is_silent and name in normal(program.name))
+
+
+def _innermost(program: Program, point: Point, stack: Stack) -> tuple[Node, Node] | None:
+    under = [
+        (window, node, node.box.size.area)
+        for window, node in program.walk()
+        if node.box and node.box.contains(point) and not stack.hides_at(point, program, window, node)
+    ]
+    if not under:
+        return None
+    window, node, _ = min(reversed(under), key=lambda found: found[2])
+    return window, node
+
+
+def _has_area(node: Node) -> bool:
+    return node.box is not None and node.box.size.area > 0
 
 
 def _named(element: Element) -> str:
     return f"{element.ref} {element.role} {clip_line(element.name, 60)!r}"
 
 
-def _without_echoes(found: Sequence[_Found]) -> list[_Found]:
-    """Leave out texts that only repeat the control they stand in, and controls nested in one of the same name."""
-    kept: list[_Found] = []
+def _without_echoes(found: Sequence[_Candidate]) -> list[_Candidate]:
+    """Best first, without texts that only repeat the control they stand in."""
+    kept: list[_Candidate] = []
     nodes: set[int] = set()
-    for match in found:
-        node = match[-1]
-        if not any(id(above) in nodes and above.is_operable for above in node.ancestors()):
+    for match in sorted(found, key=lambda match: -match.score):
+        if not any(id(above) in nodes and above.is_operable for above in match.node.ancestors()):
             kept.append(match)
-            nodes.add(id(node))
+            nodes.add(id(match.node))
     return kept

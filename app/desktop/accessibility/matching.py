@@ -33,8 +33,7 @@ def score(node: Node, ways: Sequence[Reading]) -> float:
 
 
 def _names(node: Node) -> tuple[str, str]:
-    # GTK 3 tool tips carry the accelerator after some blanks: "Square root    R".
-    return normal(node.called), normal(node.description.split("   ")[0])
+    return normal(node.called), normal(node.tip)
 
 
 def _fit(node: Node, names: tuple[str, str], way: Reading) -> float:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from app.base.geometry import Rect
 from app.desktop.accessibility import constants as spi
+
+PROGRAM_LIMIT_S = 0.5
+"""What one program may cost one look, however often it is asked."""
 
 Key = tuple[str, str]
 """Bus name and object path: what an object is called for as long as it lives."""
@@ -16,10 +21,10 @@ _CONTENT_NAMES = 4
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One object. `box` and `value` are None until they were asked for."""
+    """One object. `box` and `value` are None until they were asked for; `interfaces` where nobody said."""
 
     key: Key
-    role: str
+    role: str = "unknown"
     name: str = ""
     description: str = ""
     states: int = 0
@@ -33,6 +38,9 @@ class Node:
     def has(self, state: str) -> bool:
         return bool(self.states & spi.BITS[state])
 
+    def may(self, interface: str) -> bool:
+        return self.interfaces is None or interface in self.interfaces
+
     @property
     def shows(self) -> bool:
         return self.has("showing") and not self.has("defunct")
@@ -43,10 +51,15 @@ class Node:
 
     @property
     def called(self) -> str:
-        """Its name, else its label, else the texts inside it where it is a control."""
+        """Its name; for a control without one: its label, the texts inside it, or what its tool tip says."""
         if self.name.strip() or not self.is_operable:
             return self.name
-        return self.label or self._content()
+        return self.label or self._content() or self.tip
+
+    @property
+    def tip(self) -> str:
+        """Its description. GTK 3's tool tips carry the accelerator after some blanks: "Square root    R"."""
+        return self.description.split("   ")[0]
 
     def _content(self) -> str:
         if self.role in spi.TEXTS:
@@ -61,17 +74,19 @@ class Node:
             yield from child.walk()
 
     def ancestors(self) -> Iterator[Node]:
+        """From its parent up to its window."""
         node = self.parent
         while node is not None:
             yield node
             node = node.parent
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Program:
     """A program on the bus and what is known of it. `windows` are its showing top levels.
 
-    `is_silent`: it did not answer in time; `is_cut`: it answered in part.
+    `is_silent`: it did not answer in time; `is_cut`: it answered in part. `left_s` is what it may still cost.
+    `is_unordered`: children come in no order that means anything (GTK 3 does not keep one for all).
     """
 
     bus_name: str
@@ -81,16 +96,29 @@ class Program:
     is_read: bool = False
     is_silent: bool = False
     is_cut: bool = False
+    is_unordered: bool = False
+    left_s: float = PROGRAM_LIMIT_S
 
     @property
     def is_active(self) -> bool:
         return any(window.has("active") for window in self.windows)
 
     def walk(self) -> Iterator[tuple[Node, Node]]:
-        """All nodes, each with its window."""
+        """All nodes, each after its window."""
         for window in self.windows:
             for node in window.walk():
                 yield window, node
+
+    @asynccontextmanager
+    async def limited(self) -> AsyncIterator[None]:
+        """While inside, the program's time runs. Raises TimeoutError when it is used up."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        try:
+            async with asyncio.timeout(self.left_s):
+                yield
+        finally:
+            self.left_s = max(self.left_s - (clock() - began), 0.0)
 
 
 def states_of(words: list[int]) -> int:

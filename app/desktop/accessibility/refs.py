@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from app.base.ids import counter
 from app.desktop.accessibility.nodes import Key, Node, Program, state_names
+from app.desktop.accessibility.stacking import COVERED
 from app.desktop.elements import Element
 
 _KEPT = 20_000
@@ -19,7 +20,7 @@ class RefBook:
         self._refs: dict[Key, str] = {}
         self._seen: dict[str, tuple[Key, Element]] = {}
 
-    def element(self, program: Program, window: Node, node: Node) -> Element:
+    def element(self, program: Program, window: Node, node: Node, *, is_covered: bool = False) -> Element:
         """The node as a value, under its ref."""
         assert node.box is not None, "fill() comes first"
         element = Element(
@@ -28,7 +29,7 @@ class RefBook:
             name=node.called,
             value=node.value or "",
             box=node.box,
-            states=state_names(node.states),
+            states=state_names(node.states) | ({COVERED} if is_covered else set()),
             window=window.name,
             app=program.name,
             pid=program.pid,

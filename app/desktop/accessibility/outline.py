@@ -1,0 +1,146 @@
+"""What is showing, told in lines: `e12 button "Save" (40,60,80,24) focused`, indented below what holds it.
+
+Names and values are the programs' own words: they are clipped and kept on one line, so that none of them can pass for
+a line of ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from app.base.clipping import clip_line
+from app.desktop.accessibility import constants as spi
+from app.desktop.accessibility.nodes import Node, Program
+from app.desktop.accessibility.refs import RefBook
+from app.desktop.accessibility.stacking import COVERED, Stack
+from app.desktop.elements import Element, Match, Outline, OutlineRequest, View
+
+_NAME_CHARACTERS = 80
+_VALUE_CHARACTERS = 120
+_CHARACTERS_A_TOKEN = 4
+_TOLD_STATES = ("focused", "checked", "selected", "expanded", "pressed", "editable", "read-only", "busy", COVERED)
+_INDENT = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    depth: int
+    element: Element
+
+    @property
+    def text(self) -> str:
+        return f"{_INDENT * self.depth}{line_of(self.element)}"
+
+
+class Outliner:
+    """Tells outlines and remembers the last one, so that a later one can tell what changed since."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, str] = {}
+
+    def told(self, programs: Sequence[Program], refs: RefBook, stack: Stack, request: OutlineRequest) -> Outline:
+        """The views `interactive`, `full` and `diff`; the trees must have been read and filled."""
+        is_full = request.view is not View.INTERACTIVE
+        lines = [line for program in programs for line in _lines(program, refs, stack, is_full=is_full)]
+        silent = tuple(program.name for program in programs if program.is_silent)
+        now = {line.element.ref: line_of(line.element) for line in lines}
+        if request.view is View.DIFF:
+            told = _changes(self._before, now)
+        else:
+            told = [line.text for line in lines]
+        self._before = now
+        notes = [_note(program) for program in programs if program.is_silent or program.is_cut]
+        text, left_out = _within(told, request.budget)
+        return Outline("\n".join(filter(None, [text, *notes])), tuple(line.element for line in lines), left_out, silent)
+
+    def found(self, matches: Sequence[Match], request: OutlineRequest, silent: tuple[str, ...]) -> Outline:
+        """The view `find`: matches, best first."""
+        elements = tuple(match.element for match in matches)
+        told = [f"{line_of(match.element)} in {_quoted(match.element.window)} {match.score:.2f}" for match in matches]
+        text, left_out = _within(told, request.budget)
+        return Outline(text, elements, left_out, silent)
+
+
+def line_of(element: Element) -> str:
+    """One element as a line, without its indent."""
+    box = element.box
+    parts = [element.ref, element.role]
+    if element.name.strip():
+        parts.append(_quoted(element.name))
+    if element.value and element.value.strip() != element.name.strip():
+        parts.append(f"= {_quoted(element.value, _VALUE_CHARACTERS)}")
+    parts.append(f"({box.x},{box.y},{box.width},{box.height})")
+    parts += [state for state in _TOLD_STATES if element.is_(state)]
+    if element.role in spi.OPERABLE and not element.is_("sensitive"):
+        parts.append("greyed")
+    return " ".join(parts)
+
+
+def _lines(program: Program, refs: RefBook, stack: Stack, *, is_full: bool) -> Iterator[_Line]:
+    for window in program.windows:
+        inside = list(_inside(window, is_full=is_full, by_place=program.is_unordered))
+        if not inside and not window.name.strip():
+            continue
+        for depth, node in [(0, window), *inside]:
+            hidden = stack.hides(program, window, node)
+            yield _Line(depth, refs.element(program, window, node, is_covered=hidden))
+
+
+def _inside(window: Node, *, is_full: bool, by_place: bool) -> Iterator[tuple[int, Node]]:
+    """The nodes below a window that are told, with their depth among the told ones."""
+    growing = [(0, window)]
+    while growing:
+        depth, node = growing.pop()
+        is_told = node is window or _is_told(node, is_full=is_full)
+        if is_told and node is not window:
+            yield depth, node
+        children = sorted(node.children, key=_place) if by_place else node.children
+        growing.extend((depth + is_told, child) for child in reversed(children))
+
+
+def _place(node: Node) -> tuple[int, int]:
+    return (node.box.y, node.box.x) if node.box else (0, 0)
+
+
+def _is_told(node: Node, *, is_full: bool) -> bool:
+    if node.box is None or node.box.size.area == 0:
+        return False
+    if node.is_operable:
+        return bool(node.called.strip()) or node.has("focusable") or bool(node.value)
+    if node.role in spi.WINDOWS and node.name.strip():
+        return True
+    return is_full and bool(node.name.strip() or node.value) and not _is_echo(node)
+
+
+def _is_echo(node: Node) -> bool:
+    """A text that only repeats the control it stands in."""
+    return any(above.is_operable and node.name.strip() in above.called for above in node.ancestors())
+
+
+def _changes(before: dict[str, str], now: dict[str, str]) -> list[str]:
+    changed = [f"~ {line}" for ref, line in now.items() if ref in before and before[ref] != line]
+    came = [f"+ {line}" for ref, line in now.items() if ref not in before]
+    went = [f"- {line}" for ref, line in before.items() if ref not in now]
+    return [*changed, *came, *went] or ["nothing changed"]
+
+
+def _note(program: Program) -> str:
+    name = _quoted(program.name)
+    return f"{name} does not answer" if program.is_silent else f"{name} was too slow: only a part of it is told"
+
+
+def _within(lines: Sequence[str], budget: int) -> tuple[str, int]:
+    """As many lines as the budget of tokens allows, and how many it does not."""
+    left, kept = budget * _CHARACTERS_A_TOKEN, 0
+    for line in lines:
+        left -= len(line) + 1
+        if left < 0:
+            break
+        kept += 1
+    return "\n".join(lines[:kept]), len(lines) - kept
+
+
+def _quoted(text: str, limit: int = _NAME_CHARACTERS) -> str:
+    return json.dumps(clip_line(text, limit), ensure_ascii=False)

@@ -1,0 +1,42 @@
+"""Which window is in front: AT-SPI says `showing` also of what another window hides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.base.geometry import Point
+from app.desktop.accessibility.nodes import Node, Program
+from app.desktop.api import Window
+
+COVERED = "covered"
+"""The state of an element whose middle is behind another window; not one of AT-SPI's."""
+_POPUPS = frozenset({"window", "popup menu", "menu", "tool tip"})
+
+
+class Stack:
+    """The windows at one moment, topmost first; with none known nothing is covered."""
+
+    def __init__(self, windows: Sequence[Window] = ()) -> None:
+        self._windows = [window for window in windows if not window.is_minimised]
+
+    def hides(self, program: Program, window: Node, node: Node) -> bool:
+        """Whether a click into the middle of the node would reach another window."""
+        return node.box is not None and self.hides_at(node.box.center, program, window, node)
+
+    def hides_at(self, point: Point, program: Program, window: Node, node: Node) -> bool:
+        """Whether a click at a point of the node would reach another window."""
+        own = [known for known in self._windows if known.pid == program.pid]
+        top = self._top(point)
+        if top is None or not own or _is_in_popup(window, node):
+            return False
+        if top.pid != program.pid:
+            return True
+        return top.title != window.name and any(known.title == window.name for known in own)
+
+    def _top(self, point: Point) -> Window | None:
+        return next((window for window in self._windows if window.area.contains(point)), None)
+
+
+def _is_in_popup(window: Node, node: Node) -> bool:
+    """Menus and drop-down lists lie over everything and are in no list of windows."""
+    return window.role in _POPUPS or any(above.role in _POPUPS for above in node.ancestors())

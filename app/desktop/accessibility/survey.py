@@ -1,0 +1,127 @@
+"""Who is on the bus and which of their windows show: the first round of every look.
+
+All programs are asked at once; the one with the keyboard is served as soon as it has answered, so that a program that
+hangs costs nothing to somebody who looks for a thing in front of him.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from app.desktop.accessibility import constants as spi
+from app.desktop.accessibility import objects
+from app.desktop.accessibility.bus import Bus, BusLost, CallRefused
+from app.desktop.accessibility.nodes import PROGRAM_LIMIT_S, Program
+
+_SILENT_BEFORE_S = 0.15
+"""What a program may cost that did not answer at the last look."""
+_DAEMON = ("org.freedesktop.DBus", "/org/freedesktop/DBus")
+
+
+class Look:
+    """One look at all programs."""
+
+    def __init__(self, surveys: list[asyncio.Task[Program]]) -> None:
+        self._surveys = surveys
+
+    async def active(self) -> Program | None:
+        """The program whose window has the keyboard; None when all have answered and none has it."""
+        for survey in asyncio.as_completed(self._surveys):
+            program = await survey
+            if program.is_active:
+                return program
+        return None
+
+    async def programs(self) -> list[Program]:
+        """All of them, the active one first."""
+        found = await asyncio.gather(*self._surveys)
+        return sorted(found, key=lambda program: not program.is_active)
+
+
+class Surveyor:
+    """Remembers who is who and who was silent. Our own process is left out."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._known: dict[str, tuple[str, int]] = {}
+        self.silent: dict[str, str] = {}
+        """Bus names and names of the programs that did not answer when they were last asked."""
+
+    @asynccontextmanager
+    async def look(self) -> AsyncIterator[Look]:
+        """Raises BusLost. Leaving it early cancels the questions that are still open."""
+        names = await self._programs()
+        self.silent = {name: told for name, told in self.silent.items() if name in names}
+        surveys = [asyncio.create_task(self._survey(name)) for name in names]
+        try:
+            yield Look(surveys)
+        finally:
+            for survey in surveys:
+                survey.cancel()
+            await asyncio.gather(*surveys, return_exceptions=True)
+
+    async def _programs(self) -> list[str]:
+        try:
+            await self._bus.connect()
+            async with asyncio.timeout(PROGRAM_LIMIT_S):
+                children = await objects.children(self._bus, (spi.REGISTRY, spi.ROOT))
+                names = list(dict.fromkeys(bus_name for bus_name, _ in children))
+                pids = await asyncio.gather(*(self._pid(name) for name in names))
+        except TimeoutError as late:
+            await self._bus.close()
+            raise BusLost(f"no answer in {PROGRAM_LIMIT_S:g} s") from late
+        except CallRefused as refused:
+            raise BusLost(str(refused)) from refused
+        return [name for name, pid in zip(names, pids, strict=True) if pid != os.getpid()]
+
+    async def _survey(self, bus_name: str) -> Program:
+        program = Program(bus_name)
+        if bus_name in self.silent:
+            program.left_s = _SILENT_BEFORE_S
+        try:
+            async with program.limited():
+                program.name, program.pid = await self._identity(bus_name)
+                windows = await objects.children(self._bus, (bus_name, spi.ROOT))
+                program.windows = await objects.described(self._bus, windows, None)
+        except TimeoutError:
+            await self._note_silence(program)
+        except CallRefused:
+            program.windows = []
+        else:
+            self.silent.pop(bus_name, None)
+            program.left_s = max(program.left_s, PROGRAM_LIMIT_S - _SILENT_BEFORE_S)
+        return program
+
+    async def _note_silence(self, program: Program) -> None:
+        """A program that does not answer is still named: as before, or by what the kernel calls it."""
+        program.is_silent = True
+        if not program.name:
+            program.pid = await self._pid(program.bus_name)
+            program.name = _name_by_kernel(program.pid) or program.bus_name
+        self.silent[program.bus_name] = program.name
+
+    async def _identity(self, bus_name: str) -> tuple[str, int]:
+        known = self._known.get(bus_name)
+        if known is None:
+            name = str(await self._bus.get(bus_name, spi.ROOT, spi.ACCESSIBLE, "Name"))
+            known = self._known[bus_name] = name, await self._pid(bus_name)
+        return known
+
+    async def _pid(self, bus_name: str) -> int:
+        if bus_name in self._known:
+            return self._known[bus_name][1]
+        try:
+            return int((await self._bus.call(*_DAEMON, _DAEMON[0], "GetConnectionUnixProcessID", "s", bus_name))[0])
+        except CallRefused:
+            return 0
+
+
+def _name_by_kernel(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
