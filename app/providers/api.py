@@ -88,7 +88,14 @@ class Stopped:
     reason: str
 
 
-StreamEvent = Said | Thinking | OpaqueBlock | NativeCallStarted | NativeCallDelta | NativeCallEnded | Usage | Stopped
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """The service works and has nothing to tell yet: whoever watches for silence begins to count anew."""
+
+
+StreamEvent = (
+    Said | Thinking | OpaqueBlock | NativeCallStarted | NativeCallDelta | NativeCallEnded | Usage | Alive | Stopped
+)
 
 
 class Provider(Protocol):
