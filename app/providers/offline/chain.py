@@ -1,0 +1,153 @@
+"""A wish cut into clauses. Where it is cut depends on whether every piece can be read: all of them, or nothing.
+
+`and` joins commands ("type a and press enter") as well as words ("type salt and pepper"). A clause may only end where
+what follows reads as commands up to the end of the wish; text without quotation marks in which something else that
+looks like a command follows is refused, because nobody can tell where it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.providers.offline.clause import begins_like_command, elides_to, head_of, read_clause, without_fillers
+from app.providers.offline.lexicon import lexicon
+from app.providers.offline.names import said
+from app.providers.offline.steps import Refusal, Step, Steps
+from app.providers.offline.typing_text import type_plain
+from app.providers.offline.words import Kind, Token
+
+_NEAREST_ENDS = 4
+_IMPLIED = ("", "open", "close", "press", "click", "double_click", "triple_click", "right_click", "middle_click")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A place between clauses: the token a clause before it ends at, and the one a clause after it begins at."""
+
+    end: int
+    start: int
+    is_comma: bool = False
+    is_full_stop: bool = False
+    is_strong: bool = False
+
+
+class Chain:
+    """The reading of one wish, worked out from its end to its beginning so that each place is read once."""
+
+    def __init__(self, wish: str, tokens: Sequence[Token]) -> None:
+        self._wish = wish
+        self._tokens = tokens
+        self._cuts = _cuts(tokens)
+        self._read: dict[tuple[int, str], Steps] = {}
+
+    def steps(self) -> Steps:
+        """All steps, or why there are none."""
+        for cut in reversed(self._cuts):
+            for implied in _IMPLIED:
+                self._read[cut.start, implied] = self._from(cut.start, implied)
+        return self._from(0, "")
+
+    def _from(self, start: int, implied: str) -> Steps:
+        rest, is_request = without_fillers(self._tokens[start:])
+        if not rest:
+            return ()
+        at = len(self._tokens) - len(rest)
+        head = head_of(rest)
+        if head.action == "type" and not self._begins_quoted(at + head.length):
+            return self._typing(at, at + head.length)
+        return self._clause(at, "" if head.action else implied, is_request=is_request)
+
+    def _begins_quoted(self, at: int) -> bool:
+        lead, _ = lexicon().phrases("objects.typing.lead_in").at(self._tokens, at)
+        return any(i < len(self._tokens) and self._tokens[i].kind is Kind.QUOTED for i in (at, at + lead))
+
+    def _clause(self, at: int, implied: str, *, is_request: bool) -> Steps:
+        """The shortest clause after which the rest can be read too."""
+        first: Refusal | None = None
+        for cut in self._ends(at)[:_NEAREST_ENDS]:
+            tokens = self._tokens[at : cut.end]
+            steps = read_clause(tokens, implied=implied)
+            if not isinstance(steps, Refusal):
+                if self._is_question(cut) and not is_request and not _is_look(steps):
+                    return Refusal("question", said(tokens))
+                steps = self._with_rest(steps, cut, head_of(tokens).action or implied)
+            if not isinstance(steps, Refusal):
+                return steps
+            first = first or steps
+        return first or Refusal("unreadable", said(self._tokens[at:]))
+
+    def _with_rest(self, steps: Steps, cut: Cut, action: str) -> Steps:
+        assert not isinstance(steps, Refusal)
+        rest = self._after(cut, elides_to(steps, action))
+        return rest if isinstance(rest, Refusal) else (*steps, *rest)
+
+    def _after(self, cut: Cut, implied: str) -> Steps:
+        return self._read[cut.start, implied] if cut.start < len(self._tokens) else ()
+
+    def _is_question(self, cut: Cut) -> bool:
+        return any(token.text == "?" for token in self._tokens[cut.end : cut.start])
+
+    def _ends(self, at: int) -> list[Cut]:
+        ends = [cut for cut in self._cuts if cut.end > at]
+        whole = len(self._tokens)
+        return ends if ends and ends[-1].start == whole else [*ends, Cut(whole, whole)]
+
+    def _typing(self, verb: int, at: int) -> Steps:
+        """Text without quotation marks: up to the first place where a command surely begins."""
+        for cut in self._cuts:
+            if cut.end < at or cut.start >= len(self._tokens):
+                continue
+            following = self._tokens[cut.start :]
+            rest = self._read[cut.start, ""]
+            if not isinstance(rest, Refusal) and (rest or self._is_please(cut)):
+                return self._typed(verb, at, cut.end, rest)
+            if begins_like_command(following) or not without_fillers(following)[0] or cut.is_strong:
+                return Refusal("ambiguous", said(self._tokens[verb:]))
+        return self._typed(verb, at, len(self._tokens), ())
+
+    def _is_please(self, cut: Cut) -> bool:
+        """`…, please` at the end of a wish is politeness; without the comma it may be text."""
+        return cut.is_comma and [token.low for token in self._tokens[cut.start :] if token.low] == ["please"]
+
+    def _typed(self, verb: int, at: int, end: int, rest: Sequence[Step]) -> Steps:
+        tokens = self._tokens[at:end]
+        while len(tokens) > 1 and not rest and tokens[-1].text == "." and self._has_full_stops(at):
+            tokens = tokens[:-1]
+        text = self._wish[tokens[0].start : tokens[-1].end] if tokens else ""
+        steps = type_plain(tokens, text)
+        return Refusal(steps.kind, said(self._tokens[verb:end])) if isinstance(steps, Refusal) else (*steps, *rest)
+
+    def _has_full_stops(self, before: int) -> bool:
+        """Whether the wish ends its sentences with full stops, so that its last one is no part of the text."""
+        return any(cut.is_full_stop and cut.start <= before for cut in self._cuts)
+
+
+def _is_look(steps: Steps) -> bool:
+    return not isinstance(steps, Refusal) and all(step.phrase in ("read", "windows", "capture") for step in steps)
+
+
+def _cuts(tokens: Sequence[Token]) -> list[Cut]:
+    found: list[Cut] = []
+    at = 0
+    while at < len(tokens):
+        cut = _cut_at(tokens, at)
+        if cut:
+            found.append(cut)
+        at = cut.start if cut else at + 1
+    return found
+
+
+def _cut_at(tokens: Sequence[Token], at: int) -> Cut | None:
+    """Everything at `at` that stands between two clauses."""
+    between = lexicon().phrases("commands.between")
+    start, is_strong = at, False
+    while start < len(tokens):
+        length, strength = between.at(tokens, start)
+        is_strong = is_strong or strength == "strong"
+        if not length and tokens[start].kind is not Kind.SEPARATOR:
+            break
+        start += length or 1
+    marks = [token.text for token in tokens[at:start]]
+    is_strong = is_strong and (start - at) > 1
+    return Cut(at, start, "," in marks, "." in marks, is_strong) if start > at else None

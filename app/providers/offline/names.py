@@ -1,0 +1,119 @@
+"""Names in a clause: of programs, windows and things to click. What is not surely a name is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from app.providers.offline.lexicon import lexicon
+from app.providers.offline.steps import Refusal
+from app.providers.offline.words import Kind, Token
+
+Tokens = Sequence[Token]
+_APP_WORD = re.compile(r"[\w+][\w+'-]*")
+_WINDOW_WORD = re.compile(r"[\w+][\w+'.-]*|-|–|—")
+_MOST_WORDS = 6
+_SHORTEST_GERUND = 5
+
+
+def said(tokens: Tokens) -> str:
+    """The words as written, with single blanks between them."""
+    return " ".join(token.text for token in tokens)
+
+
+def app_name(tokens: Tokens) -> str | Refusal:
+    """The name of a program to open."""
+    objects = "objects.apps"
+    rest = _without_lead(without_article(tokens), f"{objects}.prefixes")
+    rest = without_end(rest, f"{objects}.suffixes")
+    if quoted := _only_quoted(rest):
+        return quoted
+    refusal = refused_name(rest, tokens)
+    if refusal:
+        return refusal
+    if (
+        _is_listed(rest[0], f"{objects}.not_first")
+        or _is_listed(rest[-1], f"{objects}.not_last")
+        or _is_gerund(rest[0])
+    ):
+        return Refusal("unreadable", said(tokens))
+    if rest[0].text.isdigit() or not all(_APP_WORD.fullmatch(token.text) for token in rest):
+        return Refusal("unreadable", said(tokens))
+    return said(rest)
+
+
+def window_name(tokens: Tokens, *, going: bool = False) -> str | Refusal:
+    """The title of a window to close or (`going`) to go to."""
+    rest = without_end(without_article(tokens), "objects.apps.suffixes")
+    if quoted := _only_quoted(rest):
+        return quoted
+    refusal = refused_name(rest, tokens)
+    if refusal:
+        return refusal
+    last = "objects.places.not_windows" if going else "objects.apps.not_last"
+    if _is_listed(rest[-1], last) or _is_listed(rest[0], "objects.apps.not_first"):
+        return Refusal("unreadable", said(tokens))
+    if _looks_like_address(rest[-1].text) or not all(_WINDOW_WORD.fullmatch(token.text) for token in rest):
+        return Refusal("unreadable", said(tokens))
+    return said(rest)
+
+
+def label(tokens: Tokens) -> str | Refusal:
+    """The visible name of something to click or drag."""
+    rest = _without_lead(without_article(tokens), "objects.labels.leads")
+    rest = without_end(rest, "objects.labels.nouns")
+    if quoted := _only_quoted(rest):
+        return quoted
+    refusal = refused_name(rest, tokens)
+    if refusal:
+        return refusal
+    if all(_is_listed(token, "objects.labels.descriptions") for token in rest):
+        return Refusal("which", said(tokens))
+    return said(rest)
+
+
+def without_article(tokens: Tokens) -> Tokens:
+    """Leaves a lone article, which may be a name."""
+    return tokens[1:] if len(tokens) > 1 and _is_listed(tokens[0], "objects.articles") else tokens
+
+
+def without_end(tokens: Tokens, path: str) -> Tokens:
+    """Leaves the tokens alone where nothing else would stay."""
+    length, _ = lexicon().phrases(path).at_end(tokens)
+    return tokens[:-length] if 0 < length < len(tokens) else tokens
+
+
+def refused_name(rest: Tokens, whole: Tokens) -> Refusal | None:
+    """Why `rest` cannot be any name, said about `whole`."""
+    part = said(whole)
+    if not rest or all(
+        _is_listed(token, "objects.pronouns") or _is_listed(token, "objects.articles") for token in rest
+    ):
+        return Refusal("which", part)
+    for path, kind in (("negations", "negation"), ("conditions", "condition"), ("strangers", "unreadable")):
+        if any(_is_listed(token, f"objects.{path}") for token in rest):
+            return Refusal(kind, part)
+    if any(token.kind is not Kind.WORD for token in rest) or len(rest) > _MOST_WORDS:
+        return Refusal("unreadable", part)
+    return None
+
+
+def _without_lead(tokens: Tokens, path: str) -> Tokens:
+    length, _ = lexicon().phrases(path).at(tokens)
+    return tokens[length:] if length < len(tokens) else tokens
+
+
+def _only_quoted(tokens: Tokens) -> str:
+    return tokens[0].text.strip() if len(tokens) == 1 and tokens[0].kind is Kind.QUOTED else ""
+
+
+def _is_listed(token: Token, path: str) -> bool:
+    return lexicon().phrases(path).at((token,))[0] == 1
+
+
+def _is_gerund(token: Token) -> bool:
+    return token.low.endswith("ing") and len(token.low) >= _SHORTEST_GERUND
+
+
+def _looks_like_address(word: str) -> bool:
+    return "/" in word or re.search(r"\.(com|org|net|io|de|edu|gov|dev|app|co|uk)$", word.lower()) is not None

@@ -1,0 +1,129 @@
+"""Clauses about the pointer: clicks on a name or at a place, scrolling, dragging."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from app.providers.offline import names
+from app.providers.offline.lexicon import lexicon
+from app.providers.offline.numbers import repeats, whole_number
+from app.providers.offline.steps import Refusal, Step, Steps, Value
+from app.providers.offline.words import Kind, Token
+
+_POINT = re.compile(
+    r"(?P<lead>at |on |to )?(?:the )?(?P<noun>(?:screen )?(?:position|point|coordinates?|pixel|location|coords?) )?"
+    r"(?P<open>\( ?)?(?:x ?[=:]? ?)?(?P<x>\d{1,5}) ?(?:,| |and|by) ?(?:y ?[=:]? ?)?(?P<y>\d{1,5})(?(open) ?\))",
+    re.IGNORECASE,
+)
+_SURE_FROM = 10
+_BUTTONS: dict[str, dict[str, Value]] = {
+    "click": {},
+    "double_click": {"count": 2},
+    "triple_click": {"count": 3},
+    "right_click": {"button": "right"},
+    "middle_click": {"button": "middle"},
+}
+_MOST_CLICKS = 3
+_DIRECTIONS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+_DRAG_JOINS = {"to", "onto", "into", "until"}
+
+
+def point(tokens: Sequence[Token]) -> tuple[int, int] | None:
+    """`100, 200`, `at (100,200)`, `x=100 y=200`. Two bare one-digit numbers are not surely a place: None."""
+    if any(token.kind is Kind.QUOTED for token in tokens):
+        return None
+    found = _POINT.fullmatch(names.said(tokens).replace(" ,", ","))
+    if not found:
+        return None
+    x, y = int(found["x"]), int(found["y"])
+    is_sure = found["lead"] or found["noun"] or found["open"] or max(x, y) >= _SURE_FROM
+    return (x, y) if is_sure else None
+
+
+def click(action: str, tokens: Sequence[Token], modifier: str = "") -> Steps:
+    """A click of the kind `action` names, with `modifier` held down."""
+    rest, count = repeats(_without_leading_count(tokens))
+    extra: dict[str, Value] = dict(_BUTTONS[action])
+    if count > 1:
+        if action != "click" or count > _MOST_CLICKS:
+            return Refusal("range", names.said(tokens))
+        extra["count"] = count
+    if modifier:
+        extra["modifiers"] = modifier
+    if place := point(rest):
+        arguments: dict[str, Value] = {"x": place[0], "y": place[1], "space": "screen"}
+        return (Step("computer_click", {**arguments, **extra}, action, f"at {place[0]}, {place[1]}"),)
+    name = names.label(rest[1:] if len(rest) > 1 and rest[0].low == "on" else rest)
+    if isinstance(name, Refusal):
+        return name
+    return (Step("computer_click", {"target": name, **extra}, action, f"“{name}”"),)
+
+
+def _without_leading_count(tokens: Sequence[Token]) -> Sequence[Token]:
+    """`twice on X` said as `X twice`."""
+    for length in (1, 2):
+        head = tokens[:length]
+        if len(tokens) > length + 1 and tokens[length].low in ("on", "at") and not repeats(head)[0]:
+            return [*tokens[length + (tokens[length].low == "on") :], *head]
+    return tokens
+
+
+def scroll(tokens: Sequence[Token]) -> Steps:
+    """Wheel notches in one direction; down and right are positive."""
+    rest = _without_fillers(tokens)
+    phrases = lexicon().phrases
+    if end := phrases("numbers.scroll.ends").whole(rest):
+        return _scrolled("up" if end == "top" else "down", lexicon().number("numbers.scroll.end"), f"to the {end}")
+    directions = [i for i, token in enumerate(rest) if token.low in _DIRECTIONS]
+    if len(directions) != 1:
+        return Refusal("which" if not rest else "unreadable", names.said(tokens) or "scroll")
+    direction = rest[directions[0]].low
+    amount = _amount([*rest[: directions[0]], *rest[directions[0] + 1 :]])
+    if amount is None:
+        return Refusal("unreadable", names.said(tokens))
+    if not 1 <= amount <= lexicon().number("numbers.scroll.most"):
+        return Refusal("range", names.said(tokens))
+    return _scrolled(direction, amount, direction)
+
+
+def _without_fillers(tokens: Sequence[Token]) -> Sequence[Token]:
+    length, _ = lexicon().phrases("numbers.scroll.fillers").at(tokens)
+    rest = [token for token in tokens[length:] if token.low != "by"]
+    return names.without_end(rest, "numbers.scroll.fillers")
+
+
+def _amount(tokens: Sequence[Token]) -> float | None:
+    if not tokens:
+        return lexicon().number("numbers.scroll.plain")
+    if said := lexicon().phrases("numbers.scroll.amounts").whole(tokens):
+        return float(lexicon().table("numbers.scroll.amounts")[said])
+    before, count = repeats(tokens)
+    if not before:
+        return float(count)
+    units = lexicon().table("numbers.scroll.units")
+    return whole_number(tokens[:-1] if tokens[-1].low in units else tokens)
+
+
+def _scrolled(direction: str, amount: float, what: str) -> Steps:
+    dx, dy = _DIRECTIONS[direction]
+    return (Step("computer_scroll", {"dx": dx * int(amount), "dy": dy * int(amount)}, "scroll", what),)
+
+
+def drag(tokens: Sequence[Token]) -> Steps:
+    """From one name or place to another."""
+    joins = [i for i, token in enumerate(tokens) if token.low in _DRAG_JOINS]
+    if len(joins) != 1:
+        return Refusal("which" if not joins else "unreadable", names.said(tokens) or "drag")
+    head, tail = tokens[: joins[0]], tokens[joins[0] + 1 :]
+    ends = (_end_of_drag(head[1:] if head and head[0].low == "from" else head), _end_of_drag(tail))
+    for end in ends:
+        if isinstance(end, Refusal):
+            return end
+    start, stop = str(ends[0]), str(ends[1])
+    return (Step("computer_drag", {"from": start, "to": stop}, "drag", f"“{start}” to “{stop}”"),)
+
+
+def _end_of_drag(tokens: Sequence[Token]) -> str | Refusal:
+    place = point(tokens)
+    return f"{place[0]},{place[1]}" if place else names.label(tokens)

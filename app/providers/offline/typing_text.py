@@ -1,0 +1,98 @@
+"""Clauses about text to type. What could be more than text, or less, is refused with the advice to quote it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.base.clipping import clip_line
+from app.providers.offline import names
+from app.providers.offline.lexicon import lexicon
+from app.providers.offline.steps import Refusal, Step, Steps
+from app.providers.offline.words import Kind, Token
+
+_SHOWN = 40
+
+
+def type_quoted(tokens: Sequence[Token]) -> Steps:
+    """`"text"`, `the word "text"`, `"text" into the search box`."""
+    at = next(i for i, token in enumerate(tokens) if token.kind is Kind.QUOTED)
+    if at and not lexicon().phrases("objects.typing.lead_in").whole(tokens[:at]):
+        return Refusal("ambiguous", names.said(tokens))
+    before = _place(tokens[at + 1 :])
+    if isinstance(before, Refusal):
+        return before
+    return (*before, typed(tokens[at].text)) if tokens[at].text else Refusal("which", "type")
+
+
+def typed(text: str) -> Step:
+    return Step("computer_type", {"text": text}, "type", f"“{clip_line(text, _SHOWN)}”")
+
+
+def _place(tokens: Sequence[Token]) -> Steps:
+    """What must be done first for the text to go where it is said to go."""
+    if not tokens:
+        return ()
+    if tokens[0].low not in lexicon().table("objects.fields.into"):
+        return Refusal("unreadable", names.said(tokens))
+    where = tokens[1:]
+    if lexicon().phrases("objects.fields.here").whole(where):
+        return ()
+    if where and where[-1].low in lexicon().table("objects.fields.nouns"):
+        name = names.label(where)
+        return name if isinstance(name, Refusal) else (Step("computer_click", {"target": name}, "click", f"“{name}”"),)
+    window = names.window_name(where)
+    return window if isinstance(window, Refusal) else (Step("focus_window", {"title": window}, "focus", window),)
+
+
+def type_plain(tokens: Sequence[Token], text: str) -> Steps:
+    """Text without quotation marks: `text` as written, `tokens` the same cut up."""
+    lead, text = _without_lead(tokens, text)
+    tokens = tokens[lead:]
+    refusal = _composition(tokens, text) or _doubt(tokens, text)
+    return refusal or (typed(text),)
+
+
+def _without_lead(tokens: Sequence[Token], text: str) -> tuple[int, str]:
+    """How many tokens only introduce the text (`the word hello`), and the text without them."""
+    lead, said = lexicon().phrases("objects.typing.lead_in").at(tokens)
+    if not lead or len(tokens) == lead:
+        return 0, text
+    is_one_word = said in lexicon().table("objects.typing.one_word") and len(tokens) == lead + 1
+    if not is_one_word and not tokens[lead - 1].text.endswith(":"):
+        return 0, text
+    return lead, text[tokens[lead].start - tokens[0].start :]
+
+
+def _composition(tokens: Sequence[Token], text: str) -> Refusal | None:
+    """Whether words of our own making are asked for, or a text that was not given."""
+    if not text:
+        return Refusal("which", "type")
+    words = [token.low for token in tokens]
+    listed = lexicon().table("objects.typing")
+    if words and words[0] in listed["to_whom"] and len(words) > 1:
+        return Refusal("outside", text)
+    if lexicon().phrases("objects.typing.stands_for").whole(tokens):
+        return Refusal("which", text)
+    head = words[1:4] if words and words[0] in listed["determiners"] else []
+    if any(word in listed["genres"] for word in head) or (words and words[0] in listed["genres"] and "about" in words):
+        return Refusal("outside", text)
+    return None
+
+
+def _doubt(tokens: Sequence[Token], text: str) -> Refusal | None:
+    """Whether it is open what belongs to the text."""
+    phrases = lexicon().phrases
+    words = [token for token in tokens if token.kind is not Kind.SEPARATOR]
+    is_doubtful = (
+        phrases("objects.typing.doubts").inside(tokens[1:])
+        or (len(words) > 1 and phrases("objects.typing.doubtful_ends").at_end(words[1:])[0])
+        or _names_a_place(words)
+    )
+    return Refusal("ambiguous", text) if is_doubtful else None
+
+
+def _names_a_place(words: Sequence[Token]) -> bool:
+    """`hello in the search box`: the end may say where."""
+    into = lexicon().table("objects.fields.into")
+    nouns = {*lexicon().table("objects.fields.nouns"), *lexicon().table("objects.apps.known"), "window", "app"}
+    return len(words) > 2 and words[-1].low in nouns and any(word.low in into for word in words[1:-1])

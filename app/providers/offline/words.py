@@ -1,0 +1,127 @@
+"""A wish cut into words, quoted texts and separators, each with its place in the wish."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+# Opening mark to the marks that may close it. A straight mark also opens only where a word could begin.
+_PAIRS = {'"': '"', "'": "'", "“": "”“", "„": "“”", "‘": "’", "«": "»", "»": "«", "`": "`", "‹": "›"}
+_MUST_CLOSE = '"“„«`'
+_SEPARATORS = ",;.!?"
+_CURLY = str.maketrans({"’": "'", "‘": "'"})
+_WORD = re.compile(r"\S+")
+
+
+class Kind(Enum):
+    WORD = "word"
+    QUOTED = "quoted"
+    SEPARATOR = "separator"
+    UNCLOSED = "unclosed"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`text` is the word as written, or what stands between the quotation marks; `low` is for looking it up."""
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+
+    @property
+    def low(self) -> str:
+        """Lower case, plain apostrophes, no colon; empty for all but words, so that quoted text matches no rule."""
+        return self.text.lower().translate(_CURLY).rstrip(":") if self.kind is Kind.WORD else ""
+
+
+def tokens_of(wish: str) -> tuple[Token, ...]:
+    """Linear in the wish's length, except that an unclosed mark may be searched for once each."""
+    found: list[Token] = []
+    at = 0
+    while at < len(wish):
+        if wish[at].isspace():
+            if wish[at] == "\n" and found and found[-1].kind is not Kind.SEPARATOR:
+                found.append(Token(Kind.SEPARATOR, "\n", at, at + 1))
+            at += 1
+            continue
+        quoted = _quoted(wish, at) if wish[at] in _PAIRS else None
+        found.extend([quoted] if quoted else _word(wish, at))
+        at = found[-1].end
+    return tuple(found)
+
+
+def _quoted(wish: str, at: int) -> Token | None:
+    mark = wish[at]
+    end = _close(wish, at)
+    if end >= 0:
+        return Token(Kind.QUOTED, wish[at + 1 : end], at, end + 1)
+    return Token(Kind.UNCLOSED, wish[at:], at, len(wish)) if mark in _MUST_CLOSE else None
+
+
+def _close(wish: str, opened: int) -> int:
+    marks = _PAIRS[wish[opened]]
+    for at in range(opened + 1, len(wish)):
+        if wish[at] in marks and (at + 1 == len(wish) or not (wish[at + 1].isalnum() or wish[at + 1] in marks)):
+            return at
+    return -1
+
+
+def _word(wish: str, at: int) -> list[Token]:
+    match = _WORD.match(wish, at)
+    assert match
+    text = match.group()
+    bare = text.rstrip(_SEPARATORS)
+    if text.endswith("...") and bare:
+        bare = text
+    tokens = [Token(Kind.WORD, bare, at, at + len(bare))] if bare else []
+    return tokens + [
+        Token(Kind.SEPARATOR, mark, at + offset, at + offset + 1)
+        for offset, mark in enumerate(text[len(bare) :], len(bare))
+    ]
+
+
+class Phrases:
+    """Word sequences with a value each; the longest that stands at a place wins."""
+
+    def __init__(self, phrases: Mapping[str, str]) -> None:
+        self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        for phrase, value in phrases.items():
+            words = tuple(phrase.split())
+            self._by_first.setdefault(words[0], []).append((words, value))
+        for same in self._by_first.values():
+            same.sort(key=lambda entry: -len(entry[0]))
+
+    @classmethod
+    def of(cls, phrases: Iterable[str]) -> Phrases:
+        """Phrases whose value is themselves."""
+        return cls({phrase: phrase for phrase in phrases})
+
+    def at(self, tokens: Sequence[Token], start: int = 0) -> tuple[int, str]:
+        """How many tokens from `start` are a phrase, and its value; (0, "") where none is."""
+        if start >= len(tokens):
+            return 0, ""
+        for words, value in self._by_first.get(tokens[start].low, ()):
+            stop = start + len(words)
+            if stop <= len(tokens) and all(t.low == w for t, w in zip(tokens[start:stop], words, strict=True)):
+                return len(words), value
+        return 0, ""
+
+    def whole(self, tokens: Sequence[Token]) -> str:
+        """The value where the tokens are exactly one phrase, otherwise empty."""
+        length, value = self.at(tokens)
+        return value if length and length == len(tokens) else ""
+
+    def at_end(self, tokens: Sequence[Token]) -> tuple[int, str]:
+        """The longest phrase that the tokens end with, as `at` gives it."""
+        for start in range(len(tokens)):
+            length, value = self.at(tokens, start)
+            if length and start + length == len(tokens):
+                return length, value
+        return 0, ""
+
+    def inside(self, tokens: Sequence[Token]) -> str:
+        """The value of the first phrase that stands anywhere."""
+        return next((value for i in range(len(tokens)) if (value := self.at(tokens, i)[1])), "")
