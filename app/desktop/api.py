@@ -1,11 +1,74 @@
-"""The seams of the desktop: small protocols, each with backends chosen in `choose.py`."""
+"""The seams of the desktop: small protocols, each with backends chosen in `choose.py`.
+
+Everything but the `Curtain` lives on the desktop thread and is only called there. All coordinates are screen pixels.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
+
+
+class Button(StrEnum):
+    """A mouse button."""
+
+    LEFT = "left"
+    MIDDLE = "middle"
+    RIGHT = "right"
+    BACK = "back"
+    FORWARD = "forward"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Pixels as they were on the screen: `area`, rows of four bytes (blue, green, red, unused) from the top."""
+
+    area: Rect
+    bgrx: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A top-level window. `ref` names it for its life (`w12`); `area` is what it shows, frame included."""
+
+    ref: str
+    title: str
+    app: str
+    area: Rect
+    pid: int = 0
+    is_active: bool = False
+    is_minimised: bool = False
+    is_dialog: bool = False
+    desktop: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """A program that is installed. `ref` is what the backend starts it by; `words` (in lower case) are what else it is
+    known as; `categories` are those of freedesktop.org.
+    """
+
+    ref: str
+    name: str
+    words: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A program that was started; `pid` 0 where the system does not tell."""
+
+    pid: int
+    name: str
+
+
+Formats = Mapping[str, bytes]
+"""A clipboard's content by the system's own names of its formats."""
 
 
 class Curtain(Protocol):
@@ -17,4 +80,135 @@ class Curtain(Protocol):
 
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
         """While inside, no window of ours shows within `area` or takes input there."""
+        ...
+
+
+class Screen(Protocol):
+    """Sees pixels."""
+
+    def monitors(self) -> tuple[Rect, ...]:
+        """The monitors, the primary one first."""
+        ...
+
+    def extent(self) -> Rect:
+        """The rectangle that holds all monitors."""
+        ...
+
+    def grab(self, area: Rect) -> Frame:
+        """The pixels of an area inside the extent. ToolFailed when the system gives none."""
+        ...
+
+
+class Pointer(Protocol):
+    """Moves the mouse. Each call has reached the system when it returns."""
+
+    def position(self) -> Point: ...
+
+    def move(self, to: Point) -> None: ...
+
+    def button(self, button: Button, *, down: bool) -> None: ...
+
+    def scroll(self, dx: int, dy: int) -> None:
+        """One notch in each direction that is not 0 (-1, 0 or 1); positive is right and down."""
+        ...
+
+
+class Keyboard(Protocol):
+    """Presses keys. Keys are named as in `keys.py`; text is what the present layout can type."""
+
+    def key(self, name: str, *, down: bool) -> None:
+        """ToolMisuse when the present layout has no such key."""
+        ...
+
+    def can_type(self, text: str) -> bool:
+        """Whether every character is on the present layout."""
+        ...
+
+    def type_text(self, text: str) -> None:
+        """A slice of at most 16 characters that `can_type`; all of it has reached the system at return."""
+        ...
+
+    def plain(self) -> AbstractContextManager[None]:
+        """While inside, caps lock is off and no key that the person holds changes what is typed."""
+        ...
+
+    @property
+    def is_lending(self) -> bool:
+        """Whether spare keys carry symbols that the layout does not have."""
+        ...
+
+    def give_back(self) -> None:
+        """Make the layout what it was, once programs have worked off the keys pressed."""
+        ...
+
+
+class ExactTyping(Protocol):
+    """Types what no layout has, by other means than a key for each character."""
+
+    async def paste(self, text: str, chord: str) -> bool:
+        """Through the clipboard, which holds afterwards what it held; False when nobody took it."""
+        ...
+
+    async def remap(self, text: str) -> None:
+        """Through spare keys that carry the characters for as long as it takes; the layout is restored."""
+        ...
+
+
+class Windows(Protocol):
+    """Knows the top-level windows, topmost first. `ref` is a window's; ToolFailed when it is gone."""
+
+    def all(self) -> tuple[Window, ...]: ...
+
+    async def focus(self, ref: str) -> Window:
+        """Bring it forward and give it the keyboard; returns when it has it. ToolFailed when it does not take it."""
+        ...
+
+    async def close(self, ref: str) -> bool:
+        """Ask it to close; False when it is still there after a while (it may be asking something)."""
+        ...
+
+    async def place(self, ref: str, area: Rect) -> Window:
+        """Move and resize; returns the window as it then is."""
+        ...
+
+    async def minimise(self, ref: str) -> None: ...
+
+    async def answers(self, ref: str, limit_s: float) -> bool:
+        """Return once its program has worked off the input it got (or after the limit: False)."""
+        ...
+
+    async def changed(self, limit_s: float) -> None:
+        """Return when a window came, went, or became active, or when the limit has passed."""
+        ...
+
+
+class Apps(Protocol):
+    """Knows and starts programs."""
+
+    def installed(self) -> tuple[App, ...]: ...
+
+    def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
+        """Start it in a session of its own. ToolFailed when the system refuses."""
+        ...
+
+    def open(self, address: str) -> Launched:
+        """Start the program that handles a file or URL."""
+        ...
+
+    def how_it_ended(self, launched: Launched) -> str | None:
+        """None while it runs; otherwise its last words, or an empty string."""
+        ...
+
+
+class Clipboard(Protocol):
+    """What was cut or copied."""
+
+    async def read(self) -> str:
+        """Its text; empty when it holds none."""
+        ...
+
+    async def write(self, text: str) -> None: ...
+
+    async def formats(self) -> Formats:
+        """Everything it holds."""
         ...

@@ -1,0 +1,74 @@
+"""The desktop as everybody else sees it: callable from any event loop, stoppable from any thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from app.base.clock import Clock, SystemClock
+from app.desktop.api import Curtain
+from app.desktop.backend import Backend, NoCurtain
+from app.desktop.seat import Seat
+from app.desktop.stop import StopFlag
+from app.desktop.thread import DesktopThread
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Desktop:
+    """Owns the desktop thread and everything on it. `make` builds the platform's backend, on that thread.
+
+    Raises what `make` raises (NeedsPerson where there is no display).
+    """
+
+    def __init__(
+        self, make: Callable[[StopFlag], Backend], curtain: Curtain | None = None, clock: Clock | None = None
+    ) -> None:
+        self._stop = StopFlag()
+        self._thread = DesktopThread()
+        try:
+            self._seat = self._thread.wait_for(
+                lambda: Seat(make(self._stop), curtain or NoCurtain(), self._stop, clock or SystemClock())
+            )
+        except BaseException:
+            self._thread.close()
+            raise
+        self._stop.listen(lambda: self._thread.soon(self._seat.hands.release_all))
+
+    async def run(
+        self, work: Callable[Concatenate[Seat, P], Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Await `work(seat, …)` on the desktop thread; cancelling it cancels the work there."""
+        return await self._thread.run(work, self._seat, *args, **kwargs)
+
+    @property
+    def name(self) -> str:
+        """Which backend this is: x11, windows, macos or headless."""
+        return self._seat.backend.name
+
+    # --- stop
+
+    def stop(self) -> None:
+        """End all input at once and let go of what is held. From any thread; stays in force until `resume`."""
+        self._stop.raise_()
+
+    def resume(self) -> None:
+        """Allow input again: the person asked for something new."""
+        self._stop.lower()
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._stop.is_up
+
+    def on_stop(self, listener: Callable[[], None]) -> None:
+        """Be told when a stop is raised, on the raising thread; return at once."""
+        self._stop.listen(listener)
+
+    def close(self) -> None:
+        """Let go of everything and end the thread. Programs that were opened go on."""
+        self._thread.close(self._leave)
+
+    async def _leave(self) -> None:
+        self._seat.hands.release_all()
+        await self._seat.backend.close()

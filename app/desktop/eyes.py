@@ -1,0 +1,153 @@
+"""Looking: captures with an identity, and coordinates that refer to them. Lives on the desktop thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from app.base.clock import Clock
+from app.base.errors import NeedsPerson, ToolMisuse
+from app.base.geometry import Geometry, Point, Rect
+from app.base.ids import counter
+from app.desktop.api import Curtain, Frame
+from app.desktop.backend import Backend
+from app.desktop.capture import Budget, Capture, cursor_in, encoded, fitted
+from app.desktop.frames import is_black
+from app.desktop.settle import Patience, Settled, Watch
+
+_REMEMBERED = 24
+_FREED_LIMIT_S = 0.3
+_FREED_POLL_S = 0.01
+SCREEN = "screen"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A position as a call gives it: in the newest capture, in the one named, or (`space="screen"`) on the screen."""
+
+    x: float
+    y: float
+    capture: str = ""
+    space: str = ""
+
+
+class Eyes:
+    """Grabs what is on the screen without our own windows in it."""
+
+    def __init__(self, backend: Backend, curtain: Curtain, clock: Clock) -> None:
+        self._backend = backend
+        self._curtain = curtain
+        self._clock = clock
+        self._next_id = counter("c")
+        self._captures: OrderedDict[str, tuple[Capture, Rect]] = OrderedDict()
+
+    # --- captures
+
+    async def capture(self, region: Rect, label: str, budget: Budget) -> Capture:
+        """The picture of a region. NeedsPerson when the system shows nothing but black."""
+        frame = await self.frame(region)
+        if is_black(frame) and not self._is_really_black(frame):
+            raise NeedsPerson(
+                "The screen capture is black: the session may be locked, or screen recording is not allowed for Wisp."
+            )
+        sent = fitted(region.size, budget)
+        geometry = Geometry(region, sent)
+        capture = Capture(
+            id=self._next_id(),
+            geometry=geometry,
+            data=encoded(frame, sent),
+            media_type="image/jpeg",
+            cursor=cursor_in(geometry, self._backend.pointer.position()),
+            taken=self._clock.now(),
+            label=label,
+            frame=frame,
+        )
+        self._remember(capture)
+        return capture
+
+    def _is_really_black(self, frame: Frame) -> bool:
+        """A small region, or a bare desktop without a wallpaper, may well be black: then a window would show."""
+        extent = self._backend.screen.extent()
+        if frame.area.size.area * 4 < extent.size.area:
+            return True
+        return not any(w.area.overlap(frame.area) and not w.is_minimised for w in self._backend.windows.all())
+
+    def _remember(self, capture: Capture) -> None:
+        self._captures[capture.id] = (capture, self._backend.screen.extent())
+        while len(self._captures) > _REMEMBERED:
+            self._captures.popitem(last=False)
+
+    async def frame(self, area: Rect) -> Frame:
+        """Raw pixels without our own windows."""
+        if not self._curtain.covers(area):
+            return self._backend.screen.grab(area)
+        with self._curtain.drawn_back(area):
+            return await self._uncovered(area)
+
+    async def _uncovered(self, area: Rect) -> Frame:
+        """What is beneath our windows, once the programs there have drawn it: two equal looks, one poll apart."""
+        limit = self._clock.now() + _FREED_LIMIT_S
+        last = self._backend.screen.grab(area)
+        while self._clock.now() < limit:
+            await asyncio.sleep(_FREED_POLL_S)
+            frame = self._backend.screen.grab(area)
+            if frame.bgrx == last.bgrx:
+                return frame
+            last = frame
+        return last
+
+    # --- coordinates
+
+    def find_capture(self, capture_id: str) -> Capture:
+        """A remembered capture. ToolMisuse when it is unknown, too old, or of another screen layout."""
+        if capture_id not in self._captures:
+            newest = next(reversed(self._captures), "")
+            hint = f"The newest is {newest}." if newest else "None has been taken yet."
+            raise ToolMisuse(
+                f"There is no capture {capture_id!r} (or it is too old). {hint} Take a new screen_capture."
+            )
+        capture, extent = self._captures[capture_id]
+        if extent != self._backend.screen.extent():
+            raise ToolMisuse(f"The screen's layout changed since capture {capture_id}. Take a new screen_capture.")
+        return capture
+
+    def newest(self) -> Capture | None:
+        """The capture that coordinates refer to by default."""
+        newest = next(reversed(self._captures), "")
+        return self.find_capture(newest) if newest else None
+
+    def resolve(self, spot: Spot) -> Point:
+        """The screen pixel that is meant. ToolMisuse for a point outside, with the size."""
+        if spot.space and spot.space != SCREEN:
+            raise ToolMisuse(f'space={spot.space!r} is unknown; leave it out, or write space="screen".')
+        capture = self.find_capture(spot.capture) if spot.capture else self.newest()
+        if spot.space == SCREEN or capture is None:
+            return self._on_screen(spot)
+        geometry = capture.geometry
+        if not geometry.contains(spot.x, spot.y):
+            sent = geometry.sent
+            raise ToolMisuse(
+                f"({spot.x:g}, {spot.y:g}) lies outside capture {capture.id}, which is {sent.width}x{sent.height}."
+            )
+        return geometry.to_screen(spot.x, spot.y)
+
+    def _on_screen(self, spot: Spot) -> Point:
+        extent = self._backend.screen.extent()
+        point = Point(int(spot.x // 1), int(spot.y // 1))
+        if not extent.contains(point):
+            raise ToolMisuse(
+                f"({spot.x:g}, {spot.y:g}) lies outside the screen, which is {extent.width}x{extent.height}."
+            )
+        return point
+
+    # --- rest
+
+    def watch(self) -> Watch:
+        """Start to watch the whole screen, before an action."""
+        extent = self._backend.screen.extent()
+        return Watch(lambda: self._backend.screen.grab(extent), self._clock, self._curtain.covers)
+
+    async def settle(self, patience: Patience) -> Settled:
+        """Wait until the screen is at rest."""
+        return await self.watch().settle(patience)

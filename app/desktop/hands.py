@@ -1,0 +1,233 @@
+"""Acting: every low-level event asks the stop flag first, and whatever is held down is let go of again.
+
+Lives on the desktop thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import pairwise
+
+from app.base.clock import Clock
+from app.base.geometry import Point, Rect
+from app.desktop.api import Button, Curtain, Window
+from app.desktop.backend import Backend
+from app.desktop.keys import Chord
+from app.desktop.programs import is_terminal
+from app.desktop.stop import StopFlag
+from app.desktop.writing import Piece, Route, plan, slices
+
+DOUBLE_CLICK_S = 0.5
+"""Two clicks closer than this are one double click to most programs."""
+_SAME_PLACE_PX = 6
+_STEP_PX = 12
+_PACE_CHARS = 256
+_PACE_LIMIT_S = 1.0
+_HOLD_STEP_S = 0.02
+_AROUND_PX = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """How a button is pressed: how often, with which modifier keys (own names) held."""
+
+    button: Button = Button.LEFT
+    count: int = 1
+    modifiers: tuple[str, ...] = ()
+
+
+class Hands:
+    """One action at a time; the caller holds the lock."""
+
+    def __init__(self, backend: Backend, curtain: Curtain, stop: StopFlag, clock: Clock) -> None:
+        self._backend = backend
+        self._curtain = curtain
+        self._stop = stop
+        self._clock = clock
+        self._keys: list[str] = []
+        self._buttons: list[Button] = []
+        self._last_click: tuple[Point, Button, float] | None = None
+
+    # --- pointer
+
+    async def move(self, to: Point) -> None:
+        self._stop.check()
+        self._backend.pointer.move(to)
+
+    async def click(self, at: Point, press: Press) -> None:
+        await self._keep_apart(at, press.button)
+        with self._cleared(at), self._holding(press.modifiers):
+            await self.move(at)
+            for _ in range(press.count):
+                with self._pressing(press.button):
+                    pass
+        self._last_click = (at, press.button, self._clock.now())
+
+    async def _keep_apart(self, at: Point, button: Button) -> None:
+        """A second click on the spot must not become a double click that nobody asked for."""
+        if self._last_click is None:
+            return
+        place, last_button, when = self._last_click
+        is_near = abs(place.x - at.x) <= _SAME_PLACE_PX and abs(place.y - at.y) <= _SAME_PLACE_PX
+        if is_near and button is last_button:
+            await asyncio.sleep(max(when + DOUBLE_CLICK_S - self._clock.now(), 0.0))
+
+    async def drag(self, path: Sequence[Point], press: Press, duration_s: float) -> None:
+        """Press at the first point, move through the others, let go at the last."""
+        steps = list(_steps(path))
+        with self._cleared(path[0]), self._holding(press.modifiers):
+            await self.move(path[0])
+            with self._pressing(press.button):
+                for point in steps:
+                    await asyncio.sleep(duration_s / len(steps))
+                    await self.move(point)
+                await self._worked_off()
+
+    async def scroll(self, at: Point | None, notches: tuple[int, int], modifiers: tuple[str, ...]) -> None:
+        dx, dy = notches
+        with self._cleared(at) if at else nullcontext(), self._holding(modifiers):
+            if at:
+                await self.move(at)
+            for turn in range(max(abs(dx), abs(dy))):
+                self._stop.check()
+                self._backend.pointer.scroll(_sign(dx) if turn < abs(dx) else 0, _sign(dy) if turn < abs(dy) else 0)
+                await asyncio.sleep(0)
+
+    async def button_down(self, button: Button) -> None:
+        """Press and keep pressed until `button_up`, a stop, or the end."""
+        self._stop.check()
+        self._buttons.append(button)
+        self._backend.pointer.button(button, down=True)
+
+    async def button_up(self, button: Button) -> None:
+        if button in self._buttons:
+            self._buttons.remove(button)
+        self._backend.pointer.button(button, down=False)
+
+    @contextmanager
+    def _pressing(self, button: Button) -> Iterator[None]:
+        self._stop.check()
+        self._buttons.append(button)
+        try:
+            self._backend.pointer.button(button, down=True)
+            yield
+        finally:
+            if button in self._buttons:
+                self._buttons.remove(button)
+                self._backend.pointer.button(button, down=False)
+
+    # --- keyboard
+
+    async def press(self, chords: Sequence[Chord], repeat: int, hold_s: float) -> None:
+        """Each chord in turn, the whole `repeat` times, each held for `hold_s`."""
+        try:
+            for _ in range(repeat):
+                for chord in chords:
+                    with self._holding(chord.keys):
+                        await self._hold(hold_s)
+        finally:
+            await self._give_back()
+
+    async def _hold(self, seconds: float) -> None:
+        until = self._clock.now() + seconds
+        while (left := until - self._clock.now()) > 0:
+            self._stop.check()
+            await asyncio.sleep(min(left, _HOLD_STEP_S))
+
+    async def type_text(self, text: str) -> tuple[Route, ...]:
+        """Type it exactly; returns the routes that were taken."""
+        pieces = plan(text, self._backend.keyboard.can_type)
+        since_pause = 0
+        with self._backend.keyboard.plain():
+            for piece in pieces:
+                since_pause = await self._type(piece, since_pause)
+        return tuple(dict.fromkeys(piece.route for piece in pieces))
+
+    async def _type(self, piece: Piece, since_pause: int) -> int:
+        if piece.route is Route.KEY:
+            with self._holding((piece.text,)):
+                return since_pause + 1
+        if piece.route is Route.EXACT:
+            await self._worked_off()
+            await self._type_exactly(piece.text)
+            return 0
+        for part in slices(piece.text):
+            self._stop.check()
+            self._backend.keyboard.type_text(part)
+            since_pause += len(part)
+            await asyncio.sleep(0)
+            if since_pause >= _PACE_CHARS:
+                await self._worked_off()
+                since_pause = 0
+        return since_pause
+
+    async def _type_exactly(self, text: str) -> None:
+        self._stop.check()
+        if not await self._backend.exact.paste(text, self._paste_chord()):
+            await self._backend.exact.remap(text)
+
+    def _paste_chord(self) -> str:
+        active = self._active()
+        if active and is_terminal(active.app):
+            return "shift+Insert"
+        return "ctrl+v" if self._backend.keyboard.can_type("v") else "shift+Insert"
+
+    @contextmanager
+    def _holding(self, keys: Sequence[str]) -> Iterator[None]:
+        pressed: list[str] = []
+        try:
+            for key in keys:
+                self._stop.check()
+                self._backend.keyboard.key(key, down=True)
+                self._keys.append(key)
+                pressed.append(key)
+            yield
+        finally:
+            for key in reversed(pressed):
+                if key in self._keys:
+                    self._keys.remove(key)
+                    self._backend.keyboard.key(key, down=False)
+
+    # --- what surrounds an action
+
+    def release_all(self) -> None:
+        """Let go of every key and button that we hold. Harmless when nothing is held."""
+        while self._keys:
+            self._backend.keyboard.key(self._keys.pop(), down=False)
+        while self._buttons:
+            self._backend.pointer.button(self._buttons.pop(), down=False)
+        self._backend.keyboard.give_back()
+
+    async def _give_back(self) -> None:
+        if self._backend.keyboard.is_lending:
+            await self._worked_off()
+            self._backend.keyboard.give_back()
+
+    async def _worked_off(self) -> None:
+        """Return once the active program has worked off its input, if it tells."""
+        active = self._active()
+        if active:
+            await self._backend.windows.answers(active.ref, _PACE_LIMIT_S)
+
+    def _active(self) -> Window | None:
+        return next((window for window in self._backend.windows.all() if window.is_active), None)
+
+    def _cleared(self, at: Point) -> AbstractContextManager[None]:
+        """Our own windows out of the way of the pointer, where they are in it."""
+        around = Rect(at.x - _AROUND_PX, at.y - _AROUND_PX, 2 * _AROUND_PX + 1, 2 * _AROUND_PX + 1)
+        return self._curtain.drawn_back(around) if self._curtain.covers(around) else nullcontext()
+
+
+def _steps(path: Sequence[Point]) -> Iterator[Point]:
+    """Points along the path, close enough that programs see a movement; the last one is the path's last."""
+    for start, end in pairwise(path):
+        count = max(abs(end.x - start.x), abs(end.y - start.y)) // _STEP_PX + 1
+        for step in range(1, count + 1):
+            yield Point(start.x + (end.x - start.x) * step // count, start.y + (end.y - start.y) * step // count)
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)

@@ -1,0 +1,236 @@
+"""A desktop on which nothing really happens: it shows a given picture and writes down what was done.
+
+Used by `--dry-run`, and wherever behaviour is to be seen without a screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from app.base.errors import ToolFailed
+from app.base.geometry import Point, Rect, Size
+from app.desktop.api import App, Button, Formats, Frame, Launched, Window
+from app.desktop.backend import Backend
+from app.desktop.elements import Accessibility, NoAccessibility
+from app.desktop.stop import StopFlag
+
+_SIZE = Size(1280, 800)
+_GREY = bytes((0x50, 0x50, 0x50, 0))
+_APPS = (
+    App("headless/calculator.desktop", "Calculator", ("calculator",), ("Calculator",)),
+    App("headless/editor.desktop", "Text Editor", ("editor",), ("TextEditor",)),
+    App("headless/terminal.desktop", "Terminal", ("xterm",), ("TerminalEmulator",)),
+    App("headless/files.desktop", "Files", ("file manager",), ("FileManager",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    to: Point
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    what: Button | str
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    what: Button | str
+
+
+@dataclass(frozen=True, slots=True)
+class Scrolled:
+    dx: int
+    dy: int
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    name: str
+
+
+Deed = Moved | Pressed | Released | Scrolled | Typed | Started
+
+
+class HeadlessDesktop:
+    """`done` lists the low-level events in order. `picture` is what the screen shows."""
+
+    def __init__(self, picture: Frame | None = None, accessibility: Accessibility | None = None) -> None:
+        whole = Rect(0, 0, _SIZE.width, _SIZE.height)
+        self.picture = picture or Frame(whole, _GREY * _SIZE.area)
+        self.done: list[Deed] = []
+        self.text = ""
+        self.opened: list[Window] = []
+        self._accessibility = accessibility or NoAccessibility("This is a dry run without programs.")
+
+    def backend(self, _stop: StopFlag) -> Backend:
+        """All seams of it."""
+        return Backend(
+            name="headless",
+            screen=_Screen(self),
+            pointer=_Pointer(self),
+            keyboard=_Keyboard(self),
+            exact=_ExactTyping(self),
+            windows=_Windows(self),
+            apps=_Apps(self),
+            clipboard=_Clipboard(self),
+            accessibility=self._accessibility,
+            close=self._accessibility.close,
+        )
+
+
+class _Screen:
+    def __init__(self, desktop: HeadlessDesktop) -> None:
+        self._desktop = desktop
+
+    def monitors(self) -> tuple[Rect, ...]:
+        return (self.extent(),)
+
+    def extent(self) -> Rect:
+        return self._desktop.picture.area
+
+    def grab(self, area: Rect) -> Frame:
+        from app.desktop.frames import part_of
+
+        return part_of(self._desktop.picture, area)
+
+
+class _Pointer:
+    def __init__(self, desktop: HeadlessDesktop) -> None:
+        self._desktop = desktop
+        self._at = Point(0, 0)
+
+    def position(self) -> Point:
+        return self._at
+
+    def move(self, to: Point) -> None:
+        self._at = to
+        self._desktop.done.append(Moved(to))
+
+    def button(self, button: Button, *, down: bool) -> None:
+        self._desktop.done.append(Pressed(button) if down else Released(button))
+
+    def scroll(self, dx: int, dy: int) -> None:
+        self._desktop.done.append(Scrolled(dx, dy))
+
+
+class _Keyboard:
+    is_lending = False
+
+    def __init__(self, desktop: HeadlessDesktop) -> None:
+        self._desktop = desktop
+
+    def key(self, name: str, *, down: bool) -> None:
+        self._desktop.done.append(Pressed(name) if down else Released(name))
+
+    def can_type(self, text: str) -> bool:
+        return text.isascii()
+
+    def type_text(self, text: str) -> None:
+        self._desktop.done.append(Typed(text))
+
+    @contextmanager
+    def plain(self) -> Iterator[None]:
+        yield
+
+    def give_back(self) -> None:
+        return None
+
+
+class _ExactTyping:
+    def __init__(self, desktop: HeadlessDesktop) -> None:
+        self._desktop = desktop
+
+    async def paste(self, text: str, chord: str) -> bool:  # noqa: ARG002
+        self._desktop.done.append(Typed(text))
+        return True
+
+    async def remap(self, text: str) -> None:
+        self._desktop.done.append(Typed(text))
+
+
+class _Windows:
+    def __init__(self, desktop: HeadlessDesktop) -> None:
+        self._desktop = desktop
+
+    def all(self) -> tuple[Window, ...]:
+        return tuple(self._desktop.opened)
+
+    def _find(self, ref: str) -> Window:
+        found = next((window for window in self._desktop.opened if window.ref == ref), None)
+        if found is None:
+            raise ToolFailed("That window is gone; list_windows shows what is there.")
+        return found
+
+    async def focus(self, ref: str) -> Window:
+        front = replace(self._find(ref), is_active=True, is_minimised=False)
+        rest = [replace(w, is_active=False) for w in self._desktop.opened if w.ref != ref]
+        self._desktop.opened[:] = [front, *rest]
+        return front
+
+    async def close(self, ref: str) -> bool:
+        self._desktop.opened.remove(self._find(ref))
+        return True
+
+    async def place(self, ref: str, area: Rect) -> Window:
+        return self._replace(replace(self._find(ref), area=area))
+
+    async def minimise(self, ref: str) -> None:
+        self._replace(replace(self._find(ref), is_minimised=True, is_active=False))
+
+    def _replace(self, window: Window) -> Window:
+        self._desktop.opened[:] = [window if w.ref == window.ref else w for w in self._desktop.opened]
+        return window
+
+    async def answers(self, ref: str, limit_s: float) -> bool:  # noqa: ARG002
+        return True
+
+    async def changed(self, limit_s: float) -> None:  # noqa: ARG002
+        return None
+
+
+class _Apps:
+    def __init__(self, desktop: HeadlessDesktop) -> None:
+        self._desktop = desktop
+
+    def installed(self) -> tuple[App, ...]:
+        return _APPS
+
+    def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
+        return self._start(" ".join((app.name, *arguments)))
+
+    def open(self, address: str) -> Launched:
+        return self._start(address)
+
+    def _start(self, name: str) -> Launched:
+        self._desktop.done.append(Started(name))
+        count = len(self._desktop.opened) + 1
+        behind = [replace(window, is_active=False) for window in self._desktop.opened]
+        area = self._desktop.picture.area
+        self._desktop.opened[:] = [Window(f"w{count}", name, name, area, pid=count, is_active=True), *behind]
+        return Launched(count, name)
+
+    def how_it_ended(self, launched: Launched) -> str | None:  # noqa: ARG002
+        return None
+
+
+class _Clipboard:
+    def __init__(self, desktop: HeadlessDesktop) -> None:
+        self._desktop = desktop
+
+    async def read(self) -> str:
+        return self._desktop.text
+
+    async def write(self, text: str) -> None:
+        self._desktop.text = text
+
+    async def formats(self) -> Formats:
+        return {"text/plain": self._desktop.text.encode()} if self._desktop.text else {}

@@ -1,0 +1,97 @@
+"""What people and models call keys. Our own name of a key is its X keysym name, or the character it types."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+
+from app.base import paths
+from app.base.errors import ToolMisuse
+
+_SUGGESTIONS = 3
+_LOWEST_LIKENESS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Chord:
+    """Keys held down in this order and let go in the reverse one."""
+
+    keys: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "+".join(self.keys)
+
+
+def chord(text: str) -> Chord:
+    """Read `ctrl+shift+t`, `Return`, `a`, `ctrl++`. Raises ToolMisuse with the nearest names for an unknown key."""
+    names = _split(text.strip() or text)
+    if not names:
+        raise ToolMisuse('There is no key in it. Name one, such as keys="Return" or keys="ctrl+s".')
+    return Chord(tuple(key(name) for name in names))
+
+
+def chords(text: str) -> tuple[Chord, ...]:
+    """Several chords, pressed one after the other, with blanks between them."""
+    return tuple(chord(part) for part in text.split()) or (chord(text),)
+
+
+def key(name: str) -> str:
+    """The key's own name. Raises ToolMisuse with the nearest names for an unknown one."""
+    if len(name) == 1:
+        return "space" if name == " " else name
+    found = _names().get(_folded(name))
+    if found is None:
+        raise ToolMisuse(f"There is no key called {name!r}. {_nearest(name)}")
+    return found
+
+
+def modifiers(text: str) -> tuple[str, ...]:
+    """Modifier keys by name, `ctrl+shift`. Raises ToolMisuse for anything that is none."""
+    found = tuple(key(name) for name in _split(text.strip()))
+    for name in found:
+        if name not in _modifiers():
+            raise ToolMisuse(f"{name!r} is not a modifier. Use ctrl, shift, alt, altgr or super, joined by +.")
+    return found
+
+
+def is_modifier(name: str) -> bool:
+    """Whether a key (by its own name) only changes what others do."""
+    return name in _modifiers()
+
+
+def _split(text: str) -> list[str]:
+    """Parts between plus signs; a plus sign at the end is a key itself."""
+    if text in ("+", ""):
+        return ["+"] if text else []
+    if text.endswith("++"):
+        return [*_split(text[:-2]), "+"]
+    return [part.strip() or "+" for part in text.split("+")]
+
+
+def _folded(name: str) -> str:
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+@cache
+def _table() -> dict[str, dict[str, list[str]]]:
+    return tomllib.loads((paths.resources() / "desktop" / "keys.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _names() -> dict[str, str]:
+    return {alias: name for group in _table().values() for name, aliases in group.items() for alias in aliases}
+
+
+@cache
+def _modifiers() -> frozenset[str]:
+    return frozenset(_table()["modifiers"])
+
+
+def _nearest(name: str) -> str:
+    from rapidfuzz import process
+
+    found = process.extract(_folded(name), _names().keys(), limit=_SUGGESTIONS, score_cutoff=_LOWEST_LIKENESS)
+    if not found:
+        return "Keys are named like Return, Escape, Page_Down, F5, kp_7, a; chords like ctrl+shift+t."
+    return f"Did you mean {' or '.join(alias for alias, _score, _index in found)}?"

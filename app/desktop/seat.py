@@ -1,0 +1,114 @@
+"""Where one sits at the desk: eyes, hands, and everything in reach. Lives on the desktop thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from app.base.clock import Clock
+from app.base.errors import ToolFailed, ToolMisuse
+from app.base.geometry import Rect
+from app.desktop.aim import Marksman
+from app.desktop.api import Curtain, Window
+from app.desktop.backend import Backend
+from app.desktop.eyes import Eyes
+from app.desktop.hands import Hands
+from app.desktop.opening import Opener
+from app.desktop.receipts import Receipt, receipt
+from app.desktop.settle import Patience
+from app.desktop.stop import StopFlag
+
+_ALIKE = 78
+_TOLD = 8
+
+
+class Seat:
+    """`act` is the only way to act: one action at a time, watched, with a receipt."""
+
+    def __init__(self, backend: Backend, curtain: Curtain, stop: StopFlag, clock: Clock) -> None:
+        self.backend = backend
+        self.eyes = Eyes(backend, curtain, clock)
+        self.hands = Hands(backend, curtain, stop, clock)
+        self.marksman = Marksman(backend)
+        self.opener = Opener(backend, stop, clock)
+        self.clock = clock
+        self.stop = stop
+        self._one_at_a_time = asyncio.Lock()
+
+    async def act(
+        self, do: Callable[[], Awaitable[object]], where: Rect | None = None, patience: Patience | None = None
+    ) -> Receipt:
+        """Do it, wait until the screen is at rest, and say what changed. `where`: the place it was meant to change."""
+        async with self._one_at_a_time:
+            self.stop.check()
+            before = self.backend.windows.all()
+            watch = self.eyes.watch()
+            await do()
+            settled = await watch.settle(patience or Patience())
+            after = self.backend.windows.all()
+            told = receipt(settled.changed, where, before, after)
+            return told if settled.is_calm else told.restless()
+
+    def active_window(self) -> Window | None:
+        return next((window for window in self.backend.windows.all() if window.is_active), None)
+
+    def find_window(self, title: str) -> Window:
+        """The window of that ref, title or program. ToolFailed when none, or more than one, is meant."""
+        wanted = " ".join(title.lower().split())
+        if not wanted:
+            raise ToolMisuse('title is empty. Name a window as list_windows shows it, as in title="Untitled 1".')
+        windows = self.backend.windows.all()
+        for fits in (_is_ref, _is_called, _is_of, _holds, _is_like):
+            found = [window for window in windows if fits(window, wanted)]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise ToolFailed(f"Several windows fit {title!r}: {_listed(found)}. Name one by its ref.")
+        raise ToolFailed(f"No window is called {title!r}. {_open_now(windows)}")
+
+    def region_of(self, monitor: int, window: str) -> Rect:
+        """The screen pixels of a monitor (1 is the first, 0 all of them) or of a window."""
+        extent = self.backend.screen.extent()
+        if window:
+            found = self.find_window(window)
+            area = found.area.overlap(extent)
+            if area is None or found.is_minimised:
+                raise ToolFailed(f"The window {found.title!r} is not on the screen; use focus_window first.")
+            return area
+        if monitor == 0:
+            return extent
+        monitors = self.backend.screen.monitors()
+        if not 1 <= monitor <= len(monitors):
+            raise ToolMisuse(f"There is no monitor {monitor}; there are {len(monitors)}, counted from 1.")
+        return monitors[monitor - 1].overlap(extent) or extent
+
+
+def _is_ref(window: Window, wanted: str) -> bool:
+    return window.ref == wanted
+
+
+def _is_called(window: Window, wanted: str) -> bool:
+    return window.title.lower() == wanted
+
+
+def _is_of(window: Window, wanted: str) -> bool:
+    return window.app.lower() == wanted
+
+
+def _holds(window: Window, wanted: str) -> bool:
+    return wanted in window.title.lower() or wanted in window.app.lower()
+
+
+def _is_like(window: Window, wanted: str) -> bool:
+    from rapidfuzz import fuzz
+
+    names = (window.title.lower(), window.app.lower())
+    return max(fuzz.ratio(wanted, name) for name in names) >= _ALIKE
+
+
+def _listed(windows: Sequence[Window]) -> str:
+    return ", ".join(f'{w.ref} "{w.title}"' for w in windows[:_TOLD])
+
+
+def _open_now(windows: Sequence[Window]) -> str:
+    return f"Open are: {_listed(windows)}." if windows else "No window is open."

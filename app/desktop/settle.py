@@ -1,0 +1,93 @@
+"""Waiting for the screen to come to rest after an action, by looking and never by sleeping a fixed time.
+
+A change keeps us waiting until nothing changed for a moment. Two things must not: a blinking caret (a few pixels
+wide), and whatever keeps moving in one place (a spinner, a video), which is given up on after it has moved a few times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.base.clock import Clock
+from app.base.geometry import Rect
+from app.desktop.api import Frame
+from app.desktop.frames import TILE_PX, bounds_of, changed_tiles
+
+_CARET_WIDTH_PX = 4
+_CARET_HEIGHT_PX = 48
+_RESTLESS_AFTER = 6
+_FADE = 14
+"""Of 255: a smaller step between two looks is a colour fading (a button let go of), not news."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, in seconds: for a first change, for quiet after the last one, and altogether."""
+
+    first_s: float = 0.12
+    quiet_s: float = 0.045
+    limit_s: float = 2.0
+    poll_s: float = 0.012
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`frame` is the screen at rest; `changed` are the areas that differ from before the action."""
+
+    frame: Frame
+    changed: tuple[Rect, ...]
+    is_calm: bool
+
+
+class Watch:
+    """Looks at one area from before an action until it has settled. `is_mine` tells areas that show our own windows."""
+
+    def __init__(
+        self, grab: Callable[[], Frame], clock: Clock, is_mine: Callable[[Rect], bool], before: Frame | None = None
+    ) -> None:
+        self._grab = grab
+        self._clock = clock
+        self._is_mine = is_mine
+        self._before = before or grab()
+        self._moves: dict[tuple[int, int], int] = {}
+
+    async def settle(self, patience: Patience) -> Settled:
+        """Return once the screen is at rest, or at the limit."""
+        started = quiet_since = self._clock.now()
+        last, has_changed = self._before, False
+        while True:
+            now = self._clock.now()
+            wait_s = patience.quiet_s if has_changed else patience.first_s
+            if now - quiet_since >= wait_s or now - started >= patience.limit_s:
+                return self._settled(last, is_calm=now - started < patience.limit_s)
+            await asyncio.sleep(patience.poll_s)
+            frame = self._grab()
+            if self._is_news(last, frame):
+                has_changed, quiet_since = True, self._clock.now()
+            last = frame
+
+    def _settled(self, last: Frame, *, is_calm: bool) -> Settled:
+        return Settled(last, self.differences(last), is_calm)
+
+    def differences(self, now: Frame) -> tuple[Rect, ...]:
+        """What differs from before the action, our own windows left out."""
+        return tuple(tile for tile in changed_tiles(self._before, now) if not self._is_mine(tile))
+
+    def _is_news(self, last: Frame, frame: Frame) -> bool:
+        found = changed_tiles(last, frame, at_least=_FADE)
+        tiles = [tile for tile in found if not self._is_mine(tile)]
+        bounds = bounds_of(tiles)
+        if bounds is None or _is_caret(bounds):
+            return False
+        return any([self._is_fresh(tile) for tile in tiles])
+
+    def _is_fresh(self, tile: Rect) -> bool:
+        place = (tile.x // TILE_PX, tile.y // TILE_PX)
+        self._moves[place] = self._moves.get(place, 0) + 1
+        return self._moves[place] <= _RESTLESS_AFTER
+
+
+def _is_caret(area: Rect) -> bool:
+    return area.width <= _CARET_WIDTH_PX and area.height <= _CARET_HEIGHT_PX

@@ -1,0 +1,62 @@
+"""How a text is typed: which parts as keys, which parts by other means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from app.base.errors import ToolMisuse
+
+LIMIT_CHARS = 100_000
+SLICE_CHARS = 16
+_LINES_AND_TABS = re.compile(r"(\r\n|\r|\n|\t)")
+
+
+class Route(Enum):
+    """By what means a piece reaches the program."""
+
+    TYPED = "typed"
+    KEY = "key"
+    EXACT = "exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`text` is what to type, or for `Route.KEY` the key's name."""
+
+    route: Route
+    text: str
+
+
+def plan(text: str, can_type: Callable[[str], bool]) -> list[Piece]:
+    """The pieces of a text in order. ToolMisuse for text that is too long or holds what nobody can type."""
+    if len(text) > LIMIT_CHARS:
+        raise ToolMisuse(
+            f"The text has {len(text)} characters; at most {LIMIT_CHARS} can be typed. Write it to a file instead."
+        )
+    return [piece for part in _LINES_AND_TABS.split(text) if part for piece in _pieces(part, can_type)]
+
+
+def _pieces(part: str, can_type: Callable[[str], bool]) -> Iterator[Piece]:
+    if part == "\t":
+        yield Piece(Route.KEY, "Tab")
+    elif part[0] in "\r\n":
+        yield Piece(Route.KEY, "Return")
+    else:
+        odd = next((c for c in part if not _is_typable(c)), None)
+        if odd is not None:
+            raise ToolMisuse(f"The character U+{ord(odd):04X} cannot be typed; press keys with computer_key instead.")
+        yield Piece(Route.TYPED if can_type(part) else Route.EXACT, part)
+
+
+def _is_typable(character: str) -> bool:
+    point = ord(character)
+    return point >= 0x20 and not 0x7F <= point < 0xA0 and not 0xD800 <= point < 0xE000
+
+
+def slices(text: str) -> Iterator[str]:
+    """Parts short enough that a stop between them comes at once."""
+    for start in range(0, len(text), SLICE_CHARS):
+        yield text[start : start + SLICE_CHARS]

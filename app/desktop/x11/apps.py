@@ -1,0 +1,131 @@
+"""Programs by their desktop entries (freedesktop.org), started in a session of their own."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from app.base.clipping import clip_line
+from app.base.errors import NeedsPerson, ToolFailed
+from app.desktop.api import App, Launched
+
+_SECRETS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+_FIELD_CODES = ("%f", "%F", "%u", "%U")
+_LAST_WORDS_CHARS = 300
+_TERMINALS = ("x-terminal-emulator", "xterm", "gnome-terminal", "konsole", "xfce4-terminal")
+
+
+class DesktopEntries:
+    """`environment` is what programs get, without our secrets. They outlive us."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = {name: value for name, value in environment.items() if name not in _SECRETS}
+        self._running: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
+        self._known: tuple[App, ...] = ()
+        self._stamp: tuple[tuple[str, float], ...] = ()
+
+    def installed(self) -> tuple[App, ...]:
+        stamp = tuple((str(folder), folder.stat().st_mtime) for folder in self._folders())
+        if stamp != self._stamp or not self._known:
+            found: dict[str, App] = {}
+            for folder in self._folders():
+                for path in sorted(folder.rglob("*.desktop")):
+                    app = _read(path)
+                    if app and path.name not in found:
+                        found[path.name] = app
+            self._known, self._stamp = tuple(found.values()), stamp
+        return self._known
+
+    def _folders(self) -> list[Path]:
+        home = self._environment.get("XDG_DATA_HOME") or str(Path.home() / ".local/share")
+        shared = self._environment.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
+        folders = (Path(base) / "applications" for base in (home, *shared.split(":")) if base)
+        return [folder for folder in folders if folder.is_dir()]
+
+    def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
+        return self._start(app.name, list(self._command(app, arguments)))
+
+    def _command(self, app: App, arguments: Sequence[str]) -> Iterator[str]:
+        from xdg.DesktopEntry import DesktopEntry
+
+        entry = DesktopEntry(app.ref)
+        if entry.getTerminal():
+            terminal = next((name for name in _TERMINALS if shutil.which(name)), None)
+            if terminal is None:
+                raise NeedsPerson(f"{app.name} runs in a terminal and none is installed. Install one, such as xterm.")
+            yield from (terminal, "-e")
+        taken = False
+        for part in shlex.split(entry.getExec()):
+            if part in _FIELD_CODES:
+                yield from arguments
+                taken = True
+            elif part == "%c":
+                yield app.name
+            elif not (len(part) == 2 and part.startswith("%")):
+                yield part.replace("%%", "%")
+        if not taken:
+            yield from arguments
+
+    def open(self, address: str) -> Launched:
+        opener = shutil.which("xdg-open")
+        if opener is None:
+            raise NeedsPerson("Opening files and links needs xdg-utils. Install it: sudo apt-get install xdg-utils")
+        return self._start(address, [opener, address])
+
+    def _start(self, name: str, command: list[str]) -> Launched:
+        said = tempfile.TemporaryFile()  # noqa: SIM115 - read after the program ended
+        try:
+            process = subprocess.Popen(
+                command,
+                env=self._environment,
+                cwd=Path.home(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+            )
+        except OSError as error:
+            said.close()
+            raise ToolFailed(f"{name} could not be started: {error.strerror or error}.") from None
+        self._running[process.pid] = (process, said)
+        return Launched(process.pid, name)
+
+    def how_it_ended(self, launched: Launched) -> str | None:
+        process, said = self._running[launched.pid]
+        if process.poll() is None:
+            return None
+        said.seek(0)
+        words = clip_line(said.read().decode("utf-8", "replace"), _LAST_WORDS_CHARS)
+        return f"exit code {process.returncode}. {words}" if process.returncode else ""
+
+    def close(self) -> None:
+        """Leave what runs running."""
+        for process, said in self._running.values():
+            said.close()
+            process.poll()
+            process.returncode = process.returncode if process.returncode is not None else 0
+        self._running.clear()
+
+
+def _read(path: Path) -> App | None:
+    """None for entries that are broken, hidden, or not programs."""
+    from xdg.DesktopEntry import DesktopEntry
+    from xdg.Exceptions import Error
+
+    try:
+        entry = DesktopEntry(str(path))
+    except (Error, OSError, UnicodeDecodeError):
+        return None
+    program = entry.getExec()
+    if entry.getType() != "Application" or entry.getHidden() or entry.getNoDisplay() or not program:
+        return None
+    if entry.getTryExec() and not shutil.which(entry.getTryExec()):
+        return None
+    categories = tuple(entry.getCategories())
+    words = (entry.getGenericName(), *entry.getKeywords(), Path(program.split()[0].strip('"')).name)
+    return App(str(path), entry.getName(), tuple(dict.fromkeys(w.lower() for w in words if w)), categories)

@@ -1,0 +1,49 @@
+"""All seams of an X11 desktop over one connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.desktop.accessibility.atspi import AtSpi
+from app.desktop.backend import Backend
+from app.desktop.stop import StopFlag
+from app.desktop.x11.apps import DesktopEntries
+from app.desktop.x11.clipboard import X11Clipboard
+from app.desktop.x11.connection import Connection
+from app.desktop.x11.exact import X11ExactTyping
+from app.desktop.x11.keyboard import X11Keyboard
+from app.desktop.x11.pointer import X11Pointer
+from app.desktop.x11.screen import X11Screen
+from app.desktop.x11.selection import Selection
+from app.desktop.x11.windows import X11Windows
+
+
+def make_backend(environment: Mapping[str, str], stop: StopFlag) -> Backend:
+    """On the desktop thread, inside its running loop. Raises NeedsPerson where the display cannot be opened."""
+    connection = Connection(environment)
+    screen = X11Screen(connection)
+    keyboard = X11Keyboard(connection)
+    windows = X11Windows(connection)
+    clipboard, primary = Selection(connection, "CLIPBOARD"), Selection(connection, "PRIMARY")
+    apps = DesktopEntries(environment)
+    accessibility = AtSpi(environment)
+
+    async def close() -> None:
+        await accessibility.close()
+        keyboard.give_back()
+        apps.close()
+        screen.close()
+        connection.close()
+
+    return Backend(
+        name="x11",
+        screen=screen,
+        pointer=X11Pointer(connection),
+        keyboard=keyboard,
+        exact=X11ExactTyping(keyboard, windows, (clipboard, primary), stop),
+        windows=windows,
+        apps=apps,
+        clipboard=X11Clipboard(clipboard),
+        accessibility=accessibility,
+        close=close,
+    )

@@ -1,0 +1,100 @@
+"""A connection to the X server, used on the desktop thread only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from Xlib import X
+from Xlib.display import Display
+from Xlib.error import ConnectionClosedError, DisplayError, XauthError
+from Xlib.xobject.drawable import Window as XWindow
+
+from app.base.errors import NeedsPerson
+
+Handler = Callable[[Any], None]
+
+
+class Connection:
+    """The display, its root window, its atoms; events go to every handler that asked for them.
+
+    Errors that the server reports later (a window that went away meanwhile) are dropped: whoever needs to know asks
+    with a request that has a reply.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        name = environment.get("DISPLAY", "")
+        if not name:
+            raise NeedsPerson("There is no display: DISPLAY is not set. Start Wisp inside a desktop session.")
+        try:
+            self.display = Display(name)
+        except (DisplayError, ConnectionClosedError, XauthError, OSError) as error:
+            raise NeedsPerson(f"The display {name} cannot be opened ({error}). Is a desktop running there?") from None
+        self.display.set_error_handler(lambda *_: None)
+        self.screen = self.display.screen()
+        self.root: XWindow = self.screen.root
+        self._atoms: dict[str, int] = {}
+        self._names: dict[int, str] = {}
+        self._handlers: list[Handler] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def atom(self, name: str) -> int:
+        """The number of an atom."""
+        if name not in self._atoms:
+            self._atoms[name] = self.display.intern_atom(name)
+        return self._atoms[name]
+
+    def atom_name(self, atom: int) -> str:
+        """The name of an atom that exists."""
+        if atom not in self._names:
+            self._names[atom] = str(self.display.get_atom_name(atom))
+        return self._names[atom]
+
+    def window(self, number: int) -> XWindow:
+        return self.display.create_resource_object("window", number)
+
+    def listen(self, handler: Handler) -> None:
+        """Hand every event to `handler` from now on; starts reading events on the running loop."""
+        self._handlers.append(handler)
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            self._loop.add_reader(self.display.fileno(), self.drain)
+
+    def unlisten(self, handler: Handler) -> None:
+        self._handlers.remove(handler)
+
+    def drain(self) -> None:
+        """Hand out what has arrived. Also called after own requests: their replies may have brought events along."""
+        try:
+            while self.display.pending_events():
+                event = self.display.next_event()
+                for handler in tuple(self._handlers):
+                    handler(event)
+        except ConnectionClosedError:
+            self._forget_reader()
+
+    def send(self, target: XWindow, kind: str, data: tuple[int, ...], *, mask: int | None = None) -> None:
+        """A client message about `target`, to the root window as window managers expect it."""
+        from Xlib.protocol.event import ClientMessage
+
+        padded = (32, (*data, *([0] * (5 - len(data)))))
+        event = ClientMessage(window=target, client_type=self.atom(kind), data=padded)
+        if mask is None:
+            self.root.send_event(event, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+        else:
+            target.send_event(event, event_mask=mask)
+        self.display.flush()
+
+    def close(self) -> None:
+        self._forget_reader()
+        self._handlers.clear()
+        try:
+            self.display.close()
+        except ConnectionClosedError:
+            return
+
+    def _forget_reader(self) -> None:
+        if self._loop is not None:
+            self._loop.remove_reader(self.display.fileno())
+            self._loop = None

@@ -1,0 +1,249 @@
+"""The clipboard and the primary selection: reading and owning them, in every format, of any length.
+
+Content longer than a piece travels in pieces (the INCR way of the ICCCM), in both directions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+from Xlib import X
+from Xlib.error import XError
+from Xlib.protocol.event import SelectionNotify
+from Xlib.protocol.request import SetSelectionOwner
+
+from app.desktop.api import Formats
+from app.desktop.x11.connection import Connection
+
+_PIECE_BYTES = 200_000
+_ANSWER_S = 0.7
+_TEXT_FORMATS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "STRING", "TEXT")
+_NOT_CONTENT = {"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS", "DELETE"}
+_META = ("TARGETS", "TIMESTAMP")
+
+
+class Selection:
+    """One selection (`CLIPBOARD` or `PRIMARY`), seen from a window of its own that nobody sees."""
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection = connection
+        self._name = name
+        self._window = connection.root.create_window(0, 0, 1, 1, 0, X.CopyFromParent, X.InputOnly)
+        self._window.change_attributes(event_mask=X.PropertyChangeMask)
+        self._owned: Formats | None = None
+        self._served = asyncio.Event()
+        self._arrived: asyncio.Queue[Any] = asyncio.Queue()
+        self._sending: dict[tuple[int, int], Iterator[bytes]] = {}
+        self._kinds: dict[tuple[int, int], int] = {}
+        connection.listen(self._note)
+
+    # --- owning
+
+    def own(self, formats: Formats) -> None:
+        """Answer for the selection from now on, until somebody else takes it."""
+        self._owned = formats
+        self._served.clear()
+        self._window.set_selection_owner(self._atom(self._name), X.CurrentTime)
+        self._connection.display.sync()
+        self._connection.drain()
+
+    def leave(self) -> None:
+        """Let the selection be nobody's, if it is ours."""
+        if self.is_ours:
+            display = self._connection.display
+            SetSelectionOwner(
+                display=display.display, window=X.NONE, selection=self._atom(self._name), time=X.CurrentTime
+            )
+            display.sync()
+        self._owned = None
+
+    @property
+    def is_ours(self) -> bool:
+        return self._owned is not None
+
+    async def served(self, limit_s: float) -> bool:
+        """Whether somebody fetched the content (not merely the list of formats) since `own`, within the limit."""
+        try:
+            await asyncio.wait_for(self._served.wait(), limit_s)
+        except TimeoutError:
+            return False
+        return True
+
+    # --- reading
+
+    async def text(self) -> str:
+        """Its text, empty where it holds none."""
+        if self._owned is not None:
+            return _text_of(self._owned)
+        names = await self._names()
+        chosen = next((name for name in _TEXT_FORMATS if name in names), None)
+        if chosen is None:
+            return ""
+        return _text_of({chosen: await self._fetch(chosen) or b""})
+
+    async def formats(self) -> Formats:
+        """All it holds, by format."""
+        if self._owned is not None:
+            return self._owned
+        found = {}
+        for name in await self._names():
+            content = await self._fetch(name)
+            if content is not None:
+                found[name] = content
+        return found
+
+    async def _names(self) -> list[str]:
+        told = await self._property("TARGETS")
+        if told is None or not hasattr(told.value, "tolist"):
+            return []
+        names = [self._connection.atom_name(atom) for atom in told.value.tolist() if atom]
+        return [name for name in names if name not in _NOT_CONTENT]
+
+    async def _fetch(self, name: str) -> bytes | None:
+        told = await self._property(name)
+        if told is None:
+            return None
+        if told.property_type == self._atom("INCR"):
+            return await self._pieces()
+        return _as_bytes(told.value)
+
+    async def _property(self, target: str) -> Any:
+        """Ask the owner for one format; None when there is no owner or it does not answer."""
+        self._arrived = asyncio.Queue()
+        place = self._atom("WISP_SELECTION")
+        self._window.convert_selection(self._atom(self._name), self._atom(target), place, X.CurrentTime)
+        self._connection.display.flush()
+        event = await self._next(X.SelectionNotify)
+        if event is None or not event.property:
+            return None
+        return self._take(place)
+
+    async def _pieces(self) -> bytes:
+        found = bytearray()
+        while await self._next(X.PropertyNotify) is not None:
+            told = self._take(self._atom("WISP_SELECTION"))
+            piece = _as_bytes(told.value) if told else b""
+            if not piece:
+                break
+            found += piece
+        return bytes(found)
+
+    def _take(self, place: int) -> Any:
+        told = self._window.get_full_property(place, X.AnyPropertyType)
+        self._window.delete_property(place)
+        self._connection.display.flush()
+        self._connection.drain()
+        return told
+
+    async def _next(self, kind: int) -> Any:
+        self._connection.drain()
+        while True:
+            try:
+                event = await asyncio.wait_for(self._arrived.get(), _ANSWER_S)
+            except TimeoutError:
+                return None
+            if event.type == kind:
+                return event
+
+    # --- what the server tells
+
+    def _note(self, event: Any) -> None:
+        if event.type == X.SelectionRequest and event.owner == self._window:
+            self._answer(event)
+        elif event.type == X.SelectionClear and event.window == self._window:
+            self._owned = None
+        elif event.type == X.SelectionNotify and event.requestor == self._window:
+            self._arrived.put_nowait(event)
+        elif event.type == X.PropertyNotify:
+            self._note_property(event)
+
+    def _note_property(self, event: Any) -> None:
+        if event.window == self._window and event.state == X.PropertyNewValue:
+            self._arrived.put_nowait(event)
+        elif event.state == X.PropertyDelete and (int(event.window.id), event.atom) in self._sending:
+            self._send_piece(event.window, event.atom)
+
+    def _answer(self, event: Any) -> None:
+        place = event.property or event.target
+        told = self._put(event, place)
+        answer = SelectionNotify(
+            time=event.time,
+            requestor=event.requestor,
+            selection=event.selection,
+            target=event.target,
+            property=place if told else X.NONE,
+        )
+        event.requestor.send_event(answer)
+        self._connection.display.sync()
+        if told and self._connection.atom_name(event.target) not in _META:
+            self._served.set()
+
+    def _put(self, event: Any, place: int) -> bool:
+        name = self._connection.atom_name(event.target)
+        owned = self._owned or {}
+        if name == "TARGETS":
+            atoms = [self._atom(n) for n in (*_META, *owned)]
+            event.requestor.change_property(place, self._atom("ATOM"), 32, atoms)
+            return True
+        if name == "TIMESTAMP":
+            event.requestor.change_property(place, self._atom("INTEGER"), 32, [event.time])
+            return True
+        if name not in owned:
+            return False
+        content = owned[name]
+        kind = self._atom("UTF8_STRING" if name == "TEXT" else name)
+        if len(content) <= _PIECE_BYTES:
+            event.requestor.change_property(place, kind, 8, content)
+        else:
+            self._begin_pieces(event.requestor, place, kind, content)
+        return True
+
+    def _begin_pieces(self, requestor: Any, place: int, kind: int, content: bytes) -> None:
+        key = (int(requestor.id), place)
+        self._sending[key] = (content[at : at + _PIECE_BYTES] for at in range(0, len(content), _PIECE_BYTES))
+        self._kinds[key] = kind
+        requestor.change_attributes(event_mask=X.PropertyChangeMask)
+        requestor.change_property(place, self._atom("INCR"), 32, [len(content)])
+
+    def _send_piece(self, requestor: Any, place: int) -> None:
+        key = (int(requestor.id), place)
+        piece = next(self._sending[key], b"")
+        requestor.change_property(place, self._kinds[key], 8, piece)
+        self._connection.display.flush()
+        if not piece:
+            del self._sending[key], self._kinds[key]
+
+    def _atom(self, name: str) -> int:
+        return self._connection.atom(name)
+
+    def close(self) -> None:
+        self._connection.unlisten(self._note)
+        try:
+            self._window.destroy()
+        except XError:
+            return
+
+
+def as_formats(text: str) -> Formats:
+    """A text as programs of all ages ask for it."""
+    content = text.encode("utf-8")
+    latin = text.encode("latin-1", "replace")
+    return {name: latin if name == "STRING" else content for name in _TEXT_FORMATS}
+
+
+def _text_of(formats: Formats) -> str:
+    for name in _TEXT_FORMATS:
+        if name in formats:
+            charset = "latin-1" if name == "STRING" else "utf-8"
+            return formats[name].decode(charset, "replace").rstrip("\0")
+    return ""
+
+
+def _as_bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8")
+    return bytes(value.tobytes()) if hasattr(value, "tobytes") else bytes(value)

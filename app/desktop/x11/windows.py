@@ -1,0 +1,242 @@
+"""Top-level windows, by the window managers' common rules (EWMH), and without a window manager too."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from Xlib import X
+from Xlib.error import XError
+from Xlib.xobject.drawable import Window as XWindow
+
+from app.base.errors import ToolFailed
+from app.base.geometry import Rect
+from app.desktop.api import Window
+from app.desktop.x11.connection import Connection
+
+_LIMIT_S = 2.0
+_LOOK_AGAIN_S = 0.1
+_BY_A_PAGER = 2
+_MOVE_RESIZE_FLAGS = (0b1111 << 8) | (_BY_A_PAGER << 12) | X.StaticGravity
+_NO_WINDOWS = {"_NET_WM_WINDOW_TYPE_DESKTOP", "_NET_WM_WINDOW_TYPE_DOCK", "_NET_WM_WINDOW_TYPE_SPLASH"}
+_DIALOG = "_NET_WM_WINDOW_TYPE_DIALOG"
+_PROPERTY_LENGTH = 4096
+
+
+class X11Windows:
+    """Listens to the root window, so that waiting for a window costs nothing and ends at once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._news = asyncio.Event()
+        self._pings: dict[int, asyncio.Event] = {}
+        connection.root.change_attributes(event_mask=X.PropertyChangeMask | X.SubstructureNotifyMask)
+        connection.listen(self._note)
+
+    def _note(self, event: Any) -> None:
+        if event.type == X.ClientMessage and event.client_type == self._connection.atom("WM_PROTOCOLS"):
+            answered = self._pings.get(event.data[1][1])
+            if answered:
+                answered.set()
+        elif event.type in (X.PropertyNotify, X.MapNotify, X.UnmapNotify, X.DestroyNotify, X.ConfigureNotify):
+            self._news.set()
+
+    # --- seeing
+
+    def all(self) -> tuple[Window, ...]:
+        active = self.active()
+        found = (self._told(number, is_active=number == active) for number in self._clients())
+        windows = tuple(window for window in found if window)
+        self._connection.drain()
+        return windows
+
+    def _clients(self) -> list[int]:
+        """Topmost first."""
+        told = self._property(self._connection.root, "_NET_CLIENT_LIST_STACKING")
+        if told is not None:
+            return [int(number) for number in reversed(told)]
+        return list(reversed(list(self._bare_clients())))
+
+    def _bare_clients(self) -> Iterator[int]:
+        """Where nobody manages windows: the viewable children of the root that are no menus."""
+        for child in self._connection.root.query_tree().children:
+            try:
+                attributes = child.get_attributes()
+                if attributes.map_state == X.IsViewable and not attributes.override_redirect and child.get_wm_class():
+                    yield int(child.id)
+            except XError:
+                continue
+
+    def _told(self, number: int, *, is_active: bool) -> Window | None:
+        window = self._connection.window(number)
+        try:
+            kinds = {self._connection.atom_name(a) for a in self._property(window, "_NET_WM_WINDOW_TYPE") or ()}
+            if kinds & _NO_WINDOWS:
+                return None
+            states = {self._connection.atom_name(a) for a in self._property(window, "_NET_WM_STATE") or ()}
+            names = window.get_wm_class() or ("", "")
+            return Window(
+                ref=f"w{number:x}",
+                title=self._title(window),
+                app=names[1] or names[0],
+                area=self._area(window),
+                pid=int(next(iter(self._property(window, "_NET_WM_PID") or (0,)))),
+                is_active=is_active,
+                is_minimised="_NET_WM_STATE_HIDDEN" in states,
+                is_dialog=_DIALOG in kinds or window.get_wm_transient_for() is not None,
+                desktop=int(next(iter(self._property(window, "_NET_WM_DESKTOP") or (0,)))),
+            )
+        except XError:
+            return None
+
+    def _title(self, window: XWindow) -> str:
+        told = window.get_full_property(self._connection.atom("_NET_WM_NAME"), X.AnyPropertyType)
+        raw = told.value if told else window.get_wm_name() or ""
+        return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
+
+    def _area(self, window: XWindow) -> Rect:
+        shape = window.get_geometry()
+        corner = self._connection.root.translate_coords(window, 0, 0)
+        left, right, top, bottom = (int(n) for n in (self._property(window, "_NET_FRAME_EXTENTS") or (0, 0, 0, 0)))
+        return Rect(corner.x - left, corner.y - top, shape.width + left + right, shape.height + top + bottom)
+
+    def _property(self, window: XWindow, name: str) -> Any:
+        told = window.get_property(self._connection.atom(name), X.AnyPropertyType, 0, _PROPERTY_LENGTH)
+        return told.value if told is not None else None
+
+    def active(self) -> int:
+        """The number of the window that has the keyboard; 0 when none has it."""
+        told = self._property(self._connection.root, "_NET_ACTIVE_WINDOW")
+        if told is not None and len(told) and told[0]:
+            return int(told[0])
+        return self._top_of(self._connection.display.get_input_focus().focus)
+
+    def _top_of(self, focus: Any) -> int:
+        """The client window around a focused one."""
+        if isinstance(focus, int):
+            return 0
+        clients = set(self._clients())
+        window = focus
+        while window and window.id != self._connection.root.id:
+            if int(window.id) in clients:
+                return int(window.id)
+            try:
+                window = window.query_tree().parent
+            except XError:
+                return 0
+        return 0
+
+    # --- acting
+
+    async def focus(self, ref: str) -> Window:
+        found = self._by_ref(ref)
+        window = self._connection.window(_number(ref))
+        if self._is_managed():
+            self._connection.send(window, "_NET_ACTIVE_WINDOW", (_BY_A_PAGER, X.CurrentTime, 0))
+        else:
+            window.configure(stack_mode=X.Above)
+            window.set_input_focus(X.RevertToParent, X.CurrentTime)
+            self._connection.display.sync()
+        if not await self.until(lambda: self.has_keyboard(ref), _LIMIT_S):
+            raise ToolFailed(
+                f"The window {found.title!r} did not come forward; another one may be holding the keyboard."
+            )
+        return self._by_ref(ref)
+
+    def has_keyboard(self, ref: str) -> bool:
+        """Whether it is the active window and keys go to it or a window inside it."""
+        number = _number(ref)
+        return self.active() == number and self._top_of(self._connection.display.get_input_focus().focus) == number
+
+    async def close(self, ref: str) -> bool:
+        self._by_ref(ref)
+        window = self._connection.window(_number(ref))
+        if self._is_managed():
+            self._connection.send(window, "_NET_CLOSE_WINDOW", (X.CurrentTime, _BY_A_PAGER))
+        else:
+            data = (self._connection.atom("WM_DELETE_WINDOW"), X.CurrentTime)
+            self._connection.send(window, "WM_PROTOCOLS", data, mask=X.NoEventMask)
+        return await self.until(lambda: all(w.ref != ref for w in self.all()), _LIMIT_S)
+
+    async def place(self, ref: str, area: Rect) -> Window:
+        before = self._by_ref(ref)
+        window = self._connection.window(_number(ref))
+        left, right, top, bottom = (int(n) for n in (self._property(window, "_NET_FRAME_EXTENTS") or (0, 0, 0, 0)))
+        inner = Rect(area.x + left, area.y + top, area.width - left - right, area.height - top - bottom)
+        if self._is_managed():
+            for state in ("_NET_WM_STATE_MAXIMIZED_VERT", "_NET_WM_STATE_MAXIMIZED_HORZ", "_NET_WM_STATE_FULLSCREEN"):
+                self._connection.send(window, "_NET_WM_STATE", (0, self._connection.atom(state), 0, _BY_A_PAGER))
+            self._connection.send(
+                window, "_NET_MOVERESIZE_WINDOW", (_MOVE_RESIZE_FLAGS, inner.x, inner.y, inner.width, inner.height)
+            )
+        else:
+            window.configure(x=inner.x, y=inner.y, width=inner.width, height=inner.height)
+            self._connection.display.sync()
+        await self.until(lambda: self._by_ref(ref).area != before.area or before.area == area, _LIMIT_S)
+        return self._by_ref(ref)
+
+    async def minimise(self, ref: str) -> None:
+        self._by_ref(ref)
+        if not self._is_managed():
+            raise ToolFailed("No window manager is running here, so windows cannot be minimised.")
+        self._connection.send(self._connection.window(_number(ref)), "WM_CHANGE_STATE", (3,))
+        await self.until(lambda: self._by_ref(ref).is_minimised, _LIMIT_S)
+
+    def _is_managed(self) -> bool:
+        told = self._property(self._connection.root, "_NET_SUPPORTING_WM_CHECK")
+        return told is not None and bool(told)
+
+    def _by_ref(self, ref: str) -> Window:
+        found = next((window for window in self.all() if window.ref == ref), None)
+        if found is None:
+            raise ToolFailed("That window is gone; list_windows shows what is there.")
+        return found
+
+    # --- waiting
+
+    async def changed(self, limit_s: float) -> None:
+        self._connection.drain()
+        self._news.clear()
+        try:
+            await asyncio.wait_for(self._news.wait(), limit_s)
+        except TimeoutError:
+            return
+
+    async def until(self, is_so: Callable[[], bool], limit_s: float) -> bool:
+        """Whether it came true before the limit; asks again at every change of the windows, and now and then."""
+        limit = time.monotonic() + limit_s
+        while not is_so():
+            left = limit - time.monotonic()
+            if left <= 0:
+                return False
+            await self.changed(min(left, _LOOK_AGAIN_S))
+        return True
+
+    async def answers(self, ref: str, limit_s: float) -> bool:
+        """By `_NET_WM_PING`: programs answer it in the order in which they work off their input."""
+        number = _number(ref)
+        window = self._connection.window(number)
+        ping = self._connection.atom("_NET_WM_PING")
+        if ping not in (self._property(window, "WM_PROTOCOLS") or ()):
+            return False
+        stamp = time.monotonic_ns() // 1000 & 0x7FFFFFFF
+        answered = self._pings.setdefault(stamp, asyncio.Event())
+        try:
+            self._connection.send(window, "WM_PROTOCOLS", (ping, stamp, number), mask=X.NoEventMask)
+            self._connection.drain()
+            await asyncio.wait_for(answered.wait(), limit_s)
+        except TimeoutError:
+            return False
+        finally:
+            del self._pings[stamp]
+        return True
+
+
+def _number(ref: str) -> int:
+    """Raises ToolFailed for what is no window's name."""
+    try:
+        return int(ref.removeprefix("w"), 16)
+    except ValueError:
+        raise ToolFailed(f"There is no window {ref!r}; list_windows shows what is there.") from None
