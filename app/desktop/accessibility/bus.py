@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from dbus_fast.aio import MessageBus
 
 _CONNECT_LIMIT_S = 1.0
+_IN_FLIGHT = 100
+"""Calls on the wire at once. dbus-fast takes a full socket buffer for a lost connection (EAGAIN in its writer is not
+waited for), and some 270 small messages fill one; more than 100 make nothing faster."""
 _log = logging.getLogger(__name__)
 
 
@@ -43,6 +46,7 @@ class Bus:
         self._bus: MessageBus | None = None
         self._opening = asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
+        self._places = asyncio.Semaphore(_IN_FLIGHT)
 
     async def call(
         self, program: str, path: str, interface: str, member: str, signature: str = "", *body: object
@@ -51,7 +55,8 @@ class Bus:
         bus = self._bus
         if bus is None or not bus.connected:
             bus = await self._connected()
-        return await _ask(bus, _message(program, path, interface, member, signature, *body))
+        async with self._places:
+            return await _ask(bus, _message(program, path, interface, member, signature, *body))
 
     async def get(self, program: str, path: str, interface: str, name: str) -> Any:
         """One property's value."""

@@ -250,6 +250,10 @@ TEXTS = frozenset(
     {"entry", "text", "password text", "spin button", "terminal", "document text", "editbar", "combo box"}
 )
 """Roles whose content is their value rather than their name."""
+WRITTEN = frozenset({"icon", "table cell", "list item", "tree item"})
+"""Roles that may carry their name as a text only (GTK 3's icon views)."""
+ROOMY = frozenset({"table", "tree table", "tree", "list", "list box", "layered pane"})
+"""Roles that may hold thousands of children of which a few show."""
 SECRET = "password text"
 VALUES = frozenset({"slider", "spin button", "progress bar", "dial", "level bar", "rating"})
 """Roles that stand at a number."""

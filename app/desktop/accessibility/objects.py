@@ -6,18 +6,51 @@ import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.nodes import Key, Node, role_of, states_of
 
 _VALUE_CHARACTERS = 200
+_MANY = 300
+_COLUMNS = 16
+_STEPS = 6
+_EDGE_PX = 4
 _T = TypeVar("_T")
 
 
 async def children(bus: Bus, key: Key) -> list[Key]:
     reply = await bus.call(*key, spi.ACCESSIBLE, "GetChildren")
     return [(name, path) for name, path in reply[0] if path != spi.NULL]
+
+
+async def family(bus: Bus, node: Node) -> list[Key]:
+    """The children; of a list too long to ask for, those between the first and the last that are in sight."""
+    if node.role in spi.ROOMY and int(await bus.get(*node.key, spi.ACCESSIBLE, "ChildCount")) > _MANY:
+        return await _in_sight(bus, node)
+    return await children(bus, node.key)
+
+
+async def _in_sight(bus: Bus, node: Node) -> list[Key]:
+    area = await box(bus, node)
+    left, height = area.x + _EDGE_PX, area.height
+    marks = [Point(left, area.y + round(height * step / _STEPS) + _EDGE_PX) for step in range(_STEPS)]
+    marks.append(Point(left, area.bottom - _EDGE_PX))
+    hit = await all_of(_index_at(bus, node, mark) for mark in marks)
+    places = sorted(place for place in hit if place is not None and place >= 0)
+    if not places:
+        return []
+    # Headers come first of all children; the last row goes on to the right of where it was hit.
+    wanted = sorted({*range(_COLUMNS), *range(places[0], min(places[-1] + _COLUMNS, places[0] + _MANY))})
+    found = await all_of(bus.call(*node.key, spi.ACCESSIBLE, "GetChildAtIndex", "i", place) for place in wanted)
+    return [(reply[0][0], reply[0][1]) for reply in found if reply and reply[0][1] != spi.NULL]
+
+
+async def _index_at(bus: Bus, node: Node, point: Point) -> int:
+    hit = (await bus.call(*node.key, spi.COMPONENT, "GetAccessibleAtPoint", "iiu", point.x, point.y, spi.ON_SCREEN))[0]
+    if hit[1] == spi.NULL:
+        return -1
+    return int((await bus.call(*hit, spi.ACCESSIBLE, "GetIndexInParent"))[0])
 
 
 async def described(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:
@@ -71,10 +104,15 @@ async def value(bus: Bus, node: Node) -> str:
         if node.role in spi.VALUES and node.may(spi.VALUE):
             return f"{float(await bus.get(*node.key, spi.VALUE, 'CurrentValue')):g}"
         if node.role in spi.TEXTS and node.role != spi.SECRET and node.may(spi.TEXT):
-            return str((await bus.call(*node.key, spi.TEXT, "GetText", "ii", 0, _VALUE_CHARACTERS))[0])
+            return await text(bus, node)
     except CallRefused:
         return ""
     return ""
+
+
+async def text(bus: Bus, node: Node) -> str:
+    """The beginning of its text."""
+    return str((await bus.call(*node.key, spi.TEXT, "GetText", "ii", 0, _VALUE_CHARACTERS))[0])
 
 
 async def all_of(calls: Iterable[Awaitable[_T]]) -> list[_T | None]:

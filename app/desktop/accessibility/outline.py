@@ -108,7 +108,7 @@ def _is_told(node: Node, *, is_full: bool) -> bool:
     if node.box is None or node.box.size.area == 0:
         return False
     if node.is_operable:
-        return bool(node.called.strip()) or node.has("focusable") or bool(node.value)
+        return not _is_cell_echo(node) and bool(node.called.strip() or node.value or node.role not in spi.WRITTEN)
     if node.role in spi.WINDOWS and node.name.strip():
         return True
     return is_full and bool(node.name.strip() or node.value) and not _is_echo(node)
@@ -117,6 +117,12 @@ def _is_told(node: Node, *, is_full: bool) -> bool:
 def _is_echo(node: Node) -> bool:
     """A text that only repeats the control it stands in."""
     return any(above.is_operable and node.name.strip() in above.called for above in node.ancestors())
+
+
+def _is_cell_echo(node: Node) -> bool:
+    """A part of a cell that says no more than the cell (GTK 3 has one part a renderer)."""
+    above = node.parent
+    return node.role in spi.WRITTEN and above is not None and above.role in spi.WRITTEN and node.called in above.called
 
 
 def _changes(before: dict[str, str], now: dict[str, str]) -> list[str]:

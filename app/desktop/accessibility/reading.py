@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from app.base.errors import ToolFailed
+from app.base.geometry import Rect
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused
@@ -77,6 +78,8 @@ class Reader:
                 await asyncio.gather(*(objects.fill(self._bus, node) for node in nodes))
         except TimeoutError:
             program.is_cut = True
+            for node in nodes:
+                node.box = node.box or Rect(0, 0, 0, 0)
 
     async def _grow_from_cache(self, program: Program) -> bool:
         """Build the tree from the program's own cache; False where it has none worth the name."""
@@ -98,7 +101,7 @@ class Reader:
     async def _grow_by_level(self, parents: Sequence[Node]) -> None:
         level, count = list(parents), 0
         while level and count < _NODE_LIMIT:
-            families = await objects.all_of(objects.children(self._bus, node.key) for node in level)
+            families = await objects.all_of(objects.family(self._bus, node) for node in level)
             described = await asyncio.gather(
                 *(objects.described(self._bus, keys or (), node) for node, keys in zip(level, families, strict=True))
             )
@@ -114,6 +117,10 @@ class Reader:
         labels = await objects.all_of(objects.labels(self._bus, node) for node in unnamed)
         for node, keys in zip(unnamed, labels, strict=True):
             node.label = " ".join(nodes[key].name.strip() for key in keys or () if key in nodes)
+        written = [node for node in unnamed if node.role in spi.WRITTEN and not node.label and node.may(spi.TEXT)]
+        texts = await objects.all_of(objects.text(self._bus, node) for node in written)
+        for node, text in zip(written, texts, strict=True):
+            node.label = text or ""
 
 
 def _keep_once(program: Program) -> None:
@@ -133,7 +140,8 @@ def _planted(windows: Iterable[Node], items: dict[Any, Any]) -> list[Node]:
         node = growing.pop()
         _tell(node, items[node.key])
         family = below.get(node.key, [])
-        if len(family) < items[node.key][4]:
+        count = items[node.key][4]
+        if len(family) < count or count < 0:
             lacking.append(node)
             continue
         nodes = (
