@@ -23,10 +23,12 @@ async def _unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
 @dataclass(frozen=True, slots=True)
 class TurnContext:
     """`emit(event, payload)` feeds the call's card while it runs; `audit(kind, details)` records a state change;
-    `cancelled` is set when the person stops the turn (handlers that wait must watch it).
+    `cancelled` is set when the person stops the turn (handlers that wait must watch it). `turn_id` groups what one
+    turn changed, so that all of it can be taken back together.
     """
 
     call_id: str = ""
     emit: Emit = _unheard
     audit: Audit = _unkept
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    turn_id: str = ""
