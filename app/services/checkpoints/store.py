@@ -1,0 +1,166 @@
+"""Keeps what files held before each change, so that it can be undone, also after a crash.
+
+`objects/` holds copies named by the SHA-256 of their content; `changes.db` lists the changes, each written down and
+synced before it happens. The copies are bounded in size and age: the oldest changes are forgotten first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import BinaryIO
+
+from app.base.ids import unique
+
+KEPT_BYTES = 500_000_000
+KEPT_SECONDS = 7 * 86_400.0
+MOST_BYTES = 100_000_000
+"""A bigger file is not copied; its change cannot be undone, and the answer says so."""
+
+_CHUNK = 1 << 20
+_PRIVATE = 0o600
+_BUSY_S = 10.0
+_LOOSE_S = 3600.0
+"""A copy that no change names is dropped after this time: its change may just be about to be written down."""
+
+_TABLE = """
+create table if not exists changes (
+  number integer primary key autoincrement, id text not null unique, turn text not null, tool text not null,
+  path text not null, before text, after text, mode integer not null, at real not null, kept integer not null)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file changed. `before` and `after` name contents, None where there was or is no file.
+
+    `kept` says whether `before` is in the store. `at` is seconds since 1970.
+    """
+
+    id: str
+    turn: str
+    tool: str
+    path: str
+    before: str | None
+    after: str | None
+    mode: int
+    at: float
+    kept: bool = True
+
+
+_COLUMNS = tuple(field.name for field in fields(Change))
+
+
+def digest_of(stream: BinaryIO) -> str:
+    """The name of a content, read to its end."""
+    digest = hashlib.sha256()
+    while chunk := stream.read(_CHUNK):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+class Checkpoints:
+    """May be used by several threads and processes at once."""
+
+    def __init__(self, folder: Path, *, kept_bytes: int = KEPT_BYTES, most_bytes: int = MOST_BYTES) -> None:
+        self._folder = folder
+        self._kept_bytes = kept_bytes
+        self._most_bytes = most_bytes
+        self._until_prune = kept_bytes // 10
+        (folder / "objects").mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._list() as table:
+            table.execute("pragma journal_mode=wal")
+            table.execute(_TABLE)
+
+    def keep(self, source: BinaryIO, size_bytes: int) -> tuple[str, bool]:
+        """Copy a content into the store: its name, and whether it was small enough to be kept."""
+        if size_bytes > self._most_bytes:
+            return digest_of(source), False
+        beside = self._folder / "objects" / unique("new-")
+        digest = hashlib.sha256()
+        try:
+            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "wb") as copy:
+                while chunk := source.read(_CHUNK):
+                    digest.update(chunk)
+                    copy.write(chunk)
+                copy.flush()
+                os.fsync(copy.fileno())
+            os.replace(beside, self._object(digest.hexdigest()))
+        finally:
+            beside.unlink(missing_ok=True)
+        self._count(size_bytes)
+        return digest.hexdigest(), True
+
+    def open(self, name: str) -> BinaryIO:
+        """A kept content, by its name. Raises FileNotFoundError where it was dropped."""
+        return self._object(name).open("rb")
+
+    def add(self, change: Change) -> None:
+        """Write the change down, safe against a crash, before it is carried out."""
+        places = ", ".join("?" * len(_COLUMNS))
+        with self._list() as table:
+            values = [getattr(change, column) for column in _COLUMNS]
+            table.execute(f"insert into changes ({', '.join(_COLUMNS)}) values ({places})", values)
+
+    def forget(self, *ids: str) -> None:
+        """These changes were undone or never happened."""
+        with self._list() as table:
+            table.executemany("delete from changes where id = ?", [(name,) for name in ids])
+
+    def changes(self, turn: str | None = None) -> list[Change]:
+        """What can still be undone, oldest first; of one turn where given."""
+        with self._list() as table:
+            rows = table.execute(f"select {', '.join(_COLUMNS)} from changes order by number").fetchall()
+        found = [Change(**dict(zip(_COLUMNS, row, strict=True))) for row in rows]
+        return [change for change in found if turn is None or change.turn == turn]
+
+    def turns(self) -> list[str]:
+        """The turns that changed files, oldest first."""
+        return list(dict.fromkeys(change.turn for change in self.changes()))
+
+    def prune(self) -> None:
+        """Drop changes that are too old or too many, and copies that no change needs."""
+        changes = self.changes()
+        kept = self._affordable(changes)
+        self.forget(*(change.id for change in changes[: len(changes) - len(kept)]))
+        needed = {change.before for change in kept}
+        latest = time.time() - _LOOSE_S
+        for file in (self._folder / "objects").iterdir():
+            if file.name not in needed and file.stat().st_mtime < latest:
+                file.unlink(missing_ok=True)
+
+    def _affordable(self, changes: list[Change]) -> list[Change]:
+        """The newest changes that fit into the bounds."""
+        left, oldest = self._kept_bytes, time.time() - KEPT_SECONDS
+        for number, change in enumerate(reversed(changes)):
+            left -= self._size(change.before) if change.before and change.kept else 0
+            if left < 0 or change.at < oldest:
+                return changes[len(changes) - number :]
+        return changes
+
+    def _count(self, size_bytes: int) -> None:
+        self._until_prune -= size_bytes
+        if self._until_prune < 0:
+            self._until_prune = self._kept_bytes // 10
+            self.prune()
+
+    def _size(self, name: str) -> int:
+        try:
+            return self._object(name).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def _object(self, name: str) -> Path:
+        return self._folder / "objects" / name
+
+    @contextmanager
+    def _list(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self._folder / "changes.db", timeout=_BUSY_S)) as table, table:
+            table.execute("pragma synchronous=full")
+            yield table

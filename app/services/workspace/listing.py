@@ -1,0 +1,104 @@
+"""What a folder holds: breadth first, so that a limit cuts the depths and not the breadth."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.services.workspace.complaints import told
+from app.services.workspace.places import Place
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+MOST_ENTRIES = 400
+_LIMIT_S = 10.0
+_NEVER_DEEP = frozenset(
+    {"node_modules", "__pycache__", ".git", ".venv", "venv", ".tox", ".mypy_cache", "dist", "target"}
+)
+"""Folders that are named but not gone into when listing recursively."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """`entries` are paths below the folder, folders with a slash at the end; `skipped` folders could not be read."""
+
+    entries: tuple[str, ...]
+    is_cut: bool
+    ignored: int = 0
+    skipped: tuple[str, ...] = ()
+
+
+def entries(place: Place, *, recursive: bool, most: int = MOST_ENTRIES) -> Listing:
+    """The folder's entries by name. Recursively: what .gitignore excludes and hidden files are left out and counted."""
+    with told(place.argument, place.shown or "."):
+        return _Walk(place.path, most, recursive=recursive).run()
+
+
+class _Walk:
+    def __init__(self, folder: Path, most: int, *, recursive: bool) -> None:
+        self._most = most
+        self._recursive = recursive
+        self._until = time.monotonic() + _LIMIT_S
+        self._todo: deque[tuple[Path, str, tuple[_Rules, ...]]] = deque([(folder, "", ())])
+        self._found: list[str] = []
+        self._skipped: list[str] = []
+        self._ignored = 0
+
+    def run(self) -> Listing:
+        """Raises OSError where the folder itself cannot be read."""
+        is_cut = False
+        while self._todo and not is_cut:
+            folder, prefix, rules = self._todo.popleft()
+            try:
+                is_cut = self._one(folder, prefix, rules)
+            except OSError:
+                if not prefix:
+                    raise
+                self._skipped.append(prefix)
+            is_cut = is_cut or time.monotonic() > self._until
+        return Listing(tuple(self._found), is_cut, self._ignored, tuple(self._skipped))
+
+    def _one(self, folder: Path, prefix: str, rules: tuple[_Rules, ...]) -> bool:
+        """Take in one folder's entries; whether the limit is reached."""
+        with os.scandir(folder) as scan:
+            found = sorted(scan, key=lambda entry: (not entry.is_dir(follow_symlinks=False), entry.name.casefold()))
+        if self._recursive:
+            rules = (*rules, *_Rules.of(folder, prefix))
+        for entry in found:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            path = prefix + entry.name + ("/" if is_folder else "")
+            if self._recursive and (entry.name.startswith(".") or any(rule.excludes(path) for rule in rules)):
+                self._ignored += 1
+                continue
+            if len(self._found) >= self._most:
+                return True
+            self._found.append(path + ("@" if entry.is_symlink() else ""))
+            if self._recursive and is_folder and entry.name not in _NEVER_DEEP:
+                self._todo.append((Path(entry.path), path, rules))
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """One .gitignore, which counts for what lies below its own folder."""
+
+    prefix: str
+    spec: GitIgnoreSpec
+
+    @staticmethod
+    def of(folder: Path, prefix: str) -> tuple[_Rules, ...]:
+        from pathspec import GitIgnoreSpec
+
+        try:
+            lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return ()
+        return (_Rules(prefix, GitIgnoreSpec.from_lines(lines)),)
+
+    def excludes(self, path: str) -> bool:
+        return bool(self.spec.match_file(path[len(self.prefix) :]))

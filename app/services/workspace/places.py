@@ -1,0 +1,142 @@
+"""Where a path of a tool call leads: relative to the workspace, absolute, `device:/` or `~/` (home), `wisp:/` (made).
+
+Every path is resolved first (links included); what counts is where it ends. Folders with a `zone` may be written to,
+anything else is only read. A secret is neither read nor written, and what starts by itself is never written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from app.base import paths
+from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
+from app.services.workspace import protected
+
+_FORMS = "a path relative to the workspace, an absolute one, device:/… (home) or wisp:/… (files you made)"
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+_SHOWN_CHARS = 120
+
+
+class Zone(StrEnum):
+    """What a place belongs to; policy judges by it."""
+
+    WORKSPACE = "workspace"
+    MADE = "made"
+    TEMP = "temp"
+    HOME = "home"
+    OUTSIDE = "outside"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A resolved path. `shown` is how people and models call it; `root` the allowed folder it lies in."""
+
+    path: Path
+    shown: str
+    zone: Zone
+    root: Path
+    argument: str = "path"
+
+    @property
+    def inner(self) -> tuple[str, ...]:
+        """The path's parts below its root."""
+        return self.path.relative_to(self.root).parts
+
+    @property
+    def is_outside(self) -> bool:
+        return self.zone is Zone.OUTSIDE
+
+
+class Workspace:
+    """The folders that file tools may work in; `folder` is where relative paths begin.
+
+    `home` may be written to as well (BOR's rule); policy decides which of the zones asks first.
+    """
+
+    def __init__(self, folder: Path, *, home: Path | None = None, temp: Path | None = None) -> None:
+        self.folder = Path(os.path.realpath(folder))
+        self._home = Path(os.path.realpath(home or Path.home()))
+        self._made = Path(os.path.realpath(paths.made_dir()))
+        self._zones = {
+            Path(os.path.realpath(temp or tempfile.gettempdir())): Zone.TEMP,
+            self._home: Zone.HOME,
+            self._made: Zone.MADE,
+            self.folder: Zone.WORKSPACE,
+        }
+        own = (paths.config_dir(), paths.state_dir(), paths.data_dir())
+        self._own = tuple(Path(os.path.realpath(folder)) for folder in own)
+
+    def locate(self, text: str, argument: str = "path") -> Place:
+        """Where `text` leads. Raises ToolMisuse for what is no path; nothing needs to exist there."""
+        path = Path(os.path.realpath(self._absolute(text, argument)))
+        roots = [root for root in self._zones if path.is_relative_to(root)]
+        root = max(roots, key=lambda root: len(root.parts), default=None)
+        if root is None:
+            return Place(path, self._shown(path), Zone.OUTSIDE, Path(path.anchor), argument)
+        return Place(path, self._shown(path), self._zones[root], root, argument)
+
+    def check_readable(self, place: Place) -> None:
+        """Raises ToolFailed for keys and passwords, Wisp's own included."""
+        if protected.is_secret(place.path.parts) or self._is_own(place):
+            raise ToolFailed(
+                f"{place.argument}: {place.shown!r} holds keys, passwords or settings of Wisp; it is left alone."
+            )
+
+    def check_writable(self, place: Place) -> None:
+        """Raises NeedsPerson outside the allowed folders, ToolFailed for protected names."""
+        self.check_readable(place)
+        if place.is_outside:
+            raise NeedsPerson(
+                f"{place.argument}: {place.shown!r} is outside the folders that may be changed (the workspace, home, "
+                "wisp:/ and the temporary folder). Choose a place in one of them, or ask the person to do it."
+            )
+        if protected.starts_by_itself(place.path.parts):
+            raise NeedsPerson(
+                f"{place.argument}: {place.shown!r} is protected, because the system or git runs it without asking. "
+                "Tell the person what to change there."
+            )
+
+    def _is_own(self, place: Place) -> bool:
+        if place.zone is Zone.MADE:
+            return False
+        return any(place.path.is_relative_to(folder) for folder in self._own)
+
+    def _absolute(self, text: str, argument: str) -> Path:
+        _check_spelling(text, argument)
+        for prefix, folder in (("wisp:", self._made), ("device:", self._home), ("~/", self._home)):
+            if text.startswith(prefix):
+                return folder / text.removeprefix(prefix).lstrip("/\\")
+        if text == "~":
+            return self._home
+        if scheme := _SCHEME.match(text):
+            raise ToolMisuse(f"{argument}: {scheme[1]}:/ is not a form of path here. Give {_FORMS}.")
+        return self.folder / text
+
+    def _shown(self, path: Path) -> str:
+        for root, prefix in ((self.folder, ""), (self._made, "wisp:/"), (self._home, "device:/")):
+            if path.is_relative_to(root):
+                return prefix + path.relative_to(root).as_posix()
+        return str(path)
+
+
+def _check_spelling(text: str, argument: str) -> None:
+    if not text.strip():
+        raise ToolMisuse(f"{argument} is empty: give {_FORMS}.")
+    if "\0" in text:
+        raise ToolMisuse(f"{argument} contains a NUL character; no file name can.")
+    if os.name == "posix" and _DRIVE.match(text):
+        raise ToolMisuse(f"{argument}: {_cut(text)!r} is a Windows path; this machine has none. Give {_FORMS}.")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ToolMisuse(f"{argument} contains half of a surrogate pair; no file name can.") from None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"

@@ -1,0 +1,178 @@
+"""Searching file contents with ripgrep, whose patterns cannot explode: Rust syntax, linear time, in its own process."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.base.errors import ToolFailed, ToolMisuse
+from app.services.workspace import protected
+from app.services.workspace.places import Place
+from app.services.workspace.ripgrep import environment, program
+
+MOST_MATCHES = 300
+_MOST_CHARS = 60_000
+_LINE_CHARS = 400
+_LIMIT_S = 30.0
+_LINE_BYTES = 1 << 24
+_MOST_FILE = "50M"
+_NOTES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`pattern` in Rust's syntax; `files` a glob; `context` lines before and after each match."""
+
+    pattern: str
+    files: str = ""
+    context: int = 1
+    hidden: bool = False
+
+
+@dataclass(slots=True)
+class Hits:
+    """`text` is grouped by file, `12: a match`, `13- a line beside one`. `notes` say what was left out and why."""
+
+    text: str = ""
+    matches: int = 0
+    files: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+async def search(place: Place, query: Query, cancelled: asyncio.Event) -> Hits:
+    """All matches beneath the place, up to a limit that is told. Raises ToolMisuse for a pattern that is none."""
+    process = await asyncio.create_subprocess_exec(
+        program(),
+        *_arguments(query, place),
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=PIPE,
+        env=environment(),
+        limit=_LINE_BYTES,
+    )
+    collector = _Collector(place)
+    stopper = asyncio.create_task(_ended_on(cancelled, process))
+    try:
+        complaints = await asyncio.wait_for(_read(process, collector), _LIMIT_S)
+    except TimeoutError:
+        collector.hits.notes.append(f"stopped after {_LIMIT_S:.0f} seconds; search a smaller folder")
+        complaints = ""
+    finally:
+        stopper.cancel()
+        await _end(process)
+    _judge(process.returncode, complaints, collector)
+    return collector.finished()
+
+
+def _arguments(query: Query, place: Place) -> list[str]:
+    options = ["--no-config", "--json", "--no-require-git", "--max-filesize", _MOST_FILE, "--sort", "path"]
+    options += ["--context", str(query.context), "--regexp", query.pattern]
+    options += ["--glob", query.files] if query.files else []
+    options += ["--hidden", "--glob", "!.git"] if query.hidden else []
+    for rule in protected.SECRET:
+        options += ["--iglob", "!" + "/".join(rule if len(rule) == 1 else ("**", *rule))]
+    return [*options, "--", str(place.path)]
+
+
+async def _ended_on(cancelled: asyncio.Event, process: Process) -> None:
+    await cancelled.wait()
+    with suppress(ProcessLookupError):
+        process.kill()
+
+
+async def _read(process: Process, collector: _Collector) -> str:
+    assert process.stdout
+    assert process.stderr
+    reading = asyncio.create_task(process.stderr.read(_MOST_CHARS))
+    try:
+        async for line in process.stdout:
+            if not collector.take(json.loads(line)):
+                return ""
+        return (await reading).decode(errors="replace")
+    except ValueError:
+        collector.hits.notes.append("stopped at a line that is too long")
+        return ""
+    finally:
+        reading.cancel()
+
+
+async def _end(process: Process) -> None:
+    with suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
+
+
+def _judge(code: int | None, complaints: str, collector: _Collector) -> None:
+    """Complaints about single files become notes; a pattern that is none is the model's to repair."""
+    if code != 2 or not complaints:
+        return
+    if "regex" in complaints and not collector.hits.matches:
+        reason = complaints.strip().removeprefix("rg: ").strip()
+        raise ToolMisuse(f"regex: this is no pattern in Rust's syntax. {reason}")
+    if "glob" in complaints and not collector.hits.matches:
+        raise ToolMisuse(f"file_pattern: this is no glob such as *.py ({complaints.strip()}).")
+    lines = [line.removeprefix("rg: ") for line in complaints.splitlines() if line.strip()]
+    if not lines:
+        raise ToolFailed("The search ended with an error and no explanation.")
+    more = [f"and {len(lines) - _NOTES} more of that kind"] if len(lines) > _NOTES else []
+    collector.hits.notes += [f"not searched: {line}" for line in lines[:_NOTES]] + more
+
+
+class _Collector:
+    """Builds the answer from ripgrep's JSON lines."""
+
+    def __init__(self, place: Place) -> None:
+        self.hits = Hits()
+        self._base = str(place.path if place.path.is_dir() else place.path.parent)
+        self._lines: list[str] = []
+        self._chars = 0
+        self._last = 0
+
+    def take(self, message: Mapping[str, Any]) -> bool:
+        """False once the limits are reached."""
+        kind, data = message["type"], message["data"]
+        if kind == "begin":
+            self._add(_text(data["path"]).removeprefix(self._base).lstrip("/\\"))
+            self.hits.files += 1
+            self._last = 0
+        elif kind in ("match", "context"):
+            return self._line(kind == "match", data)
+        return True
+
+    def finished(self) -> Hits:
+        self.hits.text = "\n".join(self._lines)
+        return self.hits
+
+    def _line(self, is_match: bool, data: Mapping[str, Any]) -> bool:  # noqa: FBT001 - private, one caller
+        if is_match and (self.hits.matches >= MOST_MATCHES or self._chars > _MOST_CHARS):
+            self.hits.notes.append(
+                f"stopped after {self.hits.matches} matches; narrow the regex or the path for the rest"
+            )
+            return False
+        self.hits.matches += is_match
+        first: int = data["line_number"] or 0
+        if self._last and first > self._last + 1:
+            self._add("--")
+        lines = _text(data["lines"]).rstrip("\n").split("\n")
+        for number, line in enumerate(lines, first):
+            shown = line.rstrip("\r")
+            shown = shown if len(shown) <= _LINE_CHARS else shown[:_LINE_CHARS] + "…"
+            self._add(f"{number}{':' if is_match else '-'} {shown}")
+        self._last = first + len(lines) - 1
+        return True
+
+    def _add(self, line: str) -> None:
+        self._lines.append(line)
+        self._chars += len(line) + 1
+
+
+def _text(field_: Mapping[str, str]) -> str:
+    if "text" in field_:
+        return field_["text"]
+    return base64.b64decode(field_["bytes"]).decode(errors="replace")

@@ -1,0 +1,196 @@
+"""Changing files. Every change is whole or not there, and can be undone."""
+
+from __future__ import annotations
+
+import asyncio
+
+from app.base.clipping import clip_middle
+from app.base.errors import ToolFailed, ToolMisuse
+from app.protocol.call import ToolCall
+from app.protocol.result import JsonValue, ToolResult
+from app.protocol.spec import Close, Effect, Param, ToolSpec
+from app.services.workspace import charsets
+from app.services.workspace.changes import Changes, Origin, Written
+from app.services.workspace.edits import Applied, Edited, apply_diff
+from app.services.workspace.places import Place, Workspace
+from app.tools.context import TurnContext
+from app.tools.registry import Family
+
+_CARD_HEAD, _CARD_TAIL = 6_000, 2_000
+
+
+class Edits:
+    """Handlers that write, edit, delete and take back."""
+
+    def __init__(self, workspace: Workspace, changes: Changes) -> None:
+        self._workspace = workspace
+        self._changes = changes
+
+    async def write(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        place = self._workspace.locate(call.text("path"))
+        content = call.text("content")
+        data = _encoded(content, "utf-8", "content")
+        if not data:
+            await asyncio.to_thread(_refuse_emptying, place)
+        done = await asyncio.to_thread(self._changes.write, place, (data,), _origin(call, turn))
+        await turn.audit("file_written", {"path": str(place.path), "size_bytes": done.size_bytes})
+        lines = content.count("\n") + (not content.endswith("\n") and content != "")
+        payload = {**_about(place, done), "lines": lines, "text": clip_middle(content, _CARD_HEAD, _CARD_TAIL)}
+        verb = "Created" if done.created else "Replaced"
+        return ToolResult(
+            True,
+            "write_file",
+            payload,
+            f"{verb} {place.shown!r}: {lines} lines, {done.size_bytes} bytes.{_limits(done)}",
+        )
+
+    async def replace(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        place = self._workspace.locate(call.text("path"))
+        diff = call.text("diff")
+        results: list[Edited] = []
+
+        def change(before: bytes) -> bytes:
+            results.append(_applied(before, diff, place))
+            return _encoded(results[0].text, _text_of(before, place)[1], "diff")
+
+        done = await asyncio.to_thread(self._changes.edit, place, change, _origin(call, turn))
+        blocks = results[0].blocks
+        await turn.audit("file_edited", {"path": str(place.path), "blocks": len(blocks)})
+        listed: list[JsonValue] = [
+            {"first": block.first, "last": block.last, "added": block.added, "way": block.way} for block in blocks
+        ]
+        payload = {**_about(place, done), "blocks": listed, "diff": clip_middle(diff, _CARD_HEAD, _CARD_TAIL)}
+        return ToolResult(True, "replace_in_file", payload, _told(place, blocks) + _limits(done))
+
+    async def delete(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        place = self._workspace.locate(call.text("path"))
+        done = await asyncio.to_thread(self._changes.delete, place, _origin(call, turn))
+        await turn.audit("file_deleted", {"path": str(place.path), "trashed": done.trashed})
+        where = "moved to the trash" if done.trashed else "deleted; undo_last_change brings it back"
+        payload = {**_about(place, done), "trashed": done.trashed}
+        return ToolResult(True, "delete_file", payload, f"{place.shown!r} was {where}.")
+
+    async def undo(self, _call: ToolCall, turn: TurnContext) -> ToolResult:
+        change = await asyncio.to_thread(self._changes.undo_last)
+        place = self._workspace.locate(change.path)
+        await turn.audit("change_undone", {"path": change.path, "tool": change.tool})
+        now = "is gone again" if change.before is None else "is as it was before"
+        payload: dict[str, JsonValue] = {"path": place.shown, "tool": change.tool}
+        return ToolResult(True, "undo_last_change", payload, f"Took back {change.tool}: {place.shown!r} {now}.")
+
+
+def _origin(call: ToolCall, turn: TurnContext) -> Origin:
+    return Origin(turn.turn_id, call.name)
+
+
+def _encoded(text: str, codec: str, argument: str) -> bytes:
+    try:
+        return text.encode(codec)
+    except UnicodeEncodeError as error:
+        sign = f"U+{ord(text[error.start]):04X}"
+        raise ToolFailed(
+            f"{argument}: the character {sign} cannot be written in the file's charset, {codec}."
+        ) from None
+
+
+def _text_of(data: bytes, place: Place) -> tuple[str, str]:
+    found = charsets.decoded(data)
+    if found is None:
+        raise ToolFailed(
+            f"path: {place.shown!r} is {charsets.kind_of(data)} and no text; it cannot be edited by blocks."
+        )
+    return found
+
+
+def _applied(before: bytes, diff: str, place: Place) -> Edited:
+    return apply_diff(_text_of(before, place)[0], diff)
+
+
+def _refuse_emptying(place: Place) -> None:
+    """A model that forgets the content must not empty a file."""
+    if place.path.is_file() and place.path.stat().st_size:
+        raise ToolMisuse(
+            f"content is empty, and {place.shown!r} is not. Write the whole content between the tags; to remove the "
+            "file use delete_file."
+        )
+
+
+def _about(place: Place, done: Written) -> dict[str, JsonValue]:
+    return {
+        "path": place.shown,
+        "zone": place.zone.value,
+        "created": done.created,
+        "size_bytes": done.size_bytes,
+        "undoable": done.undoable,
+    }
+
+
+def _limits(done: Written) -> str:
+    return "" if done.undoable else " The old content was too big to be kept, so this cannot be undone."
+
+
+def _told(place: Place, blocks: tuple[Applied, ...]) -> str:
+    if not any(block.changes for block in blocks):
+        return f"{place.shown!r} is as it was: SEARCH and REPLACE are the same."
+    parts = []
+    for block in sorted(blocks, key=lambda block: block.number):
+        where = f"line {block.first}" if block.first >= block.last else f"lines {block.first}-{block.last}"
+        how = "" if block.way == "exact" else f" (found although {block.way})"
+        parts.append(f"block {block.number}: {where} became {block.added}{how}")
+    return f"Edited {place.shown!r}. " + "; ".join(parts) + "."
+
+
+_PATH = Param("path", description="relative to the workspace, absolute, device:/… (home) or wisp:/…", required=True)
+
+EDITS = Family(
+    Edits,
+    (
+        ToolSpec(
+            name="write_file",
+            description=(
+                "Create a file or replace all of it; missing folders are made. The body is the whole content, nothing "
+                "left out. One line break after the opening and one before the closing tag belong to the markup: "
+                "leave an empty last line where the file should end with a line break."
+            ),
+            effect=Effect.WRITES,
+            execute=Edits.write,
+            attrs=(_PATH,),
+            body=Param("content", description="the whole content", close=Close.LAST, short=False),
+            examples=('<write_file path="wisp:/hello.py"><![CDATA[\nprint("hello")\n\n]]></write_file>',),
+            aliases=("write_to_file",),
+        ),
+        ToolSpec(
+            name="replace_in_file",
+            description=(
+                "Change parts of a text file by SEARCH/REPLACE blocks, as many as needed, all or none. SEARCH holds "
+                "whole lines exactly as they are in the file, enough of them to fit one place only; an empty REPLACE "
+                "deletes them. Lines of the file that look like a marker are written with a backslash before them."
+            ),
+            effect=Effect.WRITES,
+            execute=Edits.replace,
+            attrs=(_PATH,),
+            body=Param(
+                "diff", description="the blocks, as in the example", required=True, close=Close.LAST, short=False
+            ),
+            examples=(
+                '<replace_in_file path="app.py"><![CDATA[\n------- SEARCH\nport = 80\n=======\nport = 8080\n'
+                "+++++++ REPLACE\n]]></replace_in_file>",
+            ),
+        ),
+        ToolSpec(
+            name="delete_file",
+            description="Move a file to the trash (where there is none, delete it). Not for folders.",
+            effect=Effect.WRITES,
+            execute=Edits.delete,
+            attrs=(_PATH,),
+            examples=('<delete_file path="old.txt"/>',),
+        ),
+        ToolSpec(
+            name="undo_last_change",
+            description="Take back the newest change that was made by write_file, replace_in_file or delete_file.",
+            effect=Effect.WRITES,
+            execute=Edits.undo,
+            examples=("<undo_last_change/>",),
+        ),
+    ),
+)

@@ -1,0 +1,183 @@
+"""Looking at files and folders. Paths are relative to the workspace, absolute, `device:/…` or `wisp:/…`."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from functools import partial
+
+from app.base.errors import ToolFailed, ToolMisuse, WispError
+from app.protocol.call import ToolCall
+from app.protocol.result import JsonValue, Media, ToolResult
+from app.protocol.spec import Effect, Kind, Param, ToolSpec
+from app.services.workspace import listing
+from app.services.workspace.contents import MOST_LINES, Wanted, look
+from app.services.workspace.listing import Listing
+from app.services.workspace.pictures import Picture
+from app.services.workspace.places import Place, Workspace
+from app.services.workspace.reading import Slice
+from app.tools.context import TurnContext
+from app.tools.registry import Family
+
+_CHUNK_LINES = 400
+_BATCH_FILES = 20
+_BATCH_LINES = 400
+_CARD_LINES = 60
+
+
+class Files:
+    """Handlers that look and change nothing."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def read(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        place = self._workspace.locate(call.text("path"))
+        first = call.integer("start_line") if call.has("start_line") else None
+        last = call.integer("end_line") if call.has("end_line") else None
+        return _shown("read_file", place, await self._look(place, Wanted(first, last)))
+
+    async def read_chunk(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        place = self._workspace.locate(call.text("path"))
+        number, size = call.integer("chunk", 1), call.integer("chunk_lines", _CHUNK_LINES)
+        first = (number - 1) * size + 1
+        seen = await self._look(place, Wanted(first, first + size - 1, size))
+        if isinstance(seen, Picture):
+            return _shown("read_file_in_chunks", place, seen)
+        chunks = max(math.ceil(seen.total / size), 1)
+        echo = f"[chunk {number} of {chunks}]\n{_echo(seen)}"
+        payload = {**_lines_payload(place, seen), "chunk": number, "chunks": chunks}
+        return ToolResult(True, "read_file_in_chunks", payload, echo)
+
+    async def read_batch(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        names = _texts(call.arguments.get("path"))
+        if not 1 <= len(names) <= _BATCH_FILES:
+            raise ToolMisuse(f"path: give 1 to {_BATCH_FILES} files, one <path> each; there were {len(names)}.")
+        results = [await self._one_of_many(name) for name in names]
+        if not any(result.ok for result in results):
+            raise ToolFailed(" ".join(result.llm_echo for result in results))
+        echo = "\n\n".join(f"{name}:\n{result.llm_echo}" for name, result in zip(names, results, strict=True))
+        media = tuple(media for result in results for media in result.llm_media)
+        files: list[JsonValue] = [{"ok": result.ok, **result.payload} for result in results]
+        return ToolResult(True, "read_batch", {"files": files}, echo, media)
+
+    async def list_files(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        place = self._workspace.locate(call.text("path"))
+        self._workspace.check_readable(place)
+        recursive = call.flag("recursive")
+        found = await asyncio.to_thread(partial(listing.entries, place, recursive=recursive))
+        payload = {
+            **_about(place),
+            "entries": list(found.entries),
+            "cut": found.is_cut,
+            "skipped": list(found.skipped),
+        }
+        return ToolResult(True, "list_files", payload, _listed(place, found))
+
+    async def _look(self, place: Place, wanted: Wanted) -> Slice | Picture:
+        return await asyncio.to_thread(look, self._workspace, place, wanted)
+
+    async def _one_of_many(self, name: str) -> ToolResult:
+        try:
+            place = self._workspace.locate(name)
+            return _shown("read_batch", place, await self._look(place, Wanted(most=_BATCH_LINES)))
+        except WispError as error:
+            return ToolResult(False, "read_batch", {"path": name, "reason": str(error)}, str(error))
+
+
+def _texts(value: JsonValue) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [str(item) for item in value] if isinstance(value, (list, tuple)) else []
+
+
+def _about(place: Place) -> dict[str, JsonValue]:
+    return {"path": place.shown or ".", "zone": place.zone.value, "outside": place.is_outside}
+
+
+def _lines_payload(place: Place, seen: Slice) -> dict[str, JsonValue]:
+    card = "\n".join(seen.lines[:_CARD_LINES])
+    numbers: dict[str, JsonValue] = {"first": seen.first, "last": seen.last, "lines": seen.total}
+    return {**_about(place), **numbers, "charset": seen.charset, "text": card}
+
+
+def _shown(tool: str, place: Place, seen: Slice | Picture) -> ToolResult:
+    if isinstance(seen, Slice):
+        return ToolResult(True, tool, _lines_payload(place, seen), _echo(seen))
+    label = f"{place.shown} ({seen.original_width}x{seen.original_height})"
+    payload = {**_about(place), "width": seen.original_width, "height": seen.original_height}
+    media = Media(seen.data, seen.media_type, seen.width, seen.height, label)
+    return ToolResult(True, tool, payload, f"The picture {label} is attached.", (media,))
+
+
+def _echo(seen: Slice) -> str:
+    if not seen.total:
+        return "The file is empty."
+    long = f"\n[{seen.cut} of these lines were too long and were cut]" if seen.cut else ""
+    return seen.numbered() + long
+
+
+def _listed(place: Place, found: Listing) -> str:
+    lines = list(found.entries) or ["(nothing)" if not found.ignored else "(nothing but hidden or ignored files)"]
+    if found.is_cut:
+        lines.append(f"[there is more; these are the first {len(found.entries)}. List a folder in it for the rest]")
+    if found.skipped:
+        lines.append(f"[could not be read: {', '.join(found.skipped[:5])}]")
+    return f"{place.shown or '.'}:\n" + "\n".join(lines)
+
+
+_PATH = Param("path", description="relative to the workspace, absolute, device:/… (home) or wisp:/…", required=True)
+
+FILES = Family(
+    Files,
+    (
+        ToolSpec(
+            name="read_file",
+            description=(
+                f"Read a file: text (up to {MOST_LINES} numbered lines at once), the text of PDF, DOCX, XLSX and IPYNB "
+                "files, pictures. The line numbers are not part of the file."
+            ),
+            effect=Effect.READS,
+            execute=Files.read,
+            attrs=(
+                _PATH,
+                Param("start_line", Kind.INTEGER, "first line, from 1", minimum=1),
+                Param("end_line", Kind.INTEGER, "last line", minimum=1),
+            ),
+            examples=('<read_file path="notes.txt"/>', '<read_file path="app.log" start_line="900" end_line="950"/>'),
+        ),
+        ToolSpec(
+            name="read_file_in_chunks",
+            description="Read one numbered chunk of a long file; the answer says how many chunks there are.",
+            effect=Effect.READS,
+            execute=Files.read_chunk,
+            attrs=(
+                _PATH,
+                Param("chunk", Kind.INTEGER, "which chunk, from 1", minimum=1, maximum=10_000_000),
+                Param(
+                    "chunk_lines", Kind.INTEGER, f"lines a chunk, {_CHUNK_LINES} if left out", minimum=1, maximum=1_000
+                ),
+            ),
+            examples=('<read_file_in_chunks path="book.txt" chunk="2"/>',),
+        ),
+        ToolSpec(
+            name="read_batch",
+            description=f"Read the beginning of up to {_BATCH_FILES} files at once.",
+            effect=Effect.READS,
+            execute=Files.read_batch,
+            children=(Param("path", description="a file, as for read_file", required=True, many=True),),
+            examples=("<read_batch><path>a.py</path><path>b.py</path></read_batch>",),
+        ),
+        ToolSpec(
+            name="list_files",
+            description=(
+                f"List a folder, at most {listing.MOST_ENTRIES} entries; folders end with /, links with @. "
+                "Recursively, hidden files and what .gitignore excludes are left out."
+            ),
+            effect=Effect.READS,
+            execute=Files.list_files,
+            attrs=(_PATH, Param("recursive", Kind.FLAG, "true to go into all folders")),
+            examples=('<list_files path="." recursive="true"/>',),
+        ),
+    ),
+)
