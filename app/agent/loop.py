@@ -8,17 +8,17 @@ from __future__ import annotations
 from app.agent.approvals import REFUSALS, Approvals, TurnGate
 from app.agent.calls import Calls, ending
 from app.agent.cards import Cards
+from app.agent.compacting import Compactor
 from app.agent.events import Outcome, PassStarted, State, TurnEnded
 from app.agent.history import History, Kind
 from app.agent.model_pass import ModelPass
 from app.agent.parts import Parts
 from app.agent.prompt import rendered, system_prompt
 from app.agent.turn import Turn
-from app.agent.window import Window
 from app.agent.words import ending as closing
 from app.agent.words import only_announces, told
-from app.base.errors import WispError
-from app.protocol.dialects.api import Answer, Pacing
+from app.base.errors import ContextOverflow, WispError
+from app.protocol.dialects.api import Pacing
 from app.protocol.message import Message, Role, user
 from app.protocol.result import WAITING
 from app.providers.api import Request
@@ -32,8 +32,8 @@ class Loop:
         self._parts = parts
         self._history = history
         self._approvals = approvals
-        self._window = Window(parts.model, parts.window_tokens)
         self.system = system_prompt(parts.dialect, parts.registry.specs, parts.settings)
+        self._compactor = Compactor(parts, history, self.system)
         self._schemas = parts.dialect.schemas(parts.registry.specs)
 
     async def run(self, turn: Turn) -> TurnEnded:
@@ -45,8 +45,8 @@ class Loop:
             turn.budget.passes += 1
             turn.mood.become(State.THINKING)
             turn.tell(PassStarted(turn.budget.passes))
-            self._window.evict_pictures(self._history)
-            ended = await self._one_pass(turn, context)
+            await self._compactor.keep_room(turn)
+            ended = await self._fitting_pass(turn, context)
             if not self._hear_meanwhile(turn) and ended:
                 return ended
 
@@ -55,6 +55,16 @@ class Loop:
             return rendered(await self._parts.facts.gather())
         except WispError as error:
             return str(error)
+
+    async def _fitting_pass(self, turn: Turn, context: str) -> TurnEnded | None:
+        """One pass; a conversation that turns out too long is shortened, once a turn."""
+        try:
+            return await self._one_pass(turn, context)
+        except ContextOverflow:
+            if turn.made_room or not await self._compactor.make_room(turn):
+                raise
+            turn.made_room = True
+            return None
 
     async def _one_pass(self, turn: Turn, context: str) -> TurnEnded | None:
         cards = Cards(turn.tell, self._parts.registry)
@@ -102,10 +112,11 @@ class Loop:
             return TurnEnded(turn.id, Outcome.STOPPED, closing("repeated"))
         if any(calls.feeds_back(answer) for answer in calls.answers):
             return None
-        return self._after_words(turn, one, _spoken(one, calls.answers))
+        return self._after_words(turn, one)
 
-    def _after_words(self, turn: Turn, one: ModelPass, spoken: str) -> TurnEnded | None:
-        """Nothing was called that must be read: the words are the answer, unless they only announce one."""
+    def _after_words(self, turn: Turn, one: ModelPass) -> TurnEnded | None:
+        """Nothing was called that must be read: the last words are the answer, unless they only announce one."""
+        spoken = one.spoken[-1] if one.spoken else ""
         if one.stop_reason == "refusal":
             return TurnEnded(turn.id, Outcome.FAILED, spoken or closing("refusal"))
         wanting = self._what_is_wanting(one, spoken)
@@ -134,8 +145,3 @@ class Loop:
             note = user(told("said_meanwhile", text=said.text))
             self._history.add(Kind.PERSON, Message(Role.USER, note.parts + said.parts[1:] if said.text else said.parts))
         return bool(words)
-
-
-def _spoken(one: ModelPass, answers: list[Answer]) -> str:
-    said = [str(answer.result.payload.get("text", "")) for answer in answers if answer.result.ok]
-    return "\n\n".join(text for text in (*said, one.prose) if text)

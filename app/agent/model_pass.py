@@ -20,7 +20,7 @@ from app.agent.turn import Turn
 from app.agent.words import told
 from app.base.errors import ProviderError
 from app.protocol.call import Block
-from app.protocol.dialects.api import Pacing
+from app.protocol.dialects.api import Answer, Pacing
 from app.protocol.events import (
     BatchClosed,
     CallClosed,
@@ -62,6 +62,7 @@ class ModelPass:
         self._seam: Seam | None = None
         self._pending: list[Block] = []
         self._prose: list[str] = []
+        self._spoken: list[str] = []
         self._is_cut = False
         self._batch: tuple[str, ...] | None = None
         self.stop_reason = ""
@@ -70,9 +71,10 @@ class ModelPass:
         self._new_reader()
 
     @property
-    def prose(self) -> str:
-        """The plain speech of the pass."""
-        return "".join(self._prose).strip()
+    def spoken(self) -> list[str]:
+        """What the person heard, in order: plain speech and the words of voiced calls."""
+        prose = "".join(self._prose).strip()
+        return [*self._spoken, prose] if prose else list(self._spoken)
 
     def message(self) -> Message:
         return self._transcript.message()
@@ -243,8 +245,15 @@ class ModelPass:
             self._cut(block.span[1])
             return
         answer = await self._calls.run(block)
+        self._heard(answer)
         if ending((answer,)):
             self._cut(block.span[1])
+
+    def _heard(self, answer: Answer) -> None:
+        spec = self._parts.registry.find(answer.tool)
+        if spec and spec.voiced and answer.result.ok:
+            self._spoken = [*self.spoken, str(answer.result.payload.get("text", ""))]
+            self._prose = []
 
     def _cut(self, end: int | None) -> None:
         """Whatever comes after this place of the message does not count."""
@@ -266,6 +275,9 @@ class ModelPass:
             await self._calls.run(pending[0])
         elif pending:
             await self._calls.run_together(pending)
+        if self._parts.dialect.pacing is not Pacing.ONE_FEEDBACK_CALL:
+            for answer in self._calls.answers:
+                self._heard(answer)
 
     def _leave(self) -> None:
         """The pass breaks off: forget the open call, answer the calls that will not run."""

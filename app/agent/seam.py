@@ -12,6 +12,8 @@ _SHORTEST_REPEAT = 8
 """Shorter agreements are taken for chance: a payload may well repeat a bracket or a line break."""
 _OPENING = 24
 """How much of a call's first characters must come again for it to count as written anew."""
+_SHORTEST_OPENING = 5
+"""What had been written of a call may be less, but not less than a short tag."""
 
 
 class Seam:
@@ -46,7 +48,7 @@ class Seam:
     def _may_begin_anew(self) -> bool:
         opening = self._written[:_OPENING]
         began = self._held.lstrip()[: len(opening)]
-        return opening.startswith("<") and len(began) >= min(len(opening), _OPENING) and began == opening
+        return opening.startswith("<") and len(opening) >= _SHORTEST_OPENING and began == opening
 
     def _is_copy_so_far(self) -> bool:
         return self._written.startswith(self._held.lstrip())

@@ -56,6 +56,7 @@ class Turn:
     nudged: bool = False
     looping: bool = False
     begun: bool = False
+    made_room: bool = False
 
     def take_meanwhile(self) -> list[Words]:
         taken, self.meanwhile = self.meanwhile, []

@@ -59,7 +59,7 @@ Reply = Sequence[Step | str] | str
 
 
 class Scripted:
-    """Plays `replies` in order, text a token at a time. `requests` is what it was asked, `cut` how often it was ended."""
+    """Plays `replies` in order, a token at a time. `requests` is what it was asked, `cut` how often it was ended."""
 
     name = "scripted"
 

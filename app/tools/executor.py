@@ -39,6 +39,13 @@ class Gate(Protocol):
         ...
 
 
+class WrittenByThePerson:
+    """Admits every call: for programs and people that write calls themselves, where nobody else could have."""
+
+    async def admit(self, _call: ToolCall, _spec: ToolSpec) -> str:
+        return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Execution:
     """What became of a call. `call` is None where its arguments could not be read; the time is the handler's own."""

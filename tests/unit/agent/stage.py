@@ -1,0 +1,179 @@
+"""What the agent's tests play on: a clock nobody waits for, a family of fake tools, a session over a script."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.agent.events import AgentEvent, StateChanged, TurnEnded
+from app.agent.parts import Parts
+from app.agent.policy import Mode, Policy
+from app.agent.session import Session
+from app.base.errors import NeedsPerson, ToolFailed
+from app.protocol.call import ToolCall
+from app.protocol.dialects.choose import by_name
+from app.protocol.result import Media, ToolResult
+from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec
+from app.providers.scripted import Reply, Scripted
+from app.settings.store import Settings
+from app.tools.context import TurnContext
+from app.tools.executor import Executor
+from app.tools.registry import Family, Registry
+from app.tools.say import SAY, Voice
+
+PICTURE = Media(b"picture", "image/png", 280, 280, "the screen")
+
+
+class FakeClock:
+    """Time that passes only when somebody sleeps or a test says so."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+        self.slept: list[float] = []
+
+    def now(self) -> float:
+        return self.time
+
+    def wall(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.time += seconds
+        await asyncio.sleep(0)
+
+    def advance(self, seconds: float) -> None:
+        self.time += seconds
+
+
+@dataclass
+class Workbench:
+    """Fake tools. `done` is what ran, in the order it began and ended; `failures` are raised first, one per try."""
+
+    done: list[str] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
+    hold: asyncio.Event = field(default_factory=asyncio.Event)
+    began: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: int = 0
+
+    async def look(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self.done.append("look")
+        return ToolResult(True, "looked", {}, "A picture of the screen.", (PICTURE,))
+
+    async def read(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self.done.append(f"read {call.text('path')}")
+        if self.failures:
+            raise self.failures.pop(0)
+        return ToolResult(True, "read", {"path": call.text("path")}, f"{call.text('path')} holds 3 lines.")
+
+    async def write(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self.done.append(f"write {call.text('path')}: {call.text('content')}")
+        return ToolResult(True, "written", {"path": call.text("path")}, f"Wrote {call.text('path')}.")
+
+    async def note(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self.done.append(f"note {call.text('text')}")
+        return ToolResult(True, "noted", {}, "Noted.")
+
+    async def run(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        self.done.append(f"run {call.text('command')}")
+        turn.emit("output", {"text": "starting"})
+        return ToolResult(True, "ran", {}, f"{call.text('command')}: exit 0")
+
+    async def click(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self.done.append(f"click {call.integer('x')}")
+        await asyncio.sleep(0)
+        self.done.append(f"clicked {call.integer('x')}")
+        return ToolResult(True, "clicked", {}, "Clicked.")
+
+    async def long(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self.done.append(f"long {call.text('name')}")
+        self.began.set()
+        try:
+            await self.hold.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        self.done.append(f"long {call.text('name')} over")
+        return ToolResult(True, "long", {}, f"{call.text('name')} is over.")
+
+
+def _spec(name: str, effect: Effect, *params: Param, **more: Any) -> ToolSpec:
+    return ToolSpec(name, f"Fake: {name}.", effect, getattr(Workbench, name), attrs=params, **more)
+
+
+WORKBENCH = Family(
+    Workbench,
+    (
+        _spec("look", Effect.READS),
+        _spec("read", Effect.READS, Param("path", required=True)),
+        _spec(
+            "write",
+            Effect.WRITES,
+            Param("path", required=True),
+            body=Param("content", close=Close.LAST, required=True, short=False),
+        ),
+        _spec("note", Effect.READS, Param("text", required=True), feeds_back=False),
+        _spec("run", Effect.EXECUTES, Param("command", required=True)),
+        _spec("click", Effect.DESKTOP, Param("x", Kind.INTEGER, required=True)),
+        _spec("long", Effect.READS, Param("name")),
+    ),
+)
+
+
+class Stage:
+    """A session over a script, with everything that happened written down."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *replies: Reply,
+        dialect: str = "xml",
+        settings: Mapping[str, Any] | None = None,
+        **parts: Any,
+    ) -> None:
+        self.bench = Workbench()
+        self.clock = FakeClock()
+        self.provider = Scripted(replies, self.clock)
+        self.registry = Registry(SAY, WORKBENCH)
+        self.events: list[AgentEvent] = []
+        mode = parts.pop("mode", Mode.ASK)
+        chosen: dict[str, Any] = {
+            "provider": self.provider,
+            "model": "scripted",
+            "dialect": by_name(dialect),
+            "registry": self.registry,
+            "executor": Executor(self.registry, [Voice(), self.bench], self.clock, seed=1),
+            "policy": Policy(folder, mode),
+            "settings": Settings(settings or {}, {}),
+            "clock": self.clock,
+            "chance": random.Random(1),
+        }
+        self.session = Session(Parts(**{**chosen, **parts}))
+        self.session.subscribe(self.events.append)
+
+    async def send(self, text: str = "Do it.") -> TurnEnded:
+        return await self.session.send(text)
+
+    def of(self, *kinds: type) -> list[AgentEvent]:
+        return [event for event in self.events if isinstance(event, kinds)]
+
+    @property
+    def states(self) -> list[str]:
+        return [event.state.value for event in self.events if isinstance(event, StateChanged)]
+
+    def asked(self, request: int) -> str:
+        """What a request's last message says, as text."""
+        return texts(self.provider.requests[request].messages[-1].parts)
+
+
+def texts(parts: Sequence[Any]) -> str:
+    return "\n".join(part.text for part in parts if hasattr(part, "text"))
+
+
+BUSY = ToolFailed("The disk is busy.", transient=True)
+BROKEN = ToolFailed("There is no such file.")
+LOCKED = NeedsPerson("Unlock the screen.")

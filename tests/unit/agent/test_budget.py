@@ -1,0 +1,73 @@
+"""The account of a turn."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.agent.budget import Budget, Ceilings, Price, price_of
+from app.agent.events import UsageChanged
+from app.providers.api import Usage
+from app.settings.store import Settings
+from tests.unit.agent.stage import FakeClock
+
+_WIDE = Ceilings(passes=100, seconds=100.0, tokens=1_000_000, cost_usd=100.0)
+
+
+def _price(**figures: float) -> Price:
+    known = {"input": 1.0, "output": 10.0, "cache_read": 0.1, "cache_write": 2.0, **figures}
+    return Price(prefix="m", as_of=price_of("offline").as_of, **known)  # type: ignore[union-attr]
+
+
+def test_reports_of_one_stream_are_cumulative_and_streams_add_up() -> None:
+    budget = Budget(_WIDE, _price(), FakeClock())
+    budget.begin_stream()
+    budget.add(Usage(input_tokens=100, output_tokens=1))
+    budget.add(Usage(output_tokens=50))
+    budget.begin_stream()
+    budget.add(Usage(input_tokens=10, output_tokens=5, cache_read_tokens=100, cache_write_tokens=20))
+    assert budget.changed() == UsageChanged(110, 55, 100, 20, pytest.approx(0.00071))
+    assert budget.prompt_tokens == 130
+
+
+def test_a_model_without_a_known_price_costs_an_unknown_amount() -> None:
+    budget = Budget(_WIDE, price_of("a-model-nobody-has-heard-of"), FakeClock())
+    budget.add(Usage(input_tokens=10**6))
+    assert budget.changed() == UsageChanged(10**6, 0, 0, 0, None)
+
+
+def test_the_longest_prefix_gives_the_price() -> None:
+    found = price_of("claude-sonnet-5-5-20260901")
+    assert found is not None
+    assert (found.prefix, found.input, found.output) == ("claude-sonnet-5", 2.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("ceilings", "sentence"),
+    [
+        (Ceilings(2, 1e9, 10**9, 1e9), "I stopped after 2 passes, the most one turn may take (chat.max_passes)."),
+        (Ceilings(9, 60, 10**9, 1e9), "I stopped after 60 seconds, the longest a turn may take (chat.max_seconds)."),
+        (Ceilings(9, 1e9, 1000, 1e9), "I stopped after 1500 tokens; one turn may use 1000 (chat.max_tokens)."),
+        (Ceilings(9, 1e9, 10**9, 0.001), "I stopped at $0.01; one turn may cost $0.00 (chat.max_cost_usd)."),
+        (Ceilings(9, 1e9, 10**9, 1e9), ""),
+    ],
+)
+def test_each_ceiling_ends_the_turn_with_its_own_sentence(ceilings: Ceilings, sentence: str) -> None:
+    clock = FakeClock()
+    budget = Budget(ceilings, _price(), clock)
+    budget.passes = 2
+    budget.add(Usage(input_tokens=500, output_tokens=1000))
+    clock.advance(61)
+    assert budget.exceeded() == sentence
+
+
+def test_waiting_for_the_person_is_not_time_of_the_turn() -> None:
+    clock = FakeClock()
+    budget = Budget(Ceilings(9, 60, 10**9, 1e9), None, clock)
+    clock.advance(100)
+    budget.waited_s = 50
+    assert budget.exceeded() == ""
+
+
+def test_ceilings_come_from_the_settings() -> None:
+    settings = Settings({"chat.max_passes": 3, "chat.max_seconds": 4, "chat.max_tokens": 5000}, {})
+    assert Ceilings.of(settings) == Ceilings(3, 4.0, 5000, 5.0)

@@ -1,0 +1,57 @@
+"""Joining a continuation to what it continues."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.agent.seam import Seam
+
+_OPEN = '<write_file path="a.html"><![CDATA[\n<html>\n<body>\n  <p>one</p>\n'
+
+
+def _joined(written: str, continuation: str, size: int) -> tuple[str, bool]:
+    seam = Seam(written)
+    new = "".join(seam.feed(continuation[at : at + size]) for at in range(0, len(continuation), size))
+    return new + seam.finish(), seam.restarted
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_the_exact_next_character_is_handed_on_unchanged(size: int) -> None:
+    assert _joined(_OPEN, "  <p>two</p>\n</body>", size) == ("  <p>two</p>\n</body>", False)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_words_that_are_repeated_are_dropped(size: int) -> None:
+    assert _joined(_OPEN, "  <p>one</p>\n  <p>two</p>", size) == ("  <p>two</p>", False)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_call_written_again_to_the_letter_is_continued(size: int) -> None:
+    assert _joined(_OPEN, "\n" + _OPEN + "  <p>two</p>", size) == ("  <p>two</p>", False)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_call_written_anew_with_other_words_replaces_the_old_one(size: int) -> None:
+    anew = '<write_file path="a.html"><![CDATA[\n<html lang="en">\n'
+    assert _joined(_OPEN, anew, size) == (anew, True)
+
+
+def test_a_bracket_that_comes_twice_is_no_repetition() -> None:
+    assert _joined("<x>[[1, 2]", "]", 1) == ("]", False)
+
+
+def test_a_stream_that_only_repeats_brings_nothing_new() -> None:
+    assert _joined(_OPEN, _OPEN[:30], 5) == ("", False)
+
+
+@given(st.text(min_size=1), st.text(), st.integers(1, 9))
+def test_how_the_stream_was_cut_does_not_matter(written: str, continuation: str, size: int) -> None:
+    assert _joined(written, continuation, size) == _joined(written, continuation, 10_000)
+
+
+@given(st.text(alphabet="abc>\n ", min_size=1), st.text(alphabet="xyz</>\n", min_size=1), st.integers(1, 9))
+def test_text_that_repeats_nothing_is_kept_whole(written: str, continuation: str, size: int) -> None:
+    if not any(written.endswith(continuation[:n]) for n in range(8, len(continuation) + 1)):
+        assert _joined(written, continuation, size) == (continuation, False)
