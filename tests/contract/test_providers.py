@@ -12,6 +12,7 @@ from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, Unre
 from app.protocol.message import CallPart, ImagePart, Message, ResultPart, Role, TextPart, assistant, user
 from app.protocol.result import Media
 from app.providers.api import (
+    Alive,
     NativeCallDelta,
     NativeCallEnded,
     NativeCallStarted,
@@ -59,8 +60,9 @@ async def sent(vendor: Vendor, request: Request) -> dict[str, Any]:
         return server.bodies[0]
 
 
-def without_usage(events: list[StreamEvent]) -> list[StreamEvent]:
-    return [event for event in events if not isinstance(event, Usage)]
+def essence(events: list[StreamEvent]) -> list[StreamEvent]:
+    """What was said and called, without figures and signs of life."""
+    return [event for event in events if not isinstance(event, (Usage, Alive))]
 
 
 @pytest.mark.parametrize("bytes_at_once", [0, 1, 3, 64])
@@ -72,13 +74,13 @@ async def test_text_arrives_whole_however_the_stream_is_cut(vendor: Vendor, byte
 
 
 async def test_text_arrives_piece_by_piece(vendor: Vendor) -> None:
-    events = without_usage(await told(vendor, Reply.of(Text("one two", 4))))
+    events = essence(await told(vendor, Reply.of(Text("one two", 4))))
     assert events == [Said("one "), Said("two"), Stopped("end_turn")]
 
 
 async def test_a_native_call_streams_its_arguments_and_ends_with_the_whole(vendor: Vendor) -> None:
     args = {"path": 'a "b"\n日本', "size": {"deep": [1, 2.5, None, True]}}
-    events = without_usage(await told(vendor, Reply.of("So:", Call("write_file", args, "c1"), stop="tool_use")))
+    events = essence(await told(vendor, Reply.of("So:", Call("write_file", args, "c1"), stop="tool_use")))
     pieces = [event for event in events if isinstance(event, NativeCallDelta)]
     assert events[0] == Said("So:")
     assert events[1] == NativeCallStarted("c1", "write_file")
@@ -114,8 +116,8 @@ async def test_the_reason_for_stopping_is_told_in_one_vocabulary(vendor: Vendor,
     assert (await told(vendor, Reply.of("x", stop=reason)))[-1] == Stopped(reason)
 
 
-async def test_signs_of_life_are_no_events(vendor: Vendor) -> None:
-    assert without_usage(await told(vendor, Reply.of("x", Ping(), Ping()))) == [Said("x"), Stopped("end_turn")]
+async def test_signs_of_life_say_nothing(vendor: Vendor) -> None:
+    assert essence(await told(vendor, Reply.of("x", Ping(), Ping()))) == [Said("x"), Stopped("end_turn")]
 
 
 async def test_a_screenshot_is_sent_as_a_picture_with_its_label_before_it(vendor: Vendor) -> None:

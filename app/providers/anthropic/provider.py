@@ -13,9 +13,10 @@ from app.providers import failures
 from app.providers.addresses import is_local
 from app.providers.anthropic.replies import Reading
 from app.providers.anthropic.requests import BINDING_BETA, Contexts, body_of
-from app.providers.api import Request, StreamEvent
+from app.providers.api import Alive, Request, StreamEvent
 from app.providers.failures import Fault, Service
 from app.providers.profiles import Profile, profile_of
+from app.providers.waiting import alive_until
 
 if TYPE_CHECKING:
     import anthropic
@@ -49,7 +50,11 @@ class AnthropicProvider:
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         profile = profile_of(request.model)
         body = body_of(request, profile, self._contexts.of(request, profile))
-        client = await self._connected()
+        connecting = asyncio.ensure_future(self._connected())
+        async with aclosing(alive_until(connecting, self._idle_s)) as signs:
+            async for sign in signs:
+                yield sign
+        client = await connecting
         import anthropic
         import httpx2
 
@@ -116,6 +121,8 @@ async def _events(stream: anthropic.AsyncStream[Any]) -> AsyncGenerator[StreamEv
     async for event in stream.raw_events(stream.response):
         if event.event == "error":
             raise _fault_in_stream(event.data).error(SERVICE)
+        if event.event == "ping":
+            yield Alive()
         for told in reading.read(json.loads(event.data or "{}")):
             yield told
     if not reading.is_complete:

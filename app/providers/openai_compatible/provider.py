@@ -16,14 +16,14 @@ from app.providers.failures import Fault, Service
 from app.providers.openai_compatible.replies import Reading
 from app.providers.openai_compatible.requests import Wire, body_of
 from app.providers.profiles import profile_of
+from app.providers.waiting import alive_until
 
 if TYPE_CHECKING:
     import openai
 
 CONNECT_S = 10.0
 _MODELS_S = 10.0
-_FIRST_WORD_PATIENCE = 10
-"""How many times the idle limit may pass before the first word: a local model loads from disk and reads its prompt."""
+_LOCAL_PATIENCE = 10
 _OPENAI = "https://api.openai.com/v1"
 _KEY_HELP = "Put a valid key into the environment variable OPENAI_API_KEY or into Wisp's settings, and start again."
 
@@ -44,14 +44,17 @@ class OpenAICompatibleProvider:
         self._quirks: set[str] = set()
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        client = await self._connected()
+        connecting = asyncio.ensure_future(self._connected())
+        async with aclosing(alive_until(connecting, self._idle_s)) as signs:
+            async for sign in signs:
+                yield sign
+        client = await connecting
         import httpx2
         import openai
 
         body = body_of(request, profile_of(request.model))
         try:
-            stream = await self._opened(client, body)
-            async with stream, aclosing(self._events(stream)) as events:
+            async with aclosing(self._events(client, body)) as events:
                 async for event in events:
                     yield event
         except (openai.APIError, httpx2.HTTPError, ValueError, TimeoutError) as error:
@@ -76,6 +79,11 @@ class OpenAICompatibleProvider:
             self._client = None
 
     @property
+    def _first_word_s(self) -> float:
+        """How long the first word may take: a model on this machine is read from disk and reads its prompt slowly."""
+        return self._idle_s * (_LOCAL_PATIENCE if is_local(self._address) else 1)
+
+    @property
     def _service(self) -> Service:
         if self._address == _OPENAI:
             return Service("OpenAI", _KEY_HELP)
@@ -86,11 +94,38 @@ class OpenAICompatibleProvider:
         if not (self._key.isascii() and (self._key.isprintable())):
             raise Refused(f"The key for {self._service.name} holds characters that no key has. {_KEY_HELP}")
         if self._client is None:
-            self._client = await asyncio.to_thread(_client, self._key, self._address, self._idle_s)
+            self._client = await asyncio.to_thread(_client, self._key, self._address, self._first_word_s)
         return self._client
 
-    async def _opened(self, client: openai.AsyncOpenAI, body: Wire) -> openai.AsyncStream[Any]:
-        """Ask; a server that declines one of the optional fields is asked again without it, from then on always."""
+    async def _events(self, client: openai.AsyncOpenAI, body: Wire) -> AsyncGenerator[StreamEvent, None]:
+        opening = asyncio.ensure_future(self._opened(client, body))
+        async with aclosing(alive_until(opening, self._idle_s, self._first_word_s)) as signs:
+            async for sign in signs:
+                yield sign
+        stream, chunk = await opening
+        reading = Reading()
+        async with stream:
+            while chunk is not None:
+                for told in reading.read(chunk.to_dict()):
+                    yield told
+                async with asyncio.timeout(self._idle_s):
+                    chunk = await anext(stream, None)
+        if not reading.is_complete:
+            raise failures.dropped(self._service)
+        for told in reading.finish():
+            yield told
+
+    async def _opened(self, client: openai.AsyncOpenAI, body: Wire) -> tuple[openai.AsyncStream[Any], Any]:
+        """The stream and its first chunk, which may be long in coming; None where it ends at once."""
+        stream = await self._asked(client, body)
+        try:
+            return stream, await anext(stream, None)
+        except BaseException:
+            await stream.close()
+            raise
+
+    async def _asked(self, client: openai.AsyncOpenAI, body: Wire) -> openai.AsyncStream[Any]:
+        """A server that declines one of the optional fields is asked again without it, from then on always."""
         import openai
 
         while True:
@@ -104,23 +139,6 @@ class OpenAICompatibleProvider:
                 if not quirk or quirk in self._quirks:
                     raise
                 self._quirks.add(quirk)
-
-    async def _events(self, stream: openai.AsyncStream[Any]) -> AsyncGenerator[StreamEvent, None]:
-        reading = Reading()
-        limit_s = self._idle_s * _FIRST_WORD_PATIENCE
-        chunks = aiter(stream)
-        while True:
-            async with asyncio.timeout(limit_s):
-                chunk = await anext(chunks, None)
-            if chunk is None:
-                break
-            limit_s = self._idle_s
-            for told in reading.read(chunk.to_dict()):
-                yield told
-        if not reading.is_complete:
-            raise failures.dropped(self._service)
-        for told in reading.finish():
-            yield told
 
     async def _meaning(self, error: Exception, model: str = "") -> ProviderError:
         """What a failure of the SDK or of the connection under it means for the person or the loop."""
@@ -147,7 +165,7 @@ class OpenAICompatibleProvider:
         return failures.unknown_model(self._service, model, offered)
 
 
-def _client(key: str, address: str, idle_s: float) -> openai.AsyncOpenAI:
+def _client(key: str, address: str, first_word_s: float) -> openai.AsyncOpenAI:
     import httpx2
     import openai
     import openai.resources.chat.completions
@@ -155,7 +173,7 @@ def _client(key: str, address: str, idle_s: float) -> openai.AsyncOpenAI:
 
     if not address:
         raise NeedsPerson(f"There is no model server and no key for OpenAI. {_KEY_HELP}")
-    timeout = httpx2.Timeout(idle_s * _FIRST_WORD_PATIENCE, connect=CONNECT_S)
+    timeout = httpx2.Timeout(first_word_s, connect=CONNECT_S)
     own: Any = {"http_client": httpx2.AsyncClient(trust_env=False, timeout=timeout)} if is_local(address) else {}
     return openai.AsyncOpenAI(api_key=key or "none", base_url=address, timeout=timeout, max_retries=0, **own)
 

@@ -1,0 +1,142 @@
+"""A request as Anthropic's Messages API gets it: caching, thinking, results, the facts of the moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role, TextPart, assistant, user
+from app.protocol.result import Media
+from app.providers.anthropic.requests import Contexts, body_of
+from app.providers.api import Request
+from app.providers.profiles import profile_of
+
+PLAIN, BINDING = "claude-sonnet-4-6", "claude-sonnet-5-5"
+MARKER = {"type": "ephemeral"}
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+
+
+def body(*messages: Message, model: str = PLAIN, contexts: Contexts | None = None, **more: Any) -> dict[str, Any]:
+    request = Request(model, "You are Wisp.", messages or (user("hello"),), **more)
+    profile = profile_of(model)
+    return body_of(request, profile, (contexts or Contexts()).of(request, profile))
+
+
+def marked(sent: dict[str, Any]) -> list[str]:
+    """The texts that carry a cache marker, in the order of the request."""
+    blocks = [*sent["system"], *(block for message in sent["messages"] for block in message["content"])]
+    return [block.get("text") or str(block.get("content")) for block in blocks if "cache_control" in block]
+
+
+def test_the_whole_of_a_simple_request() -> None:
+    assert body(user("hello"), context="It is noon.", max_tokens=1000) == {
+        "model": PLAIN,
+        "max_tokens": 1000,
+        "system": [{"type": "text", "text": "You are Wisp.", "cache_control": MARKER}],
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "hello", "cache_control": MARKER},
+                    {"type": "text", "text": "It is noon."},
+                ],
+            }
+        ],
+        "thinking": {"type": "adaptive", "display": "summarized"},
+        "output_config": {"effort": "medium"},
+    }
+
+
+def test_system_and_the_latest_three_user_messages_are_marked_and_the_moment_is_not() -> None:
+    turns = [message for n in range(5) for message in (user(f"u{n}"), assistant(f"a{n}"))][:-1]
+    assert marked(body(*turns, context="now")) == ["You are Wisp.", "u2", "u3", "u4"]
+
+
+def test_a_model_that_binds_its_thinking_keeps_each_moment_where_it_was_sent() -> None:
+    contexts = Contexts()
+    first = body(user("a"), model=BINDING, contexts=contexts, context="noon")
+    later = body(user("a"), assistant("b"), user("c"), model=BINDING, contexts=contexts, context="one")
+    texts = [[block["text"] for block in message["content"]] for message in later["messages"]]
+    assert texts == [["a", "noon"], ["b"], ["c", "one"]]
+    assert later["messages"][0] == first["messages"][0]
+    assert marked(later) == ["You are Wisp.", "noon", "one"]
+
+
+def test_asking_again_replaces_the_moment_that_was_sent_last() -> None:
+    contexts = Contexts()
+    body(user("a"), model=BINDING, contexts=contexts, context="noon")
+    again = body(user("a"), model=BINDING, contexts=contexts, context="one")
+    assert [block["text"] for block in again["messages"][0]["content"]] == ["a", "one"]
+
+
+def test_a_changed_history_does_not_cost_the_request() -> None:
+    assert body(model=BINDING)["thinking"] == {
+        "type": "adaptive",
+        "display": "summarized",
+        "block_binding": {"prefix_mismatch_behavior": "drop_block"},
+    }
+
+
+def test_thinking_is_replayed_untouched_and_only_to_its_own_vendor() -> None:
+    parts = (OpaquePart("anthropic", THOUGHT), OpaquePart("other", {"type": "x"}), TextPart("So."))
+    sent = body(user("a"), Message(Role.ASSISTANT, parts), user("b"))
+    assert sent["messages"][1]["content"] == [THOUGHT, {"type": "text", "text": "So."}]
+
+
+def test_thinking_without_an_answer_after_it_is_not_replayed() -> None:
+    sent = body(user("a"), Message(Role.ASSISTANT, (OpaquePart("anthropic", THOUGHT),)), user("b"))
+    assert [message["role"] for message in sent["messages"]] == ["user"]
+    assert [block["text"] for block in sent["messages"][0]["content"]] == ["a", "b"]
+
+
+def test_results_come_first_and_name_their_toolset() -> None:
+    picture = Media(b"png", "image/png", 1, 1)
+    sent = body(
+        user("a"),
+        Message(
+            Role.ASSISTANT, (CallPart("c1", "left_click", {"coordinate": [1, 2]}, "computer"), CallPart("c2", "x", {}))
+        ),
+        Message(
+            Role.USER, (TextPart("also"), ResultPart("c1", "", (picture,), toolset="computer"), ResultPart("c2", ""))
+        ),
+    )
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "cG5n"}}
+    assert sent["messages"][1]["content"] == [
+        {
+            "type": "tool_use",
+            "id": "c1",
+            "name": "left_click",
+            "input": {"coordinate": [1, 2]},
+            "toolset_name": "computer",
+        },
+        {"type": "tool_use", "id": "c2", "name": "x", "input": {}},
+    ]
+    assert sent["messages"][2]["content"] == [
+        {"type": "tool_result", "tool_use_id": "c1", "content": [image], "toolset_name": "computer"},
+        {"type": "tool_result", "tool_use_id": "c2", "content": [{"type": "text", "text": "OK"}]},
+        {"type": "text", "text": "also", "cache_control": MARKER},
+    ]
+
+
+def test_a_failed_result_holds_only_text_and_its_picture_follows() -> None:
+    picture = Media(b"png", "image/png", 1, 1, label="after")
+    sent = body(
+        user("a"),
+        Message(Role.ASSISTANT, (CallPart("c1", "wait", {}),)),
+        Message(Role.USER, (ResultPart("c1", "It never came.", (picture,), is_error=True),)),
+    )
+    content = sent["messages"][2]["content"]
+    assert content[0] == {
+        "type": "tool_result",
+        "tool_use_id": "c1",
+        "content": [{"type": "text", "text": "It never came."}],
+        "is_error": True,
+    }
+    assert [block["type"] for block in content[1:]] == ["text", "image"]
+
+
+def test_no_more_is_asked_for_than_the_model_can_write() -> None:
+    assert body(model="claude-3-5-haiku-20241022", max_tokens=100_000)["max_tokens"] == 8192
+
+
+def test_a_model_without_these_features_is_not_asked_for_them() -> None:
+    assert set(body(model="some-proxy-model")) == {"model", "max_tokens", "messages", "system"}

@@ -1,0 +1,86 @@
+"""What a service's failure means, beyond what the contract over both wire formats holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.base.errors import ContextOverflow, Refused, Unreachable
+from app.providers import failures
+from app.providers.addresses import is_local
+from app.providers.failures import Fault, Service
+
+SERVICE = Service("Acme", "Give a key.")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "message"),
+    [
+        (400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "", "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
+        (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
+        (400, "exceed_context_size_error", "the request exceeds the available context size"),
+        (500, "", "the input is longer than the context window"),
+        (413, "request_too_large", "Request exceeds the maximum size"),
+        (0, "invalid_request_error", "prompt is too long"),
+    ],
+)
+def test_every_servers_way_to_say_that_it_is_too_long(status: int, kind: str, message: str) -> None:
+    assert type(Fault(status, kind, message).error(SERVICE)) is ContextOverflow
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "unknown"),
+    [
+        (404, "model: claude-x", True),
+        (404, "The model `x` does not exist or you do not have access to it.", True),
+        (404, "model 'x' not found", True),
+        (400, "model x has been retired", True),
+        (404, "Not Found", False),
+        (400, "messages: the model answered already", False),
+        (500, "model: x", False),
+    ],
+)
+def test_an_unknown_model_is_told_from_other_refusals(status: int, message: str, unknown: bool) -> None:
+    assert Fault(status, "", message).is_unknown_model is unknown
+
+
+def test_a_long_list_of_models_is_cut() -> None:
+    offered = tuple(f"m{n}" for n in range(25))
+    sentence = str(failures.unknown_model(SERVICE, "x", offered))
+    assert sentence == (
+        f"Acme does not serve the model 'x'. It offers: {', '.join(offered[:20])} and 5 more. Choose one with --model."
+    )
+
+
+def test_what_a_service_says_is_quoted_on_one_line_and_not_for_ever() -> None:
+    error = Fault(418, "", "word\n" * 500).error(SERVICE)
+    assert type(error) is Refused
+    assert "\n" not in str(error)
+    assert len(str(error)) < 400
+
+
+def test_a_wait_may_be_told_as_a_date() -> None:
+    assert failures.retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
+
+
+def test_a_refused_connection_names_the_address_and_the_cause() -> None:
+    error = failures.not_connected(SERVICE, "http://here:1", OSError("no route"))
+    assert type(error) is Unreachable
+    assert str(error) == (
+        "Acme cannot be reached at http://here:1 (no route). Check the network connection and try again."
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://localhost:11434", True),
+        ("http://127.0.0.1:1/v1", True),
+        ("http://[::1]:8080", True),
+        ("https://api.example.com", False),
+        ("http://localhost.example.com", False),
+        ("", False),
+    ],
+)
+def test_which_addresses_are_this_machine(url: str, local: bool) -> None:
+    assert is_local(url) is local
