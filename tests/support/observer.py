@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +70,33 @@ def named(app: str, name: str, *, environment: Mapping[str, str] | None = None) 
     found = next((node for node in nodes if node.name == name), None)
     assert found is not None, f"{app} shows nothing called {name!r}: {[node.name for node in nodes if node.name]}"
     return found
+
+
+@contextmanager
+def started(*command: str, app: str, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """A program in an empty home for as long as the test needs it: inside once `app` shows a window, ended after."""
+    around = dict(environment if environment is not None else os.environ)
+    with tempfile.TemporaryDirectory(prefix="wisp-home-", ignore_cleanup_errors=True) as home:
+        program = subprocess.Popen(
+            command,
+            env={name: value for name, value in around.items() if not name.startswith("XDG_")}
+            | {"HOME": home, "XDG_RUNTIME_DIR": around.get("XDG_RUNTIME_DIR", home)},
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            assert eventually(lambda: _has_window(app, environment), limit_s=30), f"{app} showed no window"
+            yield program
+        finally:
+            os.killpg(program.pid, signal.SIGKILL)  # a group of its own: see start_new_session
+            program.wait()
+
+
+def _has_window(app: str, environment: Mapping[str, str] | None) -> bool:
+    return any(node.showing and node.depth == 1 for node in observe(app, environment))
 
 
 def eventually(is_so: Callable[[], bool], *, limit_s: float = 10.0) -> bool:
