@@ -45,12 +45,23 @@ _PRESSABLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a target turned out to be, where to click it, and how it was found."""
+    """Where to click, how it was found (`point`, `ref` or `name`), and the element if one is known."""
 
     point: Point
-    element: Element
     route: str
+    element: Element | None = None
     score: float = 1.0
+
+    @property
+    def place(self) -> Rect:
+        """What a click there is meant to act on."""
+        return self.element.box if self.element else Rect(self.point.x, self.point.y, 1, 1)
+
+    @property
+    def told(self) -> str:
+        """For a person and for a model: what was aimed at."""
+        where = f"({self.point.x}, {self.point.y})"
+        return f'{self.element.role} "{self.element.name}" at {where}' if self.element else where
 
 
 class Marksman:
@@ -92,11 +103,11 @@ class Marksman:
         if shown is None:
             raise ToolFailed(f"{_told(element)} lies off the screen; scroll or move its window first.")
         if element.role == "menu item" or self._is_on_top(element, shown.center):
-            return Aim(shown.center, element, route, score)
+            return Aim(shown.center, route, element, score)
         window = next((w for w in self._backend.windows.all() if _owns(w, element)), None)
         if window is not None:
             await self._backend.windows.focus(window.ref)
-        return Aim(shown.center, element, route, score)
+        return Aim(shown.center, route, element, score)
 
     def _is_on_top(self, element: Element, point: Point) -> bool:
         windows = (w for w in self._backend.windows.all() if not w.is_minimised)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from app.base.geometry import Rect
 from app.desktop.api import Window
 from app.desktop.frames import bounds_of, merged
+from app.desktop.settle import is_caret
 
 _NEAR_PX = 48
-_CARET_WIDTH_PX = 4
-_CARET_HEIGHT_PX = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,7 @@ def receipt(
 
 def _without_caret(changed: Sequence[Rect]) -> Sequence[Rect]:
     bounds = bounds_of(changed)
-    is_caret = bounds is not None and bounds.width <= _CARET_WIDTH_PX and bounds.height <= _CARET_HEIGHT_PX
-    return () if is_caret else changed
+    return () if bounds is None or is_caret(bounds) else changed
 
 
 def _wide(area: Rect) -> Rect:

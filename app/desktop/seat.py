@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
-from app.desktop.aim import Marksman
+from app.desktop.aim import Aim, Marksman
 from app.desktop.api import Curtain, Window
 from app.desktop.backend import Backend
-from app.desktop.eyes import Eyes
+from app.desktop.eyes import Eyes, Spot
 from app.desktop.hands import Hands
 from app.desktop.opening import Opener
 from app.desktop.receipts import Receipt, receipt
@@ -20,6 +21,15 @@ from app.desktop.stop import StopFlag
 
 _ALIKE = 78
 _TOLD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a call points at: a ref, a visible name, or a position, in this order."""
+
+    spot: Spot | None = None
+    ref: str = ""
+    name: str = ""
 
 
 class Seat:
@@ -48,6 +58,16 @@ class Seat:
             after = self.backend.windows.all()
             told = receipt(settled.changed, where, before, after)
             return told if settled.is_calm else told.restless()
+
+    async def aim(self, target: Target) -> Aim:
+        """The point that is meant. ToolMisuse and ToolFailed as `Eyes.resolve` and `Marksman`."""
+        if target.ref:
+            return await self.marksman.at_ref(target.ref)
+        if target.name:
+            return await self.marksman.at_name(target.name)
+        if target.spot is None:
+            raise ToolMisuse('Where? Give x and y, a ref, or a target by its visible name, as in target="Save".')
+        return Aim(self.eyes.resolve(target.spot), "point")
 
     def active_window(self) -> Window | None:
         return next((window for window in self.backend.windows.all() if window.is_active), None)

@@ -71,6 +71,11 @@ class Watch:
     def _settled(self, last: Frame, *, is_calm: bool) -> Settled:
         return Settled(last, self.differences(last), is_calm)
 
+    def has_changed(self) -> bool:
+        """Whether anything, a caret or our own windows apart, differs now from when the watch began."""
+        bounds = bounds_of(self.differences(self._grab()))
+        return bounds is not None and not is_caret(bounds)
+
     def differences(self, now: Frame) -> tuple[Rect, ...]:
         """What differs from before the action, our own windows left out."""
         return tuple(tile for tile in changed_tiles(self._before, now) if not self._is_mine(tile))
@@ -79,7 +84,7 @@ class Watch:
         found = changed_tiles(last, frame, at_least=_FADE)
         tiles = [tile for tile in found if not self._is_mine(tile)]
         bounds = bounds_of(tiles)
-        if bounds is None or _is_caret(bounds):
+        if bounds is None or is_caret(bounds):
             return False
         return any([self._is_fresh(tile) for tile in tiles])
 
@@ -89,5 +94,6 @@ class Watch:
         return self._moves[place] <= _RESTLESS_AFTER
 
 
-def _is_caret(area: Rect) -> bool:
+def is_caret(area: Rect) -> bool:
+    """Whether an area that changed is no more than a blinking caret."""
     return area.width <= _CARET_WIDTH_PX and area.height <= _CARET_HEIGHT_PX

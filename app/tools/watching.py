@@ -1,0 +1,254 @@
+"""Looking at the screen and waiting for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from app.base.errors import Cancelled, ToolFailed, ToolMisuse
+from app.base.geometry import Geometry, Rect
+from app.desktop.capture import Budget, Capture
+from app.desktop.desk import Desktop
+from app.desktop.elements import OutlineRequest, View
+from app.desktop.eyes import Spot
+from app.desktop.seat import Seat
+from app.desktop.settle import Patience, Watch
+from app.protocol.call import ToolCall
+from app.protocol.result import JsonValue, Media, ToolResult
+from app.protocol.spec import Effect, Kind, Param, ToolSpec
+from app.tools.context import TurnContext
+from app.tools.registry import Family
+
+_SURE = 0.9
+_LOOK_AGAIN_S = 0.2
+_LIMIT_S = 15.0
+_WHOLE_SCREEN = 100_000
+"""Tokens: an outline that leaves nothing out."""
+_REST = Patience(first_s=0.4, quiet_s=0.4)
+
+
+class Watching:
+    """Handlers. `budget` is the largest picture that the model in use takes."""
+
+    def __init__(self, desktop: Desktop, budget: Budget | None = None) -> None:
+        self._desktop = desktop
+        self._budget = budget or Budget()
+        self._shown: tuple[asyncio.Event, Capture] | None = None
+
+    async def screen_capture(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        capture = await self._desktop.run(_capture, call, self._budget)
+        if self._has_seen(capture, turn):
+            return _unchanged(call, capture)
+        self._shown = (turn.cancelled, capture)
+        return shown(call, capture)
+
+    def _has_seen(self, capture: Capture, turn: TurnContext) -> bool:
+        """Whether the very same picture was the last one of this turn."""
+        if self._shown is None:
+            return False
+        of_turn, last = self._shown
+        same = last.frame.area == capture.frame.area and last.frame.bgrx == capture.frame.bgrx
+        return of_turn is turn.cancelled and same and last.cursor == capture.cursor
+
+    async def wait(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        seconds = call.number("seconds")
+        await _sleep(seconds, turn)
+        return ToolResult(True, call.name, {"seconds": seconds}, f"Waited {seconds:g} seconds.")
+
+    async def wait_for(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        condition, what = _condition(call)
+        limit_s = call.number("limit_s", _LIMIT_S)
+        wants_gone = call.flag("gone")
+        loop = asyncio.get_running_loop()
+        limit = loop.time() + limit_s
+        while await self._desktop.run(condition, limit - loop.time()) == wants_gone:
+            if loop.time() >= limit:
+                state = "is still there" if wants_gone else "did not come"
+                raise ToolFailed(f"After {limit_s:g} seconds {what} {state}. Look with screen_capture.")
+            await _sleep(_LOOK_AGAIN_S, turn)
+        waited = limit_s - (limit - loop.time())
+        echo = f"{what[0].upper()}{what[1:]} is {'gone' if wants_gone else 'there'}, after {waited:.1f} seconds."
+        return ToolResult(True, call.name, {"what": what, "seconds": round(waited, 1)}, echo)
+
+
+async def _capture(seat: Seat, call: ToolCall, budget: Budget) -> Capture:
+    region = _region(seat, call)
+    label = f'window "{call.text("window")}"' if call.has("window") else "screen"
+    return await seat.eyes.capture(region, label, budget)
+
+
+def _region(seat: Seat, call: ToolCall) -> Rect:
+    if not call.has("region"):
+        return seat.region_of(call.integer("monitor"), call.text("window"))
+    return region_in(seat, call.text("region"), call.text("capture"), call.text("space"))
+
+
+def region_in(seat: Seat, text: str, capture: str, space: str) -> Rect:
+    """Screen pixels of `left,top,right,bottom` in a capture (right and bottom exclusive). ToolMisuse if it is none."""
+    try:
+        left, top, right, bottom = (float(part) for part in text.replace(",", " ").split())
+    except ValueError:
+        raise ToolMisuse(
+            'A region is four numbers, as in region="100,50,400,300" (left, top, right, bottom).'
+        ) from None
+    if right - left < 1 or bottom - top < 1:
+        raise ToolMisuse("The region is empty: right must be greater than left, and bottom greater than top.")
+    start = seat.eyes.resolve(Spot(left, top, capture, space))
+    end = seat.eyes.resolve(Spot(right - 1, bottom - 1, capture, space))
+    return Rect(start.x, start.y, end.x - start.x + 1, end.y - start.y + 1)
+
+
+def shown(call: ToolCall, capture: Capture, sentence: str = "") -> ToolResult:
+    """A result with the picture for the model's next turn."""
+    sent = capture.geometry.sent
+    label = f"Capture {capture.id} of the {capture.label}, {sent.width}x{sent.height}. {_told(capture)}"
+    media = Media(capture.data, capture.media_type, sent.width, sent.height, label)
+    return ToolResult(True, call.name, _payload(capture), f"{sentence} {label}".strip(), (media,))
+
+
+def _unchanged(call: ToolCall, capture: Capture) -> ToolResult:
+    echo = f"The screen has not changed since the last capture; its points still hold (now {capture.id})."
+    return ToolResult(True, call.name, {**_payload(capture), "unchanged": True}, echo)
+
+
+def _payload(capture: Capture) -> dict[str, JsonValue]:
+    geometry: Geometry = capture.geometry
+    return {
+        "capture": capture.id,
+        "label": capture.label,
+        "width": geometry.sent.width,
+        "height": geometry.sent.height,
+        "region": [geometry.region.x, geometry.region.y, geometry.region.width, geometry.region.height],
+    }
+
+
+def _told(capture: Capture) -> str:
+    if capture.cursor is None:
+        return "The pointer is outside of it."
+    return f"The pointer is at ({capture.cursor[0]}, {capture.cursor[1]})."
+
+
+Condition: TypeAlias = Callable[[Seat, float], Coroutine[Any, Any, bool]]
+
+
+def _condition(call: ToolCall) -> tuple[Condition, str]:
+    """What is waited for: a question to the seat, asked again and again, and its name in a sentence."""
+    if call.has("text"):
+        return _text_shows(call.text("text")), f"the text {call.text('text')!r}"
+    if call.has("window"):
+        return _window_is_open(call.text("window")), f"the window {call.text('window')!r}"
+    if call.has("element"):
+        return _element_shows(call.text("element")), f"the element {call.text('element')!r}"
+    if call.flag("change"):
+        return _screen_changes(), "a change of the screen"
+    if call.flag("stable"):
+        return _screen_rests, "the screen at rest"
+    raise ToolMisuse('Wait for what? text="Done", window="Save", element="OK", change="true" or stable="true".')
+
+
+def _text_shows(text: str) -> Condition:
+    async def ask(seat: Seat, _left_s: float) -> bool:
+        found = await seat.backend.accessibility.find(text, limit=1)
+        if found and found[0].score >= _SURE:
+            return True
+        everything = await seat.backend.accessibility.outline(OutlineRequest(View.FULL, budget=_WHOLE_SCREEN))
+        return text.casefold() in everything.text.casefold()
+
+    return ask
+
+
+def _element_shows(name: str) -> Condition:
+    async def ask(seat: Seat, _left_s: float) -> bool:
+        found = await seat.backend.accessibility.find(name, limit=1)
+        return bool(found) and found[0].score >= _SURE
+
+    return ask
+
+
+def _window_is_open(title: str) -> Condition:
+    wanted = title.casefold()
+
+    async def ask(seat: Seat, _left_s: float) -> bool:
+        return any(
+            wanted in (w.title.casefold(), w.app.casefold()) or wanted in w.title.casefold()
+            for w in seat.backend.windows.all()
+        )
+
+    return ask
+
+
+def _screen_changes() -> Condition:
+    watches: list[Watch] = []
+
+    async def ask(seat: Seat, _left_s: float) -> bool:
+        if not watches:
+            watches.append(seat.eyes.watch())
+        return watches[0].has_changed()
+
+    return ask
+
+
+async def _screen_rests(seat: Seat, left_s: float) -> bool:
+    settled = await seat.eyes.settle(replace(_REST, limit_s=max(left_s, _REST.first_s)))
+    return settled.is_calm
+
+
+async def _sleep(seconds: float, turn: TurnContext) -> None:
+    """Wait, unless the person stops the turn. Raises Cancelled."""
+    try:
+        await asyncio.wait_for(turn.cancelled.wait(), seconds)
+    except TimeoutError:
+        return
+    raise Cancelled("Stopped while waiting.")
+
+
+_REGION = Param("region", description="left,top,right,bottom in pixels of the newest capture")
+_CAPTURE = Param("capture", description="id of the capture that the region refers to; the newest if left out")
+_SPACE = Param("space", description="write screen when the region is in screen pixels", choices=("screen",))
+
+WATCHING = Family(
+    Watching,
+    (
+        ToolSpec(
+            "screen_capture",
+            "See the screen: the picture comes with the results. Points in other calls refer to the newest capture.",
+            Effect.READS,
+            Watching.screen_capture,
+            attrs=(
+                Param("monitor", Kind.INTEGER, "which monitor, from 1; all of them if left out", minimum=0),
+                Param("window", description="only this window, by title or program"),
+                _REGION,
+                _CAPTURE,
+                _SPACE,
+            ),
+            examples=("<screen_capture/>",),
+        ),
+        ToolSpec(
+            "wait",
+            "Do nothing for a while. Rather use wait_for when there is something to wait for.",
+            Effect.READS,
+            Watching.wait,
+            attrs=(Param("seconds", Kind.NUMBER, "how long", required=True, minimum=0, maximum=300),),
+            examples=('<wait seconds="3"/>',),
+        ),
+        ToolSpec(
+            "wait_for",
+            "Wait until something shows (or, with gone, until it does not): give one of text, window, element, "
+            "change, stable.",
+            Effect.READS,
+            Watching.wait_for,
+            attrs=(
+                Param("text", description="a text anywhere on the screen"),
+                Param("window", description="a window's title or part of it"),
+                Param("element", description="a control by its visible name"),
+                Param("change", Kind.FLAG, "any change of the screen"),
+                Param("stable", Kind.FLAG, "the screen at rest"),
+                Param("gone", Kind.FLAG, "wait until it is gone instead"),
+                Param("limit_s", Kind.NUMBER, "give up after so many seconds; 15", minimum=0.1, maximum=300),
+            ),
+            examples=('<wait_for text="Download complete" limit_s="60"/>',),
+        ),
+    ),
+)
