@@ -40,36 +40,38 @@ class Chain:
         self._tokens = tokens
         self._cuts = _cuts(tokens)
         self._read: dict[tuple[int, str], Steps] = {}
+        self._is_request = without_fillers(tokens)[1]
 
     def steps(self) -> Steps:
         """All steps, or why there are none."""
         for cut in reversed(self._cuts):
             for implied in _IMPLIED:
                 self._read[cut.start, implied] = self._from(cut.start, implied)
-        return self._from(0, "")
+        starts_late = bool(self._cuts) and self._cuts[0].end == 0
+        return self._from(self._cuts[0].start if starts_late else 0, "")
 
     def _from(self, start: int, implied: str) -> Steps:
-        rest, is_request = without_fillers(self._tokens[start:])
+        rest, _ = without_fillers(self._tokens[start:])
         if not rest:
             return ()
         at = len(self._tokens) - len(rest)
         head = head_of(rest)
         if head.action == "type" and not self._begins_quoted(at + head.length):
             return self._typing(at, at + head.length)
-        return self._clause(at, "" if head.action else implied, is_request=is_request)
+        return self._clause(at, "" if head.action else implied)
 
     def _begins_quoted(self, at: int) -> bool:
         lead, _ = lexicon().phrases("objects.typing.lead_in").at(self._tokens, at)
         return any(i < len(self._tokens) and self._tokens[i].kind is Kind.QUOTED for i in (at, at + lead))
 
-    def _clause(self, at: int, implied: str, *, is_request: bool) -> Steps:
+    def _clause(self, at: int, implied: str) -> Steps:
         """The shortest clause after which the rest can be read too."""
         first: Refusal | None = None
         for cut in self._ends(at)[:_NEAREST_ENDS]:
             tokens = self._tokens[at : cut.end]
             steps = read_clause(tokens, implied=implied)
             if not isinstance(steps, Refusal):
-                if self._is_question(cut) and not is_request and not _is_look(steps):
+                if self._is_question(cut) and not _is_look(steps):
                     return Refusal("question", said(tokens))
                 steps = self._with_rest(steps, cut, head_of(tokens).action or implied)
             if not isinstance(steps, Refusal):
@@ -86,7 +88,7 @@ class Chain:
         return self._read[cut.start, implied] if cut.start < len(self._tokens) else ()
 
     def _is_question(self, cut: Cut) -> bool:
-        return any(token.text == "?" for token in self._tokens[cut.end : cut.start])
+        return not self._is_request and any(token.text == "?" for token in self._tokens[cut.end : cut.start])
 
     def _ends(self, at: int) -> list[Cut]:
         ends = [cut for cut in self._cuts if cut.end > at]
@@ -112,15 +114,28 @@ class Chain:
 
     def _typed(self, verb: int, at: int, end: int, rest: Sequence[Step]) -> Steps:
         tokens = self._tokens[at:end]
-        while len(tokens) > 1 and not rest and tokens[-1].text == "." and self._has_full_stops(at):
-            tokens = tokens[:-1]
+        if not rest:
+            tokens = self._without_last_mark(tokens)
         text = self._wish[tokens[0].start : tokens[-1].end] if tokens else ""
-        steps = type_plain(tokens, text)
+        asks = bool(tokens) and tokens[0].low in lexicon().table("objects.typing.question_words")
+        if asks and self._is_request:
+            return Refusal("ambiguous", said(self._tokens[verb:end]))
+        steps = type_plain(tokens, text, said(self._tokens[verb:at]).lower())
         return Refusal(steps.kind, said(self._tokens[verb:end])) if isinstance(steps, Refusal) else (*steps, *rest)
 
-    def _has_full_stops(self, before: int) -> bool:
-        """Whether the wish ends its sentences with full stops, so that its last one is no part of the text."""
-        return any(cut.is_full_stop and cut.start <= before for cut in self._cuts)
+    def _without_last_mark(self, tokens: Sequence[Token]) -> Sequence[Token]:
+        """Without the mark that ends the wish itself and is no part of the text to type.
+
+        A full stop is the wish's where the wish begins with a capital letter or holds other sentences, a question mark
+        where the wish was put as a question.
+        """
+        marks = [token.text for token in tokens if token.kind is Kind.SEPARATOR]
+        if len(tokens) < 2 or tokens[-1].kind is not Kind.SEPARATOR:
+            return tokens
+        has_sentences = any(mark in ".!?" for mark in marks[:-1])
+        is_sentence = self._wish.lstrip()[:1].isupper() or any(cut.is_full_stop for cut in self._cuts[:-1])
+        is_stop = marks[-1] == "." and not has_sentences and (is_sentence or tokens[-2].text.endswith("="))
+        return tokens[:-1] if is_stop or (marks[-1] == "?" and self._is_request) else tokens
 
 
 def _is_look(steps: Steps) -> bool:

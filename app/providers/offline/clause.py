@@ -106,17 +106,23 @@ def _read_action(head: Head, rest: Tokens) -> Steps:
 
 def _open(tokens: Tokens) -> Steps:
     name = names.app_name(tokens)
-    return _named(name, Step("open_app", {"name": str(name)}, "open", str(name)))
+    return _named(name, Step("open_app", {"name": str(name)}, "open", names.spoken(name, tokens)))
 
 
 def _close(tokens: Tokens) -> Steps:
     name = names.window_name(tokens)
-    return _named(name, Step("close_window", {"title": str(name)}, "close", str(name)))
+    return _named(name, Step("close_window", {"title": str(name)}, "close", names.spoken(name, tokens)))
 
 
 def _focus(tokens: Tokens) -> Steps:
-    name = names.window_name(names.without_end(tokens, "objects.places.front"), going=True)
-    return _named(name, Step("focus_window", {"title": str(name)}, "focus", str(name)))
+    name = names.window_name(tokens, going=True)
+    return _named(name, Step("focus_window", {"title": str(name)}, "focus", names.spoken(name, tokens)))
+
+
+def _bring(tokens: Tokens) -> Steps:
+    """`bring X to the front`; without the end it is no window that is to be brought."""
+    rest = names.without_end(tokens, "objects.places.front")
+    return _focus(rest) if len(rest) < len(tokens) else Refusal("unreadable", names.said(tokens))
 
 
 def _named(name: str | Refusal, step: Step) -> Steps:
@@ -133,6 +139,7 @@ _ACTIONS: dict[str, Callable[[Tokens], Steps]] = {
     "open": _open,
     "close": _close,
     "focus": _focus,
+    "bring": _bring,
     "type": _type,
     "press": keyboard.press,
     "scroll": pointer.scroll,

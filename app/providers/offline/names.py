@@ -17,8 +17,10 @@ _SHORTEST_GERUND = 5
 
 
 def said(tokens: Tokens) -> str:
-    """The words as written, with single blanks between them."""
-    return " ".join(token.text for token in tokens)
+    """The words as written, with single blanks between them and quotation marks around what was quoted."""
+    shown = [f"“{token.text}”" if token.kind is Kind.QUOTED else token.text for token in tokens]
+    glued = ["" if token.kind is Kind.SEPARATOR else " " for token in tokens]
+    return "".join(glue + text for glue, text in zip(glued, shown, strict=True)).strip()
 
 
 def app_name(tokens: Tokens) -> str | Refusal:
@@ -37,7 +39,7 @@ def app_name(tokens: Tokens) -> str | Refusal:
         or _is_gerund(rest[0])
     ):
         return Refusal("unreadable", said(tokens))
-    if rest[0].text.isdigit() or not all(_APP_WORD.fullmatch(token.text) for token in rest):
+    if _has_article(rest) or rest[0].text.isdigit() or not all(_APP_WORD.fullmatch(token.text) for token in rest):
         return Refusal("unreadable", said(tokens))
     return said(rest)
 
@@ -51,7 +53,8 @@ def window_name(tokens: Tokens, *, going: bool = False) -> str | Refusal:
     if refusal:
         return refusal
     last = "objects.places.not_windows" if going else "objects.apps.not_last"
-    if _is_listed(rest[-1], last) or _is_listed(rest[0], "objects.apps.not_first"):
+    first = "objects.places.not_first" if going else "objects.apps.not_first"
+    if _is_listed(rest[-1], last) or _is_listed(rest[0], first) or _has_article(rest):
         return Refusal("unreadable", said(tokens))
     if _looks_like_address(rest[-1].text) or not all(_WINDOW_WORD.fullmatch(token.text) for token in rest):
         return Refusal("unreadable", said(tokens))
@@ -70,6 +73,11 @@ def label(tokens: Tokens) -> str | Refusal:
     if all(_is_listed(token, "objects.labels.descriptions") for token in rest):
         return Refusal("which", said(tokens))
     return said(rest)
+
+
+def spoken(name: str | Refusal, tokens: Tokens) -> str:
+    """The name with the article that it was said with."""
+    return f"the {name}" if tokens and tokens[0].low == "the" else str(name)
 
 
 def without_article(tokens: Tokens) -> Tokens:
@@ -95,6 +103,8 @@ def refused_name(rest: Tokens, whole: Tokens) -> Refusal | None:
             return Refusal(kind, part)
     if any(token.kind is not Kind.WORD for token in rest) or len(rest) > _MOST_WORDS:
         return Refusal("unreadable", part)
+    if any(token.text in lexicon().table("objects.verbs") for token in rest[1:]):
+        return Refusal("unreadable", part)
     return None
 
 
@@ -109,6 +119,10 @@ def _only_quoted(tokens: Tokens) -> str:
 
 def _is_listed(token: Token, path: str) -> bool:
     return lexicon().phrases(path).at((token,))[0] == 1
+
+
+def _has_article(tokens: Tokens) -> bool:
+    return any(_is_listed(token, "objects.articles") for token in tokens[1:])
 
 
 def _is_gerund(token: Token) -> bool:

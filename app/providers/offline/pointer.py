@@ -33,7 +33,7 @@ def point(tokens: Sequence[Token]) -> tuple[int, int] | None:
     """`100, 200`, `at (100,200)`, `x=100 y=200`. Two bare one-digit numbers are not surely a place: None."""
     if any(token.kind is Kind.QUOTED for token in tokens):
         return None
-    found = _POINT.fullmatch(names.said(tokens).replace(" ,", ","))
+    found = _POINT.fullmatch(names.said(tokens))
     if not found:
         return None
     x, y = int(found["x"]), int(found["y"])

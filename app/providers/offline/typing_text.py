@@ -30,7 +30,7 @@ def typed(text: str) -> Step:
 
 def _place(tokens: Sequence[Token]) -> Steps:
     """What must be done first for the text to go where it is said to go."""
-    if not tokens:
+    if not tokens or lexicon().phrases("objects.fields.here").whole(tokens):
         return ()
     if tokens[0].low not in lexicon().table("objects.fields.into"):
         return Refusal("unreadable", names.said(tokens))
@@ -44,11 +44,11 @@ def _place(tokens: Sequence[Token]) -> Steps:
     return window if isinstance(window, Refusal) else (Step("focus_window", {"title": window}, "focus", window),)
 
 
-def type_plain(tokens: Sequence[Token], text: str) -> Steps:
-    """Text without quotation marks: `text` as written, `tokens` the same cut up."""
+def type_plain(tokens: Sequence[Token], text: str, verb: str) -> Steps:
+    """Text without quotation marks: `text` as written, `tokens` the same cut up, `verb` what it was introduced by."""
     lead, text = _without_lead(tokens, text)
     tokens = tokens[lead:]
-    refusal = _composition(tokens, text) or _doubt(tokens, text)
+    refusal = _composition(tokens, text, verb) or _doubt(tokens, text, verb)
     return refusal or (typed(text),)
 
 
@@ -63,7 +63,7 @@ def _without_lead(tokens: Sequence[Token], text: str) -> tuple[int, str]:
     return lead, text[tokens[lead].start - tokens[0].start :]
 
 
-def _composition(tokens: Sequence[Token], text: str) -> Refusal | None:
+def _composition(tokens: Sequence[Token], text: str, verb: str) -> Refusal | None:
     """Whether words of our own making are asked for, or a text that was not given."""
     if not text:
         return Refusal("which", "type")
@@ -73,18 +73,21 @@ def _composition(tokens: Sequence[Token], text: str) -> Refusal | None:
         return Refusal("outside", text)
     if lexicon().phrases("objects.typing.stands_for").whole(tokens):
         return Refusal("which", text)
-    head = words[1:4] if words and words[0] in listed["determiners"] else []
-    if any(word in listed["genres"] for word in head) or (words and words[0] in listed["genres"] and "about" in words):
+    is_asked = verb.startswith("write") or "about" in words or (words[:1] and words[0] in listed["determiners"])
+    if is_asked and any(word in listed["genres"] for word in words[:4]):
         return Refusal("outside", text)
     return None
 
 
-def _doubt(tokens: Sequence[Token], text: str) -> Refusal | None:
+def _doubt(tokens: Sequence[Token], text: str, verb: str) -> Refusal | None:
     """Whether it is open what belongs to the text."""
     phrases = lexicon().phrases
     words = [token for token in tokens if token.kind is not Kind.SEPARATOR]
     is_doubtful = (
         phrases("objects.typing.doubts").inside(tokens[1:])
+        or phrases("objects.typing.doubtful_starts").at(tokens)[0]
+        or phrases("objects.typing.lead_in").at(tokens)[0] > 1
+        or (verb.endswith(" in") and phrases("objects.typing.after_in").at(tokens)[0])
         or (len(words) > 1 and phrases("objects.typing.doubtful_ends").at_end(words[1:])[0])
         or _names_a_place(words)
     )

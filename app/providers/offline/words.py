@@ -13,6 +13,7 @@ _MUST_CLOSE = '"“„«`'
 _SEPARATORS = ",;.!?"
 _CURLY = str.maketrans({"’": "'", "‘": "'"})
 _WORD = re.compile(r"\S+")
+_BULLET = re.compile(r"[ \t]*(?:\d{1,2}[.)]|[-*•])[ \t]+")
 
 
 class Kind(Enum):
@@ -40,17 +41,23 @@ class Token:
 def tokens_of(wish: str) -> tuple[Token, ...]:
     """Linear in the wish's length, except that an unclosed mark may be searched for once each."""
     found: list[Token] = []
-    at = 0
+    at = _after_bullet(wish, 0)
     while at < len(wish):
         if wish[at].isspace():
             if wish[at] == "\n" and found and found[-1].kind is not Kind.SEPARATOR:
                 found.append(Token(Kind.SEPARATOR, "\n", at, at + 1))
-            at += 1
+            at = _after_bullet(wish, at + 1) if wish[at] == "\n" else at + 1
             continue
         quoted = _quoted(wish, at) if wish[at] in _PAIRS else None
         found.extend([quoted] if quoted else _word(wish, at))
         at = found[-1].end
     return tuple(found)
+
+
+def _after_bullet(wish: str, line: int) -> int:
+    """Where the line that begins at `line` goes on after `1.`, `2)`, `-` or `*`."""
+    bullet = _BULLET.match(wish, line)
+    return bullet.end() if bullet else line
 
 
 def _quoted(wish: str, at: int) -> Token | None:
