@@ -43,6 +43,10 @@ class Refused(ProviderError):
     """The service will not serve this request (key, model id, permission): trying again changes nothing."""
 
 
+class ToolsDeclined(Refused):
+    """The model takes no declared tools: ask again in a dialect that writes calls as text. The provider remembers."""
+
+
 class OverLimit(ProviderError):
     """Too many requests or an overloaded service; `retry_after_s` is what the service asked for, if it did."""
 
