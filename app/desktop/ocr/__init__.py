@@ -1,0 +1,1 @@
+"""Reading text off pixels, where programs tell nothing about themselves."""

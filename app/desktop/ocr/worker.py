@@ -1,0 +1,64 @@
+"""The process that holds the models: half a gigabyte that must be droppable, and work that must not hold up a loop.
+
+Run as a script, it imports nothing of the product. On standard input: a header (width, height) and rows of BGRX
+pixels, again and again; on standard output for each: a length and JSON, a list of [text, [x, y, width, height], score]
+or, before it ends for a reason of its own, that reason. Ends with its input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+from typing import IO, Any
+
+HEADER = struct.Struct("<II")
+LENGTH = struct.Struct("<I")
+THREADS = 2
+_LONGEST_SIDE_PX = 4096
+_BYTES = 4
+
+
+def main() -> None:
+    """Load the models, then answer until the input ends."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever the libraries print must not get between the answers
+    sys.excepthook = lambda kind, error, _trace: _answer(answers, f"{kind.__name__}: {error}")
+    engine = _engine()
+    while header := sys.stdin.buffer.read(HEADER.size):
+        width, height = HEADER.unpack(header)
+        pixels = sys.stdin.buffer.read(width * height * _BYTES)
+        _answer(answers, _lines(engine, pixels, width, height))
+
+
+def _engine() -> Any:
+    from rapidocr_onnxruntime import RapidOCR
+
+    # `max` keeps small crops as they are; the default `min` blows them up to 736 pixels and takes three times as long.
+    return RapidOCR(
+        det_limit_type="max", det_limit_side_len=_LONGEST_SIDE_PX, use_cls=False, intra_op_num_threads=THREADS
+    )
+
+
+def _lines(engine: Any, pixels: bytes, width: int, height: int) -> list[object]:
+    import numpy
+
+    picture = numpy.frombuffer(pixels, dtype=numpy.uint8).reshape(height, width, _BYTES)[:, :, :3]
+    found, _ = engine(numpy.ascontiguousarray(picture), use_cls=False)
+    return [[text.strip(), _box(corners), float(score)] for corners, text, score in found or ()]
+
+
+def _box(corners: Any) -> list[int]:
+    across, down = [int(x) for x, _ in corners], [int(y) for _, y in corners]
+    return [min(across), min(down), max(across) - min(across), max(down) - min(down)]
+
+
+def _answer(answers: IO[bytes], answer: list[object] | str) -> None:
+    text = json.dumps(answer).encode()
+    answers.write(LENGTH.pack(len(text)) + text)
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()
