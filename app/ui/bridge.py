@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -11,6 +12,18 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.agent import events as agent
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A picture that goes with the person's words; the shape of the agent's own media."""
+
+    data: bytes
+    media_type: str
+    width: int
+    height: int
+    label: str = ""
+
 
 Listener = Callable[[agent.AgentEvent], None]
 
@@ -22,8 +35,8 @@ class Agent(Protocol):
         """From now on the listener gets every event; the answer ends that."""
         ...
 
-    def send(self, text: str, media: Sequence[Any] = ()) -> Coroutine[Any, Any, agent.TurnEnded]:
-        """One turn, from the person's words to its end. Never raises."""
+    def send(self, text: str, media: Any = (), /) -> Coroutine[Any, Any, agent.TurnEnded]:
+        """One turn, from the person's words to its end. While a turn runs, the words go to that one."""
         ...
 
     def stop(self) -> None:

@@ -1,0 +1,1 @@
+"""Cards: one for each call, all of one anatomy."""

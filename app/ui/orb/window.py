@@ -16,7 +16,6 @@ from app.ui.presenter.view import Orb
 from app.ui.theme import Theme
 
 _TURNS = {Orb.THINKING: "thinking_turn", Orb.BUSY: "busy_turn", Orb.LISTENING: "ripple"}
-_STEP = "orb"
 
 
 class OrbWindow(Floating):
@@ -30,6 +29,7 @@ class OrbWindow(Floating):
     def __init__(self, theme: Theme, around: Surroundings, ticker: Ticker) -> None:
         super().__init__(theme, around)
         self._ticker = ticker
+        self._step = f"orb {id(self)}"
         self._state = Orb.IDLE
         self._phase = 0.0
         self._share: float | None = None
@@ -160,9 +160,9 @@ class OrbWindow(Floating):
     def _move(self) -> None:
         self.update()
         if self._moves():
-            self._ticker.run(_STEP, self._advance)
+            self._ticker.run(self._step, self._advance)
         else:
-            self._ticker.end(_STEP)
+            self._ticker.end(self._step)
 
     def _moves(self) -> bool:
         turning = self._state in _TURNS and not (self.theme.reduced or (self._state is Orb.BUSY and self._share))

@@ -72,6 +72,11 @@ def noticed(view: View, level: str, sentence: str) -> View:
     return added(view, Told(_key(view), level, sentence))
 
 
+def asked_meanwhile(view: View, text: str) -> View:
+    """Words of the person's that go to the turn that runs already."""
+    return added(view, Asked(_key(view), text))
+
+
 def asleep(view: View) -> View:
     """Nothing has happened for a while."""
     return replace(view, orb=Orb.SLEEP) if view.orb is Orb.IDLE and not view.running else view
@@ -91,10 +96,16 @@ def _turn_started(view: View, event: agent.TurnStarted, _now: float) -> View:
 
 
 def _state_changed(view: View, event: agent.StateChanged, _now: float) -> View:
-    orb = Orb(event.state.value)
+    orb = _acting(view) if event.state is agent.State.DRIVING else Orb(event.state.value)
     if orb is Orb.IDLE and view.orb in (Orb.NEEDS_YOU, Orb.ERROR) and not view.running:
         return view  # how the last turn came out stays visible until the next one
     return replace(view, orb=orb, running=view.running and orb is not Orb.IDLE)
+
+
+def _acting(view: View) -> Orb:
+    """The agent also says that somebody drives while its own hands do: with a call under way it is Wisp itself."""
+    at_work = any(isinstance(item, Card) and item.status is Status.RUNNING for item in view.items[-8:])
+    return Orb.BUSY if at_work else Orb.DRIVING
 
 
 def _said(view: View, event: agent.SayDelta, _now: float) -> View:
@@ -172,10 +183,20 @@ def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
 
 
 def _was_said(view: View, event: agent.TurnEnded) -> bool:
-    """Whether the turn's words are exactly what was last said: nobody wants to read them twice."""
-    last = view.items[-1] if view.items else None
-    same_words = isinstance(last, Said) and not last.continued and last.text.strip() == event.text.strip()
-    return same_words and event.outcome in (agent.Outcome.FINISHED, agent.Outcome.WAITING)
+    """Whether the turn's words were spoken in it: nobody wants to read them twice."""
+    if event.outcome not in (agent.Outcome.FINISHED, agent.Outcome.WAITING):
+        return False
+    said: list[str] = []
+    for item in reversed(view.items):
+        if isinstance(item, Asked):
+            break
+        if isinstance(item, Said):
+            said.append(item.text)
+    return _bare(event.text) in _bare("".join(reversed(said)))
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split())
 
 
 def _each(view: View, change: Callable[[Item], Item]) -> View:

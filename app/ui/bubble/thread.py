@@ -1,0 +1,213 @@
+"""The thread: thousands of rows, of which only those in sight (and a screen around them) are widgets.
+
+Heights of rows that were never in sight are estimated; while the person reads further up, the row they see stays
+where it is, whatever is added or turns out higher than thought.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+
+from app.ui.bubble.row import RowWidget
+from app.ui.presenter.folding import Row
+from app.ui.presenter.view import Asked, Ended, Said
+from app.ui.theme import Theme
+
+Make = Callable[[Row], RowWidget]
+_CHARS_PER_LINE = 48
+
+
+class Thread(QAbstractScrollArea):
+    """`show_rows` is all it is told; `wanted_height_changed` says how high it would like to be."""
+
+    wanted_height_changed = Signal(int)
+
+    def __init__(self, theme: Theme, make: Make, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._make = make
+        self._rows: tuple[Row, ...] = ()
+        self._tops: list[int] = [0]
+        self._heights: dict[str, int] = {}
+        self._widgets: dict[str, RowWidget] = {}
+        self._shown: dict[str, Row] = {}
+        self._follows = True
+        self._arranging = False
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self._arrange)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setAutoFillBackground(False)
+        self.verticalScrollBar().setSingleStep(theme.size("card_height"))
+        self.verticalScrollBar().valueChanged.connect(self._scrolled)
+
+    @property
+    def realised(self) -> dict[str, RowWidget]:
+        """The widgets that exist now, by their row's key."""
+        return dict(self._widgets)
+
+    @property
+    def wanted_height(self) -> int:
+        return self._tops[-1]
+
+    def show_rows(self, rows: Sequence[Row]) -> None:
+        """Show these rows; those whose value is the same object as before are left alone."""
+        self._rows = tuple(rows)
+        keys = {row.key for row in self._rows}
+        for key in [key for key in self._widgets if key not in keys]:
+            self._release(key)
+        self._heights = {key: height for key, height in self._heights.items() if key in keys}
+        self._arrange()
+
+    def follow(self) -> None:
+        """Go to the newest row and stay there."""
+        self._follows = True
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.oldSize().width() != event.size().width():
+            self._heights.clear()
+            self._shown.clear()
+        self._arrange()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self.verticalScrollBar().event(event)
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        self._arrange()
+
+    def _scrolled(self, value: int) -> None:
+        if not self._arranging:
+            self._follows = value >= self.verticalScrollBar().maximum() - self._theme.count("grid")
+
+    def _width(self) -> int:
+        return self.viewport().width() - 2 * self._theme.size("padding")
+
+    def _arrange(self) -> None:
+        """Make what comes into sight, let go of what left it, and put everything in its place."""
+        if self._arranging or self._width() <= 0:
+            return
+        self._arranging = True
+        self._soon.stop()
+        before = self._tops[-1]
+        anchor = self._anchor()
+        self._reckon()
+        for _ in range(3):  # real heights of new rows may bring further rows into sight
+            self._scroll(anchor)
+            if not self._realise():
+                break
+            self._reckon()
+        self._scroll(anchor)
+        self._put()
+        self._arranging = False
+        if self._tops[-1] != before:
+            self.wanted_height_changed.emit(self._tops[-1])
+
+    def _anchor(self) -> tuple[str, int]:
+        """The first row in sight and how far above the edge it begins."""
+        top = self.verticalScrollBar().value()
+        index = bisect_right(self._tops, top) - 1
+        placed = list(self._shown_keys)
+        return (placed[index], top - self._tops[index]) if 0 <= index < len(placed) else ("", 0)
+
+    _shown_keys: tuple[str, ...] = ()
+
+    def _reckon(self) -> None:
+        gap = self._theme.size("gap")
+        steps = (self._height(row) + (0 if _continues(row) else gap) for row in self._rows)
+        self._tops = list(accumulate(steps, initial=0))
+        self._shown_keys = tuple(row.key for row in self._rows)
+
+    def _height(self, row: Row) -> int:
+        return self._heights.get(row.key) or _guessed(row, self._theme)
+
+    def _scroll(self, anchor: tuple[str, int]) -> None:
+        bar, page = self.verticalScrollBar(), self.viewport().height()
+        bar.setRange(0, max(self._tops[-1] - page, 0))
+        bar.setPageStep(page)
+        if self._follows:
+            bar.setValue(bar.maximum())
+            return
+        key, into = anchor
+        if key in self._shown_keys:
+            bar.setValue(self._tops[self._shown_keys.index(key)] + into)
+
+    def _in_sight(self) -> range:
+        """Indexes of the rows in sight and a page around them."""
+        page = self.viewport().height()
+        top = self.verticalScrollBar().value()
+        first = max(bisect_right(self._tops, top - page) - 1, 0)
+        last = bisect_right(self._tops, top + 2 * page)
+        return range(first, min(last, len(self._rows)))
+
+    def _realise(self) -> bool:
+        """Whether a row turned out to have another height than thought."""
+        wanted = [self._rows[index] for index in self._in_sight()]
+        keys = {row.key for row in wanted}
+        for key in [key for key in self._widgets if key not in keys]:
+            self._release(key)
+        changed = False
+        for row in wanted:
+            widget = self._widgets.get(row.key) or self._realised(row)
+            if self._shown.get(row.key) is not row:
+                self._shown[row.key] = row
+                widget.show_row(row)
+                self._heights.pop(row.key, None)
+            if row.key not in self._heights:
+                height = widget.height_for(self._width())
+                changed |= height != _guessed(row, self._theme)
+                self._heights[row.key] = height
+        return changed
+
+    def _realised(self, row: Row) -> RowWidget:
+        widget = self._make(row)
+        widget.setParent(self.viewport())
+        widget.height_changed.connect(lambda key=row.key: self._grown(key))
+        self._widgets[row.key] = widget
+        return widget
+
+    def _grown(self, key: str) -> None:
+        self._heights.pop(key, None)
+        self._soon.start()
+
+    def _release(self, key: str) -> None:
+        widget = self._widgets.pop(key)
+        self._shown.pop(key, None)
+        widget.leave()
+        widget.hide()
+        widget.deleteLater()
+
+    def _put(self) -> None:
+        left, width = self._theme.size("padding"), self._width()
+        offset = self.verticalScrollBar().value()
+        for index in self._in_sight():
+            row = self._rows[index]
+            widget = self._widgets.get(row.key)
+            if widget is None:
+                continue
+            widget.setGeometry(left, self._tops[index] - offset, width, self._height(row))
+            if widget.isHidden():
+                widget.show()
+
+
+def _continues(row: Row) -> bool:
+    """Whether the row goes on without a gap (the gap is kept below a row, so that it belongs to the next one)."""
+    return isinstance(row, Said) and row.done and len(row.text) > 1500
+
+
+def _guessed(row: Row, theme: Theme) -> int:
+    """A row's height before it was ever in sight."""
+    if isinstance(row, (Said, Asked, Ended)):
+        lines = len(row.text) // _CHARS_PER_LINE + row.text.count("\n") + 1
+        return lines * theme.type("say").line
+    return theme.size("card_height")

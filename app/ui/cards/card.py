@@ -1,0 +1,255 @@
+"""The card of one call, and the line that stands for a run of small ones."""
+
+from __future__ import annotations
+
+import time
+from typing import TypeVar
+
+from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from app.ui.bubble.prose import Prose
+from app.ui.bubble.row import RowWidget
+from app.ui.cards.code import CodeView
+from app.ui.cards.head import Head, elapsed_words, paint_head
+from app.ui.cards.picture import PictureView
+from app.ui.motion import Ticker
+from app.ui.presenter.folding import Fold
+from app.ui.presenter.view import Card, Status
+from app.ui.theme import Theme
+
+Part = TypeVar("Part", bound=QWidget)
+
+
+class _Openable(RowWidget):
+    """A row whose head opens and closes it, by a click or the keyboard."""
+
+    toggled = Signal(str)
+    key = ""
+
+    def __init__(self, theme: Theme, ticker: Ticker) -> None:
+        super().__init__(theme, ticker)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def head_box(self) -> QRectF:
+        return QRectF(0, 0, self.width(), self.theme.size("card_height"))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.head_box().contains(event.position()):
+            self.toggled.emit(self.key)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self.toggled.emit(self.key)
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.update()
+
+    def paint_ground(self, painter: QPainter) -> QRectF:
+        """The card's own ground; its ring while the keyboard is there."""
+        theme = self.theme
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        focused = self.hasFocus()
+        painter.setPen(QPen(QColor(*theme.color("accent" if focused else "hairline")), 2 if focused else 1))
+        painter.setBrush(QColor(*theme.color("raised")))
+        painter.drawRoundedRect(box, theme.size("card_radius"), theme.size("card_radius"))
+        return box
+
+
+class CardRow(_Openable):
+    """One call: its head, and below it, while open, what it wrote, what came out, the picture, what went wrong."""
+
+    picture_opened = Signal(object)
+
+    def __init__(self, theme: Theme, ticker: Ticker, *, is_open: bool = False) -> None:
+        super().__init__(theme, ticker)
+        self._step = f"card {id(self)}"
+        self._card: Card | None = None
+        self._line = 0.0
+        self._elapsed = ""
+        self.is_open = is_open
+        self._sentence: Prose | None = None
+        self._body: CodeView | None = None
+        self._output: CodeView | None = None
+        self._picture: PictureView | None = None
+
+    def show_row(self, row: Card) -> None:
+        self._card = row
+        self.key = row.key
+        self.setAccessibleName(f"{row.verb} {row.object}".strip())
+        self.setAccessibleDescription(QCoreApplication.translate("Status", row.status.value))
+        if row.status is Status.RUNNING:
+            self._elapsed = _elapsed(row)
+            self.ticker.run(self._step, self._advance)
+        else:
+            self.ticker.end(self._step)
+            self._elapsed = elapsed_words(row.elapsed_s or 0.0)
+        self._fill()
+        self.setCursor(Qt.CursorShape.PointingHandCursor if self._has_more() else Qt.CursorShape.ArrowCursor)
+        self.update()
+
+    def set_open(self, *, is_open: bool) -> None:
+        if is_open != self.is_open:
+            self.is_open = is_open
+            self._fill()
+            self.height_changed.emit()
+            self.update()
+
+    def height_for(self, width: int) -> int:
+        theme = self.theme
+        inset, gap = theme.size("card_padding"), theme.size("gap")
+        y, inner = theme.size("card_height"), width - 2 * inset
+        for part in self._parts():
+            height = part.height_for(inner)
+            part.setGeometry(inset, y, inner, height)
+            y += height + gap
+        return y + (inset - gap if self._parts() else 0)
+
+    def leave(self) -> None:
+        self.ticker.end(self._step)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        card = self._card
+        if card is None:
+            return
+        painter = QPainter(self)
+        box = self.paint_ground(painter)
+        opens = self.is_open if self._has_more() else None
+        failed = card.status is Status.FAILED
+        head = Head(card.glyph, card.verb, card.object, card.status, self._elapsed, opens, "bad" if failed else "muted")
+        paint_head(painter, self.head_box(), head, self.theme)
+        if card.status is Status.RUNNING:
+            self._paint_line(painter, box)
+
+    def _parts(self) -> list[Prose | CodeView | PictureView]:
+        parts = (self._sentence, self._body, self._output, self._picture)
+        return [part for part in parts if part is not None]
+
+    def _has_more(self) -> bool:
+        card = self._card
+        return card is not None and bool(card.body.strip() or card.output.strip() or card.picture)
+
+    def _fill(self) -> None:
+        """Make the parts that show now, and let go of the others."""
+        card, theme = self._card, self.theme
+        if card is None:
+            return
+        if card.sentence and self._sentence is None:
+            self._sentence = _shown(Prose(theme, "small", theme.color("ink"), self))
+        if self._sentence is not None:
+            self._sentence.show_text(card.sentence)
+        body = with_left_out(card.body, card.body_left_out) if self.is_open and card.body.strip() else ""
+        self._body = self._code(self._body, body, as_diff=card.tool == "replace_in_file")
+        output = with_left_out(card.output, card.output_left_out) if self.is_open and card.output.strip() else ""
+        self._output = self._code(self._output, output)
+        picture = card.picture if self.is_open else None
+        if picture is None:
+            _drop(self._picture)
+            self._picture = None
+        else:
+            if self._picture is None:
+                self._picture = _shown(PictureView(theme, self))
+                self._picture.opened.connect(self.picture_opened)
+            self._picture.show_picture(picture)
+
+    def _code(self, view: CodeView | None, text: str, *, as_diff: bool = False) -> CodeView | None:
+        if not text:
+            _drop(view)
+            return None
+        if view is None:
+            view = _shown(CodeView(self.theme, self, as_diff=as_diff))
+        view.show_text(text)
+        return view
+
+    def _paint_line(self, painter: QPainter, box: QRectF) -> None:
+        """The thin line that moves while it runs, or fills where the progress is known."""
+        theme, card = self.theme, self._card
+        inset = theme.size("card_radius")
+        track = QRectF(box.left() + inset, box.bottom() - 2, box.width() - 2 * inset, 2)
+        if card is not None and card.share is not None:
+            track.setWidth(track.width() * min(max(card.share, 0.0), 1.0))
+        elif not theme.reduced:
+            part = track.width() * 0.28
+            track = QRectF(track.left() + (track.width() - part) * _there_and_back(self._line), track.top(), part, 2)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(*theme.color("accent")))
+        painter.drawRoundedRect(track, 1, 1)
+
+    def _advance(self, elapsed_s: float) -> bool:
+        card = self._card
+        if card is None or card.status is not Status.RUNNING:
+            return False
+        self._line = (self._line + elapsed_s * 1000 / self.theme.ms("running_line")) % 1.0
+        self._elapsed = _elapsed(card)
+        self.update(0, 0, self.width(), self.theme.size("card_height"))
+        self.update(0, self.height() - self.theme.size("grid"), self.width(), self.theme.size("grid"))
+        return True
+
+
+class FoldRow(_Openable):
+    """One line for a run of small actions."""
+
+    def __init__(self, theme: Theme, ticker: Ticker) -> None:
+        super().__init__(theme, ticker)
+        self._fold: Fold | None = None
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def show_row(self, row: Fold) -> None:
+        self._fold = row
+        self.key = row.key
+        self.setAccessibleName(self._words())
+        self.update()
+
+    def height_for(self, width: int) -> int:
+        return self.theme.size("card_height")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._fold is None:
+            return
+        painter = QPainter(self)
+        self.paint_ground(painter)
+        sure = all(card.status is Status.OK for card in self._fold.cards)
+        status = Status.OK if sure else Status.UNVERIFIED
+        seconds = elapsed_words(sum(card.elapsed_s or 0.0 for card in self._fold.cards))
+        paint_head(
+            painter,
+            self.head_box(),
+            Head("list", self._words(), "", status, seconds, self._fold.is_open),
+            self.theme,
+        )
+
+    def _words(self) -> str:
+        count = len(self._fold.cards) if self._fold else 0
+        return QCoreApplication.translate("Cards", "{count} actions").format(count=count)
+
+
+def with_left_out(text: str, count: int) -> str:
+    """The text, told how much of its beginning is not kept."""
+    if not count:
+        return text
+    words = QCoreApplication.translate("Cards", "… {count} characters before this").format(count=count)
+    return f"{words}\n{text}"
+
+
+def _elapsed(card: Card) -> str:
+    return elapsed_words(card.left_s if card.left_s is not None else time.monotonic() - card.since)
+
+
+def _there_and_back(phase: float) -> float:
+    return 2 * phase if phase < 0.5 else 2 - 2 * phase
+
+
+def _shown(part: Part) -> Part:
+    part.show()
+    return part
+
+
+def _drop(part: QWidget | None) -> None:
+    if part is not None:
+        part.hide()
+        part.deleteLater()

@@ -1,0 +1,87 @@
+"""The field: grows to six lines; Enter sends, Shift+Enter breaks, Up and Down recall, Esc closes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QTextCursor
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+
+from app.ui.composer.recall import Recall
+from app.ui.style import font
+from app.ui.theme import Theme
+
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_BREAKS = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
+
+
+class Field(QPlainTextEdit):
+    """Plain text only, also from the clipboard."""
+
+    sent = Signal()
+    left = Signal()
+    height_changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._recall = Recall()
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFont(font(theme, "text"))
+        self.document().setDocumentMargin(0)
+        self.setTabChangesFocus(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        self.textChanged.connect(self._fit)
+        self._height = self._fitting()
+
+    def wanted_height(self) -> int:
+        return self._height
+
+    def take(self) -> str:
+        """What was written, to be sent; the field is empty afterwards."""
+        text = self.toPlainText().strip()
+        if text:
+            self._recall.sent(text)
+        self.clear()
+        return text
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in _ENTER and not event.modifiers() & _BREAKS:
+            self.sent.emit()
+        elif event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        elif self._recalled(event.key()):
+            return
+        else:
+            super().keyPressEvent(event)
+
+    def _recalled(self, key: int) -> bool:
+        """Whether an arrow key at the text's edge brought another text."""
+        line = self.textCursor().blockNumber()
+        if key == Qt.Key.Key_Up and line == 0:
+            return self._recall_to(earlier=True)
+        return key == Qt.Key.Key_Down and line == self.blockCount() - 1 and self._recall_to(earlier=False)
+
+    def _recall_to(self, *, earlier: bool) -> bool:
+        text = self._recall.earlier(self.toPlainText()) if earlier else self._recall.later()
+        if text is None:
+            return False
+        self.setPlainText(text)
+        self.moveCursor(QTextCursor.MoveOperation.End)
+        return True
+
+    def _fitting(self) -> int:
+        line = self.fontMetrics().lineSpacing()
+        lines = round(self.document().size().height())  # a plain text document measures in lines
+        return line * max(1, min(lines, self._theme.count("composer_lines"))) + 2
+
+    def _fit(self) -> None:
+        lines = round(self.document().size().height())
+        more = lines > self._theme.count("composer_lines")
+        policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if more else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.setVerticalScrollBarPolicy(policy)
+        height = self._fitting()
+        if height != self._height:
+            self._height = height
+            self.height_changed.emit()

@@ -1,0 +1,172 @@
+"""Sample conversations, as the events an agent would send."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter
+
+from app.agent import events as agent
+from app.ui.bridge import Attachment
+from app.ui.presenter.presenter import Presenter
+from app.ui.presenter.view import View
+from app.ui.theme import Theme
+
+Events = Sequence[agent.AgentEvent]
+
+
+def picture(width: int = 960, height: int = 600) -> Attachment:
+    """A made-up screenshot: a calculator on a plain desktop."""
+    image = QImage(width, height, QImage.Format.Format_RGB32)
+    image.fill(QColor(86, 110, 128))
+    painter = QPainter(image)
+    painter.fillRect(QRectF(0, 0, width, 28), QColor(38, 42, 48))
+    painter.fillRect(QRectF(300, 90, 360, 430), QColor(240, 240, 238))
+    painter.fillRect(QRectF(320, 120, 320, 70), QColor(255, 255, 255))
+    font = painter.font()
+    font.setPixelSize(40)
+    painter.setFont(font)
+    painter.setPen(QColor(30, 30, 30))
+    painter.drawText(QRectF(320, 120, 306, 70), Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, "84")
+    font.setPixelSize(22)
+    painter.setFont(font)
+    for index, label in enumerate("789/456*123-0.=+"):
+        box = QRectF(320 + index % 4 * 82, 206 + index // 4 * 76, 74, 66)
+        painter.fillRect(box, QColor(222, 222, 218))
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, label)
+    painter.end()
+    return Attachment(_png(image), "image/png", width, height, "the calculator shows 84")
+
+
+def _png(image: QImage) -> bytes:
+    store = QByteArray()
+    buffer = QBuffer(store)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")
+    return bytes(store.data())
+
+
+def _call(call_id: str, tool: str, arguments: dict[str, object], **finish: object) -> list[agent.AgentEvent]:
+    """A whole call; without `finish` it still runs."""
+    made: list[agent.AgentEvent] = [
+        agent.TagStart(call_id, tool),
+        agent.ToolRunning(call_id, tool, arguments),  # type: ignore[arg-type]
+    ]
+    if finish:
+        made.append(agent.ToolFinished(call_id, tool, event=tool, **{"ok": True, **finish}))  # type: ignore[arg-type]
+    return made
+
+
+def at_work() -> Events:
+    """A task in the middle: speech, small actions, a look at the screen, something that runs."""
+    return [
+        agent.TurnStarted("t1", "Open the calculator and type 12*7="),
+        agent.StateChanged(agent.State.THINKING),
+        agent.SayDelta("s1", "warm", "I'll open the calculator and work it out."),
+        *_call("1", "open_app", {"name": "Calculator"}, elapsed_s=1.4),
+        *_call("2", "computer_type", {"text": "12*7="}, payload={"characters": 5, "window": "Calculator"}),
+        *_call("3", "screen_capture", {}, payload={"x": 600.0, "y": 467.0}, media=(picture(),), elapsed_s=0.2),
+        agent.StateChanged(agent.State.BUSY),
+        *_call("4", "computer_click", {"target": "Copy result"}),
+    ]
+
+
+def finished() -> Events:
+    return [
+        *at_work()[:-2],
+        agent.SayDelta("s2", "calm", "The calculator shows 84. Twelve times seven is eighty-four."),
+        agent.TurnEnded("t1", agent.Outcome.FINISHED, "The calculator shows 84."),
+    ]
+
+
+def cards() -> Events:
+    """One card in each state."""
+    made: list[agent.AgentEvent] = [agent.TurnStarted("t1", "Show me every card")]
+    made += _call("1", "open_app", {"name": "Text Editor"}, elapsed_s=2.2)
+    made += _call("2", "computer_click", {"x": 412, "y": 80}, payload={"verified": False})
+    made += _call(
+        "3",
+        "computer_click",
+        {"target": "Save as"},
+        ok=False,
+        payload={"reason": "There is no “Save as” in this window. Nearest: “Save”, “Save a Copy…”."},
+    )
+    made += [
+        agent.TagStart("4", "write_file", {"path": "notes/plan.md"}),
+        agent.TagDelta("4", "content", "# Plan\n\n1. Look at the screen\n2. Do one thing\n3. Look again\n"),
+        agent.ToolFinished("4", "write_file", True, "file_written", {"path": "notes/plan.md"}),
+        *_call("5", "replace_in_file", {"path": "app/main.py"}),
+        agent.TagDelta("5", "diff", "@@ greeting @@\n-print('hello')\n+print('good morning')\n return 0\n"),
+        agent.ToolFinished("5", "replace_in_file", True, "file_changed", {"path": "app/main.py"}),
+        *_call("6", "wait", {"text": "Finished"}),
+        agent.ToolProgress("6", "waiting", {"left_s": 7.0, "fraction": 0.3}),
+        *_call("7", "some_new_tool", {}, elapsed_s=65.0),
+        *_call("8", "execute_command", {"command": "python -m pytest -q"}),
+        agent.ToolProgress("8", "output", {"output": "................................ [ 64%]\n" * 3}),
+    ]
+    return made
+
+
+def small_actions() -> Events:
+    """A run of small actions, folded."""
+    made: list[agent.AgentEvent] = [agent.TurnStarted("t1", "Press 1 2 3 4 5")]
+    for number in range(1, 8):
+        made += _call(str(number), "computer_click", {"target": str(number)}, elapsed_s=0.1)
+    made += _call("9", "computer_key", {"keys": "ctrl+s"}, elapsed_s=0.1)
+    return made
+
+
+def tones(theme: Theme) -> Events:
+    """One sentence in each tone of voice."""
+    words = {
+        "warm": "Good to see you again. Shall we go on with the letter?",
+        "neutral": "There are four windows open.",
+        "excited": "It worked, and on the first try!",
+        "calm": "This takes a minute. I'll tell you when it is done.",
+        "serious": "This would delete 214 files for good.",
+        "playful": "Eighty-four. The calculator agrees with me.",
+        "apologetic": "I pressed the wrong button. I have undone it.",
+        "urgent": "The disk is full: saving the document failed.",
+    }
+    return [agent.SayDelta(f"s{name}", name, words.get(name, name)) for name in theme.tones]
+
+
+def approval() -> Events:
+    return [
+        agent.TurnStarted("t1", "Clean up my downloads"),
+        agent.SayDelta("s1", "serious", "Before I delete anything I need your word."),
+        agent.TagStart("1", "execute_command", {"command": "rm -r ~/Downloads/old"}),
+        agent.ApprovalWanted(
+            "a1",
+            "1",
+            "execute_command",
+            "Wisp wants to run a command that deletes files in your Downloads folder.",
+            "rm -r ~/Downloads/old\u202e",
+        ),
+    ]
+
+
+def question() -> Events:
+    return [
+        agent.TurnStarted("t1", "Send the file to Anna"),
+        agent.SayDelta("s1", "neutral", "There are two Annas in your contacts. Anna Berg or Anna Lind?"),
+        agent.TurnEnded("t1", agent.Outcome.WAITING, "There are two Annas in your contacts. Anna Berg or Anna Lind?"),
+    ]
+
+
+def trouble() -> Events:
+    return [
+        agent.TurnStarted("t1", "Summarise this page"),
+        agent.Notice("warning", "The service is busy; trying again in 4 s."),
+        agent.Notice("info", "The page was long: 12,000 characters were left out."),
+        agent.TurnEnded("t1", agent.Outcome.FAILED, "The key was refused. Open the settings and enter another one."),
+    ]
+
+
+def view_of(events: Events) -> View:
+    """The view after these events."""
+    view, presenter = View(), Presenter()
+    for number, event in enumerate(events):
+        view = presenter.after(view, event, number * 0.1)
+    return view

@@ -1,0 +1,79 @@
+"""Which widget shows which item of the thread."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from app.ui.approvals.row import ApprovalRow
+from app.ui.bubble.row import RowWidget
+from app.ui.bubble.speech import AskedRow, EndedRow, SaidRow, ToldRow
+from app.ui.cards.card import CardRow, FoldRow
+from app.ui.motion import Ticker
+from app.ui.presenter.folding import Fold, Row
+from app.ui.presenter.view import Approval, Asked, Card, Ended, Said
+from app.ui.theme import Theme
+
+
+class RowMaker(QObject):
+    """Makes rows and passes on what the person does with them. `opened` says which cards and folds are open."""
+
+    answered = Signal(str, bool)
+    picture_opened = Signal(object)
+    folds_changed = Signal()
+
+    def __init__(self, theme: Theme, ticker: Ticker) -> None:
+        super().__init__()
+        self._theme = theme
+        self._ticker = ticker
+        self._spoken: set[str] = set()
+        self._chosen: dict[str, bool] = {}
+        self._newest = ""
+
+    @property
+    def open_folds(self) -> frozenset[str]:
+        return frozenset(key for key, is_open in self._chosen.items() if is_open and key.startswith("f"))
+
+    def note_newest(self, key: str, rows: dict[str, RowWidget]) -> None:
+        """The newest card is open; the one before closes, unless the person has chosen otherwise."""
+        if key == self._newest:
+            return
+        for old in (self._newest, key):
+            widget = rows.get(old)
+            if isinstance(widget, CardRow) and old not in self._chosen:
+                widget.set_open(is_open=old == key)
+        self._newest = key
+
+    def make(self, row: Row) -> RowWidget:
+        """A widget for a row; the thread shows the row in it."""
+        if isinstance(row, Card):
+            return self._card(row)
+        if isinstance(row, Fold):
+            fold = FoldRow(self._theme, self._ticker)
+            fold.toggled.connect(self._toggle_fold)
+            return fold
+        if isinstance(row, Approval):
+            approval = ApprovalRow(self._theme, self._ticker)
+            approval.answered.connect(self.answered)
+            return approval
+        if isinstance(row, Said):
+            at_once = row.key in self._spoken
+            self._spoken.add(row.key)
+            return SaidRow(self._theme, self._ticker, at_once=at_once)
+        if isinstance(row, Asked):
+            return AskedRow(self._theme, self._ticker)
+        return EndedRow(self._theme, self._ticker) if isinstance(row, Ended) else ToldRow(self._theme, self._ticker)
+
+    def _card(self, row: Card) -> CardRow:
+        is_open = self._chosen.get(row.key, row.key == self._newest)
+        card = CardRow(self._theme, self._ticker, is_open=is_open)
+        card.toggled.connect(lambda key: self._toggle_card(key, card))
+        card.picture_opened.connect(self.picture_opened)
+        return card
+
+    def _toggle_card(self, key: str, card: CardRow) -> None:
+        self._chosen[key] = not card.is_open
+        card.set_open(is_open=self._chosen[key])
+
+    def _toggle_fold(self, key: str) -> None:
+        self._chosen[key] = not self._chosen.get(key, False)
+        self.folds_changed.emit()
