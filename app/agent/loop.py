@@ -71,7 +71,7 @@ class Loop:
         gate = TurnGate(self._parts.policy, self._approvals, turn, cards, self._parts.clock)
         calls = Calls(self._parts.executor, self._parts.registry, turn, cards, gate)
         calls.audit = self._parts.audit
-        one = ModelPass(self._parts, turn, cards, calls, f"{turn.id}.{turn.budget.passes}")
+        one = ModelPass(self._parts, turn, cards, calls)
 
         def ask(more: tuple[Message, ...]) -> Request:
             return self._request(context, more)

@@ -7,7 +7,6 @@ character on the same reader. What was said stays said, and a call that ran is n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from app.agent.calls import Calls, ending
 from app.agent.cards import Cards
@@ -49,21 +48,20 @@ Ask = Callable[[tuple[Message, ...]], Request]
 
 
 class ModelPass:
-    """`ask(more)` builds the request, `more` being messages of this pass only. `name` tells its calls from others'."""
+    """Listens once and acts on what it heard; `message` and the `answers` of its calls hold what came of it."""
 
-    def __init__(self, parts: Parts, turn: Turn, cards: Cards, calls: Calls, name: str) -> None:
+    def __init__(self, parts: Parts, turn: Turn, cards: Cards, calls: Calls) -> None:
         self._parts = parts
         self._turn = turn
         self._cards = cards
         self._calls = calls
-        self._name = name
-        self._readers = 0
         self._transcript = Transcript()
         self._seam: Seam | None = None
         self._pending: list[Block] = []
         self._prose: list[str] = []
         self._spoken: list[str] = []
         self._is_cut = False
+        self._is_over = False
         self._batch: tuple[str, ...] | None = None
         self.stop_reason = ""
         self.has_ended = False
@@ -80,7 +78,9 @@ class ModelPass:
         return self._transcript.message()
 
     async def run(self, ask: Ask) -> None:
-        """Raises the ProviderError that could not be overcome; what was said and done until then stays readable."""
+        """`ask(more)` builds the request, `more` being messages of this pass only.
+
+        Raises the ProviderError that could not be overcome; what was said and done until then stays readable."""
         complete = False
         try:
             await self._listen(ask)
@@ -112,6 +112,7 @@ class ModelPass:
                 continuations += 1
             more = self._continuation()
         if not self._is_cut:
+            self._is_over = True
             await self._handle_all(self._reader.flush())
 
     def _is_enough(self, broken: ProviderError | None) -> bool:
@@ -156,9 +157,10 @@ class ModelPass:
             self._count_unseen(heard)
 
     def _count_unseen(self, characters: int) -> None:
-        """A stream that we cut never told its output; an estimate keeps the account from reading zero."""
-        self._turn.budget.add(Usage(output_tokens=characters // _CHARS_A_TOKEN))
-        self._turn.tell(self._turn.budget.changed())
+        """A stream that we cut never tells its output; where tokens are counted, an estimate stands for it."""
+        if self._turn.budget.prompt_tokens:
+            self._turn.budget.add(Usage(output_tokens=characters // _CHARS_A_TOKEN))
+            self._turn.tell(self._turn.budget.changed())
 
     async def _take(self, event: StreamEvent) -> None:
         match event:
@@ -184,12 +186,11 @@ class ModelPass:
     def _begin_again(self) -> None:
         """The model wrote the open call anew: the old one is forgotten, its card closed."""
         self._seam = None
-        self._transcript.cut(self._transcript.position - len(self._reader.tail(_ALL)))
+        self._forget_open_call()
         self._cards.close_all(told("not_run"))
         self._new_reader()
 
     def _new_reader(self) -> None:
-        self._readers += 1
         self._origin = self._transcript.position
         self._reader = self._parts.dialect.reader(self._parts.registry.specs)
 
@@ -209,9 +210,9 @@ class ModelPass:
             case Thought():
                 self._cards.thought(event.text)
             case CallOpened():
-                self._cards.opened(self._id(event.call_id), event.name, dict(event.attrs))
+                self._cards.opened(event.call_id, event.name, dict(event.attrs))
             case CallDelta():
-                self._cards.delta(self._id(event.call_id), event.param, event.text)
+                self._cards.delta(event.call_id, event.param, event.text)
             case _:
                 return False
         return True
@@ -220,15 +221,15 @@ class ModelPass:
         """Act on what counts."""
         match event:
             case CallClosed():
-                await self._closed(replace(event.block, call_id=self._id(event.block.call_id)))
+                await self._closed(event.block)
             case CallCut():
-                self._cut_off(replace(event.block, call_id=self._id(event.block.call_id)))
+                self._cut_off(event.block)
             case BatchClosed():
-                self._batch = tuple(map(self._id, event.call_ids))
+                self._batch = event.call_ids
                 self._cut(self._pending[-1].span[1] if self._pending else None)
             case Invented():
                 self.has_invented = True
-                self._transcript.without(event.text)
+                self._transcript.hide(event.text)
             case Misread():
                 self._calls.complain(event.code, event.detail)
             case Ended():
@@ -262,7 +263,10 @@ class ModelPass:
             self._transcript.cut(self._origin + end)
 
     def _cut_off(self, block: Block) -> None:
+        """The answer ended inside a call. In the middle of an answer a misreading follows, and tells the model why."""
         self._cards.closed(block)
+        if not self._is_over:
+            return
         reason = told("cut_call")
         self._calls.complain(block.name, reason, block.call_id)
         self._cards.finished(block.call_id, self._calls.answers[-1].result)
@@ -282,14 +286,13 @@ class ModelPass:
     def _leave(self) -> None:
         """The pass breaks off: forget the open call, answer the calls that will not run."""
         if not self._is_cut and self._reader.is_open:
-            self._transcript.cut(self._transcript.position - len(self._reader.tail(_ALL)))
+            self._forget_open_call()
         answered = {answer.call_id for answer in self._calls.answers}
         for block in self._pending:
             if block.call_id not in answered:
                 self._calls.complain(block.name, told("stopped_call"), block.call_id)
 
-    def _id(self, call_id: str) -> str:
-        """Readers number calls from the start in every message; the presence needs names that stay unique."""
-        if self._parts.dialect.pacing is Pacing.WHOLE_MESSAGE:
-            return call_id
-        return f"{self._name}.{self._readers}.{call_id}" if self._readers > 1 else f"{self._name}.{call_id}"
+    def _forget_open_call(self) -> None:
+        written = len(self._reader.tail(_ALL))
+        starts = [event.block.span[0] for event in self._reader.flush() if isinstance(event, CallCut)]
+        self._transcript.cut(self._origin + starts[-1] if starts else self._transcript.position - written)

@@ -12,20 +12,27 @@ class Transcript:
     def __init__(self) -> None:
         self._parts: list[Part] = []
         self._pieces: list[str] = []
+        self._hidden: list[tuple[int, int]] = []
         self._before = 0
+        self._length = 0
 
     @property
     def position(self) -> int:
         """How many characters were said."""
-        return self._before + sum(map(len, self._pieces))
+        return self._before + self._length
 
     @property
     def text(self) -> str:
-        """The text since the last part of another kind."""
-        return "".join(self._pieces)
+        """The text since the last part of another kind, without what is hidden."""
+        said, kept, at = "".join(self._pieces), [], 0
+        for start, stop in self._hidden:
+            kept.append(said[at:start])
+            at = stop
+        return "".join([*kept, said[at:]])
 
     def say(self, text: str) -> None:
         self._pieces.append(text)
+        self._length += len(text)
 
     def opaque(self, part: OpaquePart) -> None:
         self._flush()
@@ -38,13 +45,21 @@ class Transcript:
 
     def cut(self, position: int) -> None:
         """Forget the text from this position on."""
-        self._pieces = [self.text[: max(position - self._before, 0)]]
+        self._pieces = ["".join(self._pieces)[: max(position - self._before, 0)]]
+        self._length = len(self._pieces[0])
 
-    def without(self, piece: str) -> None:
-        """Blank the last appearance of something that shall not be remembered."""
-        before, found, after = self.text.rpartition(piece)
-        if piece and found:
-            self._pieces = [before, " " * len(piece), after]
+    def hide(self, inner: str) -> None:
+        """Keep the last appearance of a text, with the tags around it, out of the message; positions stay."""
+        said = "".join(self._pieces)
+        start = said.rfind(inner)
+        if start < 0 or not inner:
+            return
+        stop = start + len(inner)
+        if said[:start].rstrip().endswith(">"):
+            start = max(said.rfind("<", 0, start), 0)
+        if said[stop:].lstrip().startswith("</") and ">" in said[stop:]:
+            stop = said.index(">", stop) + 1
+        self._hidden.append((start, stop))
 
     def message(self) -> Message:
         """All of it; no parts where nothing was said."""
@@ -56,4 +71,4 @@ class Transcript:
         self._before = self.position
         if text := self.text.strip():
             self._parts.append(TextPart(text))
-        self._pieces = []
+        self._pieces, self._hidden, self._length = [], [], 0

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from app.protocol.dialects.choose import by_name
 
 from app.agent.events import AgentEvent, StateChanged, TurnEnded
 from app.agent.parts import Parts
@@ -15,7 +17,6 @@ from app.agent.policy import Mode, Policy
 from app.agent.session import Session
 from app.base.errors import NeedsPerson, ToolFailed
 from app.protocol.call import ToolCall
-from app.protocol.dialects.choose import by_name
 from app.protocol.result import Media, ToolResult
 from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec
 from app.providers.scripted import Reply, Scripted
@@ -153,10 +154,19 @@ class Stage:
             "chance": random.Random(1),
         }
         self.session = Session(Parts(**{**chosen, **parts}))
-        self.session.subscribe(self.events.append)
+        self._names: dict[str, str] = {}
+        self.session.subscribe(self._keep)
 
     async def send(self, text: str = "Do it.") -> TurnEnded:
         return await self.session.send(text)
+
+    def _keep(self, event: AgentEvent) -> None:
+        """Keep an event with its call named by the order of appearance: c1, c2, …"""
+        call_id = getattr(event, "call_id", "")
+        if call_id:
+            name = self._names.setdefault(call_id, f"c{len(self._names) + 1}")
+            event = replace(event, call_id=name)  # type: ignore[arg-type, type-var]
+        self.events.append(event)
 
     def of(self, *kinds: type) -> list[AgentEvent]:
         return [event for event in self.events if isinstance(event, kinds)]

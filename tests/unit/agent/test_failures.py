@@ -1,0 +1,219 @@
+"""What breaks on the way: streams, cut answers, ceilings, models that talk instead of acting."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from app.agent.events import Notice, Outcome, SayDelta, State, ToolFinished, TurnEnded
+from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, Unreachable
+from app.providers.api import Stopped, Usage
+from app.providers.scripted import Fail, Pause
+from tests.unit.agent.stage import Stage, texts
+
+_DROP = Fail(Unreachable("The connection was lost."))
+
+
+def _speech(stage: Stage) -> str:
+    return "".join(event.text for event in stage.events if isinstance(event, SayDelta))
+
+
+async def test_a_service_that_fails_at_first_is_asked_again_the_same(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [_DROP], [Fail(OverLimit("Too many.", retry_after_s=20))], "Hello.")
+    ended = await stage.send()
+    assert (ended.outcome, ended.text) == (Outcome.FINISHED, "Hello.")
+    first, second, third = stage.provider.requests
+    assert first == second == third
+    assert 0.5 <= stage.clock.slept[0] <= 1.0
+    assert 20.0 <= stage.clock.slept[1] <= 20.5
+    assert [event.level for event in stage.of(Notice) if isinstance(event, Notice)] == ["warning", "warning"]
+
+
+async def test_a_service_that_keeps_failing_ends_the_turn_with_its_sentence(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, *[[_DROP]] * 5, settings={"chat.stream_attempts": 3})
+    ended = await stage.send()
+    assert ended == TurnEnded("turn1", Outcome.FAILED, "The connection was lost.")
+    assert (len(stage.provider.requests), stage.session.state) == (3, State.ERROR)
+
+
+async def test_a_refusal_is_not_tried_again(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [Fail(Refused("The key is wrong."))], "Hello.")
+    assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "The key is wrong.")
+    assert len(stage.provider.requests) == 1
+
+
+async def test_the_next_turn_goes_on_after_a_failure(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, ['<read path="a"/>'], [Fail(Refused("No credit."))], "Three lines.")
+    await stage.send("How long is a?")
+    ended = await stage.send("And now?")
+    assert ended.text == "Three lines."
+    last = stage.provider.requests[2].messages
+    assert [message.role.value for message in last] == ["user", "assistant", "user"]
+    assert "[The turn ended here with an error: No credit.]" in texts(last[2].parts)
+    assert texts(last[2].parts).endswith("And now?")
+
+
+async def test_a_stall_counts_as_a_lost_connection(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [Pause(0), "Hel"], "lo.", settings={"chat.stream_idle_timeout_ms": 100})
+    original = stage.clock.sleep
+
+    async def stall(seconds: float) -> None:
+        await (asyncio.Event().wait() if seconds == 0 else original(seconds))
+
+    stage.clock.sleep = stall  # type: ignore[method-assign]
+    ended = await stage.send()
+    assert ended.text == "lo."
+    assert [str(event.sentence)[:44] for event in stage.of(Notice) if isinstance(event, Notice)] == [
+        "The model's service was silent for 0.1 secon"
+    ]
+
+
+async def test_prose_that_broke_off_is_continued_not_repeated(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, ["The answer is forty", _DROP], "-two, of course.")
+    ended = await stage.send()
+    assert ended.text == _speech(stage) == "The answer is forty-two, of course."
+    more = stage.provider.requests[1].messages[-2:]
+    assert texts(more[0].parts) == "The answer is forty"
+    assert "The answer is forty" in texts(more[1].parts)
+    assert "exact next character" in texts(more[1].parts)
+
+
+async def test_a_call_that_ran_before_the_stream_broke_is_not_run_again(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, ['<note text="once"/>Then ', _DROP], "I was done.")
+    ended = await stage.send()
+    assert (stage.bench.done, ended.text) == (["note once"], "Then I was done.")
+
+
+async def test_an_answer_cut_inside_a_call_goes_on_at_the_next_character(tmp_path: Path) -> None:
+    stage = Stage(
+        tmp_path,
+        ['<write path="a.txt"><![CDATA[one\ntwo and a bit', Stopped("max_tokens")],
+        " more\nthree]]></write>",
+        "Written.",
+    )
+    await stage.send()
+    assert stage.bench.done == ["write a.txt: one\ntwo and a bit more\nthree"]
+    assert "two and a bit" in stage.asked(1)
+
+
+async def test_a_model_that_repeats_its_last_words_does_no_harm(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<write path="a.txt"><![CDATA[one two three four', "three four five]]></write>", "Written.")
+    await stage.send()
+    assert stage.bench.done == ["write a.txt: one two three four five"]
+
+
+async def test_a_model_that_writes_the_call_again_does_no_harm(tmp_path: Path) -> None:
+    stage = Stage(
+        tmp_path,
+        'So: <write path="a.txt"><![CDATA[one two',
+        '<write path="a.txt"><![CDATA[one, better]]></write>',
+        "Written.",
+    )
+    await stage.send()
+    assert stage.bench.done == ["write a.txt: one, better"]
+    assert texts(stage.provider.requests[2].messages[1].parts) == (
+        'So: <write path="a.txt"><![CDATA[one, better]]></write>'
+    )
+    closed = [(event.call_id, event.ok) for event in stage.of(ToolFinished) if isinstance(event, ToolFinished)]
+    assert closed == [("c1", False), ("c2", True)]
+
+
+async def test_a_call_that_never_ends_is_not_run_and_the_model_is_told(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<write path="a.txt"><![CDATA[a', "b", "c", "d", "I gave up.")
+    ended = await stage.send()
+    assert (stage.bench.done, ended.text) == ([], "I gave up.")
+    assert "did not run" in stage.asked(4)
+
+
+async def test_a_long_answer_is_continued_up_to_three_times(tmp_path: Path) -> None:
+    more = Stopped("max_tokens")
+    stage = Stage(tmp_path, ["One ", more], ["two ", more], ["three ", more], ["four ", more], "never asked")
+    ended = await stage.send()
+    assert (ended.text, len(stage.provider.requests)) == ("One two three four", 4)
+
+
+async def test_a_conversation_that_is_too_long_is_shortened_and_tried_once_more(tmp_path: Path) -> None:
+    overflow = Fail(ContextOverflow("Too long."))
+    reads = [f'<read path="{number}"/>' for number in range(6)]
+    stage = Stage(tmp_path, *reads, [overflow], "0 to 2 were read.", "All read.")
+    ended = await stage.send("Read six files.")
+    assert ended.text == "All read."
+    first = stage.provider.requests[-1].messages[0]
+    assert texts(first.parts).startswith("Read six files.\n[The middle of this conversation")
+    assert "0 to 2 were read." in texts(first.parts)
+
+
+async def test_a_conversation_that_stays_too_long_ends_with_the_sentence(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [Fail(ContextOverflow("Too long."))])
+    assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "Too long.")
+
+
+async def test_a_window_that_fills_up_is_emptied_before_the_next_pass(tmp_path: Path) -> None:
+    reads = [[Usage(input_tokens=6000 + number * 300), f'<read path="{number}"/>'] for number in range(7)]
+    stage = Stage(tmp_path, *reads, "Some were read.", "All read.", window_tokens=10_000)
+    ended = await stage.send("Read seven files.")
+    assert ended.text == "All read."
+    asked_for_summary, after = stage.provider.requests[-2:]
+    assert asked_for_summary.system != after.system
+    assert "Some were read." in texts(after.messages[0].parts)
+    assert len(after.messages) < len(stage.provider.requests[-3].messages)
+    assert [event.level for event in stage.of(Notice) if isinstance(event, Notice)] == ["info"]
+
+
+async def test_an_announcement_without_a_call_is_sent_back_once(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "I'll take a look now.", "<look/>", "I'll open it now.")
+    ended = await stage.send()
+    assert (ended.outcome, ended.text, stage.bench.done) == (Outcome.FINISHED, "I'll open it now.", ["look"])
+    assert "nothing happened" in stage.asked(1)
+
+
+async def test_an_empty_reply_is_sent_back_once(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "", "", "never asked")
+    ended = await stage.send()
+    assert ended == TurnEnded(
+        "turn1", Outcome.FAILED, "The model answered nothing, twice. Ask again, or choose another model."
+    )
+
+
+async def test_results_the_model_invents_are_neither_shown_nor_kept_nor_believed(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "Done. <tool_results>a.txt: 42</tool_results> It is 42.", '<read path="a"/>', "It is 3.")
+    ended = await stage.send()
+    assert (ended.text, stage.bench.done) == ("It is 3.", ["read a"])
+    everything = "\n".join(texts(message.parts) for message in stage.provider.requests[2].messages)
+    assert "a.txt: 42" not in everything + _speech(stage)
+    assert "thrown away" in stage.asked(1)
+
+
+async def test_the_same_call_again_and_again_is_warned_about_and_then_asked_about(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, *['<read path="a"/>'] * 9, attended=False)
+    ended = await stage.send()
+    assert ended == TurnEnded("turn1", Outcome.STOPPED, "I was going round in circles, so I stopped.")
+    assert stage.bench.done == ["read a"] * 4
+    warned = ["in a row" in stage.asked(request) for request in range(1, 5)]
+    assert warned == [False, False, True, True]
+
+
+async def test_a_ceiling_of_passes_ends_the_turn_with_a_sentence(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "<look/>", '<read path="a"/>', "<look/>", settings={"chat.max_passes": 2})
+    ended = await stage.send()
+    assert ended == TurnEnded(
+        "turn1", Outcome.FAILED, "I stopped after 2 passes, the most one turn may take (chat.max_passes)."
+    )
+    assert stage.bench.done == ["look", "read a"]
+
+
+async def test_a_ceiling_of_tokens_ends_the_turn_with_a_sentence(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [Usage(input_tokens=5000), "<look/>"], settings={"chat.max_tokens": 1000})
+    ended = await stage.send()
+    assert ended.outcome is Outcome.FAILED
+    assert "1000 (chat.max_tokens)" in ended.text
+
+
+async def test_a_nonsense_answer_of_the_service_is_tried_again(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [Fail(BadAnswer("No JSON."))], "Hello.")
+    assert (await stage.send()).text == "Hello."
+
+
+async def test_a_model_that_declines_ends_the_turn_plainly(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [Stopped("refusal")])
+    assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "The model declined to answer this.")

@@ -1,0 +1,296 @@
+"""A conversation: stopping at any moment, approvals, words said meanwhile, listeners."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.agent.events import (
+    AgentEvent,
+    ApprovalAnswered,
+    ApprovalWanted,
+    Outcome,
+    State,
+    TagStart,
+    ToolFinished,
+    ToolRunning,
+    TurnEnded,
+    UsageChanged,
+)
+from app.agent.policy import Mode
+from app.base.errors import Refused
+from app.protocol.message import ImagePart, Role, user
+from app.providers.api import Usage
+from app.providers.scripted import Fail, Pause
+from tests.unit.agent.stage import PICTURE, Stage, texts
+
+_FOREVER = Pause(-1)
+
+
+def _stalling(stage: Stage) -> asyncio.Event:
+    """A pause of less than nothing lasts until the stream is closed; the event says that it has begun."""
+    reached, original = asyncio.Event(), stage.clock.sleep
+
+    async def sleep(seconds: float) -> None:
+        if seconds < 0:
+            reached.set()
+            await asyncio.Event().wait()
+        await original(seconds)
+
+    stage.clock.sleep = sleep  # type: ignore[method-assign]
+    return reached
+
+
+def _cards_are_closed(stage: Stage) -> bool:
+    opened = [event.call_id for event in stage.events if isinstance(event, TagStart)]
+    closed = [event.call_id for event in stage.events if isinstance(event, ToolFinished)]
+    return opened == closed
+
+
+async def test_stopping_while_the_model_speaks_keeps_what_was_said(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, ["Once upon a", _FOREVER], "a time.")
+    reached = _stalling(stage)
+    running = asyncio.create_task(stage.send("Tell me a story."))
+    await reached.wait()
+    stage.session.stop()
+    assert await running == TurnEnded("turn1", Outcome.STOPPED, "Stopped.")
+    assert (stage.provider.cut, stage.session.state) == (1, State.IDLE)
+    await stage.send("Go on.")
+    messages = stage.provider.requests[1].messages
+    assert [message.role for message in messages] == [Role.USER, Role.ASSISTANT, Role.USER]
+    assert texts(messages[1].parts) == "Once upon a"
+    assert "The person stopped the turn here" in texts(messages[2].parts)
+
+
+async def test_stopping_inside_a_call_forgets_the_call_and_closes_its_card(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, ['Writing. <write path="a"><![CDATA[one', _FOREVER], "Fine.")
+    reached = _stalling(stage)
+    running = asyncio.create_task(stage.send())
+    await reached.wait()
+    stage.session.stop()
+    await running
+    assert _cards_are_closed(stage)
+    await stage.send("Well?")
+    assert texts(stage.provider.requests[1].messages[1].parts) == "Writing."
+    assert stage.bench.done == []
+
+
+async def test_stopping_a_running_tool_cancels_it_and_tells_the_model_next_time(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<long name="a"/>', "Fine.")
+    running = asyncio.create_task(stage.send())
+    await stage.bench.began.wait()
+    stage.session.stop()
+    stage.session.stop()
+    assert (await running).outcome is Outcome.STOPPED
+    assert stage.bench.cancelled == 1
+    (finished,) = stage.of(ToolFinished)
+    assert isinstance(finished, ToolFinished)
+    assert (finished.ok, finished.event) == (False, "tool_error")
+    await stage.send("Well?")
+    assert "part of it may have happened" in stage.asked(1)
+
+
+async def test_stopping_before_the_turn_has_begun_is_a_stop_too(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "Hello.")
+    running = asyncio.create_task(stage.send())
+    await asyncio.sleep(0)
+    stage.session.stop()
+    assert (await running).outcome is Outcome.STOPPED
+    assert stage.provider.requests == []
+
+
+async def test_stopping_while_nothing_runs_does_nothing(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "Hello.")
+    stage.session.stop()
+    assert (await stage.send()).text == "Hello."
+
+
+async def test_cancelling_the_caller_stops_the_turn(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<long name="a"/>')
+    running = asyncio.create_task(stage.send())
+    await stage.bench.began.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert stage.bench.cancelled == 1
+    assert isinstance(stage.events[-1], TurnEnded)
+    assert stage.events[-1].outcome is Outcome.STOPPED
+
+
+async def test_closing_stops_what_runs(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<long name="a"/>')
+    running = asyncio.create_task(stage.send())
+    await stage.bench.began.wait()
+    await stage.session.close()
+    assert (await running).outcome is Outcome.STOPPED
+
+
+async def test_words_said_meanwhile_reach_the_model_before_its_next_pass(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<long name="a"/>', "In German then.")
+    running = asyncio.create_task(stage.send("Write a poem."))
+    await stage.bench.began.wait()
+    second = asyncio.create_task(stage.session.send("In German, please.", (PICTURE,)))
+    await asyncio.sleep(0)
+    stage.bench.hold.set()
+    assert await running == await second
+    parts = stage.provider.requests[1].messages[-1].parts
+    assert texts(parts).endswith("While you worked, the person said: In German, please.")
+    assert parts[-1] == ImagePart(PICTURE)
+
+
+async def test_words_said_at_the_end_keep_the_turn_going(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, ["All ", Pause(0.1), "done."], "And this too.")
+
+    def interrupt(event: AgentEvent) -> None:
+        if len(stage.provider.requests) == 1 and not told:
+            told.append(asyncio.ensure_future(stage.session.send("One more thing.")))
+
+    told: list[asyncio.Future[TurnEnded]] = []
+    stage.session.subscribe(interrupt)
+    ended = await stage.send()
+    assert (ended.text, await told[0]) == ("And this too.", ended)
+
+
+async def test_words_said_before_a_failure_are_not_lost(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, ['<long name="a"/>'], [Fail(Refused("No."))], "Hello.")
+    running = asyncio.create_task(stage.send())
+    await stage.bench.began.wait()
+    second = asyncio.create_task(stage.session.send("Remember the milk."))
+    await asyncio.sleep(0)
+    stage.session.stop()
+    await running
+    await second
+    await stage.send("So?")
+    assert "Remember the milk." in stage.asked(1)
+
+
+async def test_a_call_that_needs_permission_waits_for_the_answer(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<run command="make"/>', "Built.")
+
+    def allow(event: AgentEvent) -> None:
+        if isinstance(event, ApprovalWanted):
+            asyncio.get_running_loop().call_soon(lambda: stage.session.answer(event.approval_id, allow=True))
+
+    stage.session.subscribe(allow)
+    await stage.send()
+    asked = ApprovalWanted("approval1", "c1", "run", "run runs a program.", '{\n "command": "make"\n}')
+    kinds = (ApprovalWanted, ApprovalAnswered, ToolRunning)
+    assert stage.of(*kinds) == [
+        asked,
+        ApprovalAnswered("approval1", True),
+        ToolRunning("c1", "run", {"command": "make"}),
+    ]
+    assert stage.bench.done == ["run make"]
+    assert stage.states == ["thinking", "needs_you", "busy", "thinking", "idle"]
+
+
+async def test_a_denial_and_its_words_go_to_the_model(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<run command="rm -r x"/>', "Then I leave it.")
+
+    def deny(event: AgentEvent) -> None:
+        if isinstance(event, ApprovalWanted):
+            loop = asyncio.get_running_loop()
+            loop.call_soon(lambda: stage.session.answer(event.approval_id, allow=False, words="keep x"))
+
+    stage.session.subscribe(deny)
+    await stage.send()
+    assert stage.bench.done == []
+    assert "The person said no: keep x" in stage.asked(1)
+
+
+async def test_an_answer_to_a_question_nobody_asked_is_ignored(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "Hello.")
+    stage.session.answer("approval9", allow=True)
+    assert (await stage.send()).text == "Hello."
+
+
+async def test_stopping_while_the_person_is_asked_runs_nothing(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<run command="make"/>')
+    wanted = asyncio.Event()
+    stage.session.subscribe(lambda event: wanted.set() if isinstance(event, ApprovalWanted) else None)
+    running = asyncio.create_task(stage.send())
+    await wanted.wait()
+    stage.session.stop()
+    assert (await running).outcome is Outcome.STOPPED
+    assert stage.bench.done == []
+    assert stage.of(ApprovalAnswered) == [ApprovalAnswered("approval1", False)]
+
+
+async def test_where_nobody_can_answer_the_call_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<run command="make"/>', "I may not.", attended=False)
+    await stage.send()
+    assert (stage.bench.done, stage.of(ApprovalWanted)) == ([], [])
+    assert "nobody is there to give it" in stage.asked(1)
+
+
+async def test_three_refusals_in_a_row_stop_the_turn(tmp_path: Path) -> None:
+    runs = [f'<run command="{number}"/>' for number in range(3)]
+    stage = Stage(tmp_path, runs[0], "<look/>", runs[1], runs[2], "never asked", attended=False)
+    ended = await stage.send()
+    assert ended == TurnEnded(
+        "turn1", Outcome.STOPPED, "Three calls in a row were refused, so I stopped. Tell me what to do instead."
+    )
+    assert stage.bench.done == ["look"]
+
+
+async def test_an_action_that_is_allowed_starts_the_count_of_refusals_again(tmp_path: Path) -> None:
+    run = ['<run command="1"/>', '<run command="2"/>', '<click x="1"/>', '<run command="3"/>']
+    stage = Stage(tmp_path, *run, "I give up.", attended=False)
+    assert (await stage.send()).text == "I give up."
+
+
+async def test_in_plan_mode_nothing_is_touched(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<click x="1"/>', '<read path="a"/>', "I would click.", mode=Mode.PLAN)
+    await stage.send()
+    assert stage.bench.done == ["read a"]
+    assert "In plan mode nothing that acts on the desktop may run." in stage.asked(1)
+
+
+async def test_usage_is_told_as_it_grows(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [Usage(100), "<look/>"], ["Done.", Usage(200, 10)], model="offline")
+    await stage.send()
+    assert stage.of(UsageChanged) == [
+        UsageChanged(100, 0, 0, 0, 0.0),
+        UsageChanged(100, 1, 0, 0, 0.0),
+        UsageChanged(300, 11, 0, 0, 0.0),
+    ]
+
+
+async def test_facts_of_the_moment_go_beside_the_prompt_not_into_it(tmp_path: Path) -> None:
+    class Machine:
+        async def gather(self) -> dict[str, str]:
+            return {"Screen": "1280x800", "Windows": "none"}
+
+    stage = Stage(tmp_path, "Hello.", facts=Machine())
+    await stage.send("Hi.")
+    (request,) = stage.provider.requests
+    assert request.context == "# Facts of this moment\n\n## Screen\n1280x800\n\n## Windows\nnone\n"
+    assert request.system == stage.session.system
+    assert "1280x800" not in request.system
+    assert request.messages == (user("Hi."),)
+
+
+async def test_a_listener_that_has_left_hears_nothing(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "Hello.")
+    heard: list[AgentEvent] = []
+    leave = stage.session.subscribe(heard.append)
+    leave()
+    leave()
+    await stage.send()
+    assert heard == []
+
+
+async def test_a_fault_of_ours_ends_the_turn_and_rises(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "Hello.", "Hello again.")
+
+    def broken(event: AgentEvent) -> None:
+        if len(stage.provider.requests) == 1:
+            raise ZeroDivisionError
+
+    leave = stage.session.subscribe(broken)
+    with pytest.raises(ZeroDivisionError):
+        await stage.send()
+    leave()
+    assert (await stage.send()).text == "Hello again."
