@@ -47,8 +47,7 @@ class Chain:
         for cut in reversed(self._cuts):
             for implied in _IMPLIED:
                 self._read[cut.start, implied] = self._from(cut.start, implied)
-        starts_late = bool(self._cuts) and self._cuts[0].end == 0
-        return self._from(self._cuts[0].start if starts_late else 0, "")
+        return self._from(0, "")
 
     def _from(self, start: int, implied: str) -> Steps:
         rest, _ = without_fillers(self._tokens[start:])
@@ -56,9 +55,13 @@ class Chain:
             return ()
         at = len(self._tokens) - len(rest)
         head = head_of(rest)
+        if implied == "press" and head.action == "type":
+            keys = self._clause(at, implied)
+            if not isinstance(keys, Refusal):
+                return keys
         if head.action == "type" and not self._begins_quoted(at + head.length):
             return self._typing(at, at + head.length)
-        return self._clause(at, "" if head.action else implied)
+        return self._clause(at, implied if implied == "press" or not head.action else "")
 
     def _begins_quoted(self, at: int) -> bool:
         lead, _ = lexicon().phrases("objects.typing.lead_in").at(self._tokens, at)
@@ -73,7 +76,7 @@ class Chain:
             if not isinstance(steps, Refusal):
                 if self._is_question(cut) and not _is_look(steps):
                     return Refusal("question", said(tokens))
-                steps = self._with_rest(steps, cut, head_of(tokens).action or implied)
+                steps = self._with_rest(steps, cut, _action_of(steps, tokens, implied))
             if not isinstance(steps, Refusal):
                 return steps
             first = first or steps
@@ -103,16 +106,33 @@ class Chain:
             following = self._tokens[cut.start :]
             rest = self._read[cut.start, ""]
             if not isinstance(rest, Refusal) and (rest or self._is_please(cut)):
-                return self._typed(verb, at, cut.end, rest)
+                return self._typed(verb, at, self._end_of_text(cut) if rest else cut.end, rest)
             if begins_like_command(following) or not without_fillers(following)[0] or cut.is_strong:
                 return Refusal("ambiguous", said(self._tokens[verb:]))
         return self._typed(verb, at, len(self._tokens), ())
+
+    def _end_of_text(self, cut: Cut) -> int:
+        """Marks right after the text belong to it, except the last; -1 where it is open whose that one is."""
+        end = cut.end
+        while end + 1 < cut.start and self._is_mark(end) and self._is_mark(end + 1):
+            end += 1
+        if end < cut.start and self._tokens[end].text in ("!", "?"):
+            has_word = self._tokens[cut.start - 1].kind is Kind.WORD and not self._is_request
+            return end + 1 if has_word else -1
+        return end
+
+    def _is_mark(self, at: int) -> bool:
+        """Whether the token is a separator that stands right after the one before it."""
+        token = self._tokens[at]
+        return token.kind is Kind.SEPARATOR and token.start == self._tokens[at - 1].end
 
     def _is_please(self, cut: Cut) -> bool:
         """`…, please` at the end of a wish is politeness; without the comma it may be text."""
         return cut.is_comma and [token.low for token in self._tokens[cut.start :] if token.low] == ["please"]
 
     def _typed(self, verb: int, at: int, end: int, rest: Sequence[Step]) -> Steps:
+        if end < 0:
+            return Refusal("ambiguous", said(self._tokens[verb:]))
         tokens = self._tokens[at:end]
         if not rest:
             tokens = self._without_last_mark(tokens)
@@ -136,6 +156,12 @@ class Chain:
         is_sentence = self._wish.lstrip()[:1].isupper() or any(cut.is_full_stop for cut in self._cuts[:-1])
         is_stop = marks[-1] == "." and not has_sentences and (is_sentence or tokens[-2].text.endswith("="))
         return tokens[:-1] if is_stop or (marks[-1] == "?" and self._is_request) else tokens
+
+
+def _action_of(steps: Steps, tokens: Sequence[Token], implied: str) -> str:
+    """The verb that a clause was read with: its own, or the one before where it names keys only."""
+    is_keys = not isinstance(steps, Refusal) and bool(steps) and steps[-1].phrase == "press"
+    return "press" if is_keys else head_of(tokens).action or implied
 
 
 def _is_look(steps: Steps) -> bool:

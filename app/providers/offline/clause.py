@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from app.providers.offline import keyboard, names, pointer, waiting
 from app.providers.offline.lexicon import lexicon
+from app.providers.offline.numbers import repeats
 from app.providers.offline.steps import Refusal, Step, Steps
 from app.providers.offline.typing_text import type_quoted
 from app.providers.offline.words import Kind, Phrases, Token
@@ -31,10 +32,13 @@ class Head:
 def without_fillers(tokens: Tokens) -> tuple[Tokens, bool]:
     """The clause without what is only politeness before it, and whether that made a question of a wish."""
     starts, requests = lexicon().phrases("commands.fillers.start"), lexicon().phrases("commands.fillers.request")
+    between = lexicon().phrases("commands.between")
     is_request = False
     while tokens:
         asked, _ = requests.at(tokens)
-        length = asked or starts.at(tokens)[0] or (tokens[0].kind is Kind.SEPARATOR)
+        if head_of(tokens).action:
+            break
+        length = asked or starts.at(tokens)[0] or between.at(tokens)[0] or (tokens[0].kind is Kind.SEPARATOR)
         if not length or (asked and _is_not_request(tokens)):
             break
         is_request = is_request or bool(asked)
@@ -62,6 +66,11 @@ def head_of(tokens: Tokens) -> Head:
     return Head("", 0)
 
 
+def verbs() -> frozenset[str]:
+    """Verbs of one word."""
+    return frozenset(verb for said in lexicon().table("commands.verbs").values() for verb in said if verb.isalpha())
+
+
 def begins_like_command(tokens: Tokens) -> bool:
     """Whether somebody who reads this would take it for something to do, or not to do."""
     rest, _ = without_fillers(tokens)
@@ -74,10 +83,12 @@ def begins_like_command(tokens: Tokens) -> bool:
 
 def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
     """The steps of a clause, fillers already gone from its start. `implied` is the verb of the clause before."""
-    tokens = _without_ending(tokens)
+    tokens = without_ending(tokens)
     if look := lexicon().phrases("commands.clauses").whole(tokens):
         return (Step(_LOOKS[look], {"view": "interactive"} if look == "read" else {}, look),)
     head = head_of(tokens)
+    if implied == "press" and keyboard.chord(repeats(tokens)[0]):
+        return keyboard.press(tokens)
     if refusal := _refused(tokens, head):
         return refusal
     rest = tokens[head.length :]
@@ -89,13 +100,13 @@ def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
 
 
 def _refused(tokens: Tokens, head: Head) -> Refusal | None:
-    """A clause that begins with one of the words for things not done here; the longer phrase decides."""
-    for kind in _REFUSED:
-        length, said = lexicon().phrases(f"commands.refusals.{kind}").at(tokens)
-        if length > head.length:
-            near = str(lexicon().table("commands.nearest").get(said, ""))
-            return Refusal(kind, names.said(tokens), near)
-    return None
+    """A clause that begins with one of the words for things not done here; the longest phrase decides."""
+    found = [(*lexicon().phrases(f"commands.refusals.{kind}").at(tokens), kind) for kind in _REFUSED]
+    length, said, kind = max(found, key=lambda entry: entry[0])
+    if length <= head.length:
+        return None
+    near = str(lexicon().table("commands.nearest").get(said, ""))
+    return Refusal(kind, names.said(tokens), near.replace("{rest}", names.said(tokens[length:])))
 
 
 def _read_action(head: Head, rest: Tokens) -> Steps:
@@ -154,10 +165,7 @@ def _elided(tokens: Tokens, implied: str) -> Steps:
         known = lexicon().phrases("objects.apps.known")
         bare = names.without_end(names.without_article(tokens), "objects.apps.suffixes")
         return _ACTIONS[implied](tokens) if known.whole(bare) else Refusal("unreadable", names.said(tokens))
-    if implied == "press":
-        steps = keyboard.press(tokens)
-        return Refusal("unreadable", names.said(tokens)) if isinstance(steps, Refusal) else steps
-    if _is_click_target(tokens):
+    if implied != "press" and _is_click_target(tokens):
         return pointer.click(implied, tokens)
     return Refusal("unreadable", names.said(tokens))
 
@@ -178,7 +186,7 @@ def elides_to(steps: Sequence[Step], action: str) -> str:
     return action if action in ("open", "close", *_CLICKS) else ""
 
 
-def _without_ending(tokens: Tokens) -> Tokens:
+def without_ending(tokens: Tokens) -> Tokens:
     while tokens and tokens[-1].kind is Kind.SEPARATOR:
         tokens = tokens[:-1]
     while len(shorter := names.without_end(tokens, "commands.fillers.end")) < len(tokens):

@@ -42,7 +42,10 @@ def _pressed_button(tokens: Sequence[Token], count: int) -> Steps:
 def chord(tokens: Sequence[Token]) -> str:
     """The chord in the keyboard tool's spelling, empty where the words are no keys."""
     if len(tokens) == 1 and tokens[0].kind is Kind.QUOTED:
-        tokens = tokens_of(tokens[0].text)
+        sign = tokens[0].text.strip()
+        if len(sign) == 1:
+            return sign
+        tokens = tokens_of(sign)
     tokens = names.without_end(_without_lead(tokens), "keys.say.nouns")
     if not tokens or any(token.kind is not Kind.WORD for token in tokens):
         return ""

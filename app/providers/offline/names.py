@@ -13,6 +13,8 @@ Tokens = Sequence[Token]
 _APP_WORD = re.compile(r"[\w+][\w+'-]*")
 _WINDOW_WORD = re.compile(r"[\w+][\w+'.-]*|-|–|—")
 _MOST_WORDS = 6
+_SIGN = 2
+"""Characters of what is surely a label of its own beside a word for it."""
 _SHORTEST_GERUND = 5
 
 
@@ -53,8 +55,8 @@ def window_name(tokens: Tokens, *, going: bool = False) -> str | Refusal:
     if refusal:
         return refusal
     last = "objects.places.not_windows" if going else "objects.apps.not_last"
-    first = "objects.places.not_first" if going else "objects.apps.not_first"
-    if _is_listed(rest[-1], last) or _is_listed(rest[0], first) or _has_article(rest):
+    is_listed = _is_listed(rest[-1], last) or _is_listed(rest[0], "objects.apps.not_first")
+    if is_listed or (going and _is_listed(rest[0], "objects.places.not_first")) or _has_article(rest):
         return Refusal("unreadable", said(tokens))
     if _looks_like_address(rest[-1].text) or not all(_WINDOW_WORD.fullmatch(token.text) for token in rest):
         return Refusal("unreadable", said(tokens))
@@ -63,7 +65,7 @@ def window_name(tokens: Tokens, *, going: bool = False) -> str | Refusal:
 
 def label(tokens: Tokens) -> str | Refusal:
     """The visible name of something to click or drag."""
-    rest = _without_lead(without_article(tokens), "objects.labels.leads")
+    rest = _without_short_lead(_without_lead(without_article(tokens), "objects.labels.leads"))
     rest = without_end(rest, "objects.labels.nouns")
     if quoted := _only_quoted(rest):
         return quoted
@@ -111,6 +113,12 @@ def refused_name(rest: Tokens, whole: Tokens) -> Refusal | None:
 def _without_lead(tokens: Tokens, path: str) -> Tokens:
     length, _ = lexicon().phrases(path).at(tokens)
     return tokens[length:] if length < len(tokens) else tokens
+
+
+def _without_short_lead(tokens: Tokens) -> Tokens:
+    """`button 7`, `menu item "Save"`; `Text Editor` and `Menu Bar` are names."""
+    rest = _without_lead(tokens, "objects.labels.short_leads")
+    return rest if len(rest) == 1 and (rest[0].kind is Kind.QUOTED or len(rest[0].text) <= _SIGN) else tokens
 
 
 def _only_quoted(tokens: Tokens) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.providers.offline.clause import verbs
 from app.providers.offline.lexicon import lexicon
 from app.providers.offline.steps import Refusal
 
@@ -25,8 +26,8 @@ def _respelled(part: str) -> str:
     from rapidfuzz import process
 
     first, _, rest = part.partition(" ")
-    verbs = [verb for said in lexicon().table("commands.verbs").values() for verb in said if " " not in verb]
-    if len(first) < _SHORTEST or first.lower() in verbs:
+    known = verbs()
+    if len(first) < _SHORTEST or first.lower() in known:
         return ""
-    found = process.extractOne(first.lower(), verbs, score_cutoff=_LEAST_LIKENESS)
+    found = process.extractOne(first.lower(), sorted(known), score_cutoff=_LEAST_LIKENESS)
     return f"{found[0]} {rest}".strip() if found else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.base.clipping import clip_line
 from app.providers.offline.chain import Chain
-from app.providers.offline.clause import without_fillers
+from app.providers.offline.clause import verbs, without_ending, without_fillers
 from app.providers.offline.lexicon import lexicon
 from app.providers.offline.steps import Plan, Reading, Refusal, Resume, Talk
 from app.providers.offline.words import Kind, Token, tokens_of
@@ -16,7 +16,7 @@ def read_wish(wish: str) -> Reading:
     """Either the whole wish becomes a plan, or none of it does."""
     if len(wish) > lexicon().number("numbers.limits.characters"):
         return Refusal("too_long")
-    tokens = tokens_of(wish)
+    tokens = tokens_of(wish, verbs())
     unclosed = next((token for token in tokens if token.kind is Kind.UNCLOSED), None)
     if unclosed:
         return Refusal("quote", clip_line(unclosed.text, _SHOWN))
@@ -27,7 +27,7 @@ def read_wish(wish: str) -> Reading:
 def _in_words(words: tuple[Token, ...]) -> Reading | None:
     """Wishes that are a phrase of their own, with or without politeness around them."""
     rest, _ = without_fillers(words)
-    for candidate in (words, rest):
+    for candidate in (words, rest, without_ending(words), without_ending(rest)):
         if topic := lexicon().phrases("commands.talk").whole(candidate):
             return Talk(topic)
         if lexicon().phrases("commands.resume").whole(candidate):

@@ -11,6 +11,7 @@ from app.providers.offline.steps import Refusal, Step, Steps
 from app.providers.offline.words import Kind, Token
 
 _SHOWN = 40
+_MAY_GO_IN = ("enter", "input")
 
 
 def type_quoted(tokens: Sequence[Token]) -> Steps:
@@ -69,11 +70,18 @@ def _composition(tokens: Sequence[Token], text: str, verb: str) -> Refusal | Non
         return Refusal("which", "type")
     words = [token.low for token in tokens]
     listed = lexicon().table("objects.typing")
-    if words and words[0] in listed["to_whom"] and len(words) > 1:
-        return Refusal("outside", text)
     if lexicon().phrases("objects.typing.stands_for").whole(tokens):
         return Refusal("which", text)
-    is_asked = verb.startswith("write") or "about" in words or (words[:1] and words[0] in listed["determiners"])
+    if lexicon().phrases("objects.typing.lead_in").at(tokens)[0] > 1:
+        return None
+    if verb.startswith("write") and words[0] in listed["to_whom"]:
+        return Refusal("outside", text)
+    is_asked = (
+        verb.startswith("write")
+        or words[0] in listed["to_whom"]
+        or "about" in words
+        or words[0] in listed["determiners"]
+    )
     if is_asked and any(word in listed["genres"] for word in words[:4]):
         return Refusal("outside", text)
     return None
@@ -87,7 +95,7 @@ def _doubt(tokens: Sequence[Token], text: str, verb: str) -> Refusal | None:
         phrases("objects.typing.doubts").inside(tokens[1:])
         or phrases("objects.typing.doubtful_starts").at(tokens)[0]
         or phrases("objects.typing.lead_in").at(tokens)[0] > 1
-        or (verb.endswith(" in") and phrases("objects.typing.after_in").at(tokens)[0])
+        or ((verb.endswith(" in") or verb in _MAY_GO_IN) and phrases("objects.typing.after_in").at(tokens)[0])
         or (len(words) > 1 and phrases("objects.typing.doubtful_ends").at_end(words[1:])[0])
         or _names_a_place(words)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -13,6 +13,7 @@ _MUST_CLOSE = '"“„«`'
 _SEPARATORS = ",;.!?"
 _CURLY = str.maketrans({"’": "'", "‘": "'"})
 _WORD = re.compile(r"\S+")
+_GLUED = re.compile(r"[,;]([A-Za-z]+)(?![^\s,;])")
 _BULLET = re.compile(r"[ \t]*(?:\d{1,2}[.)]|[-*•])[ \t]+")
 
 
@@ -38,8 +39,8 @@ class Token:
         return self.text.lower().translate(_CURLY).rstrip(":") if self.kind is Kind.WORD else ""
 
 
-def tokens_of(wish: str) -> tuple[Token, ...]:
-    """Linear in the wish's length, except that an unclosed mark may be searched for once each."""
+def tokens_of(wish: str, verbs: Collection[str] = ()) -> tuple[Token, ...]:
+    """Words end at blanks, and at a comma or semicolon that one of `verbs` follows (`open xterm;type ls`)."""
     found: list[Token] = []
     at = _after_bullet(wish, 0)
     while at < len(wish):
@@ -49,7 +50,7 @@ def tokens_of(wish: str) -> tuple[Token, ...]:
             at = _after_bullet(wish, at + 1) if wish[at] == "\n" else at + 1
             continue
         quoted = _quoted(wish, at) if wish[at] in _PAIRS else None
-        found.extend([quoted] if quoted else _word(wish, at))
+        found.extend([quoted] if quoted else _word(wish, at, verbs))
         at = found[-1].end
     return tuple(found)
 
@@ -76,10 +77,14 @@ def _close(wish: str, opened: int) -> int:
     return -1
 
 
-def _word(wish: str, at: int) -> list[Token]:
+def _word(wish: str, at: int, verbs: Collection[str]) -> list[Token]:
     match = _WORD.match(wish, at)
     assert match
     text = match.group()
+    for glued in _GLUED.finditer(text):
+        if glued[1].lower() in verbs:
+            text = text[: glued.start(1)]
+            break
     bare = text.rstrip(_SEPARATORS)
     if text.endswith("...") and bare:
         bare = text
