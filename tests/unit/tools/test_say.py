@@ -1,0 +1,52 @@
+"""Speech, results and questions, as the presence gets them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from app.protocol.call import Block
+from app.protocol.result import ToolResult
+from app.tools.context import TurnContext
+from app.tools.executor import Executor, WrittenByThePerson
+from app.tools.registry import Registry
+from app.tools.say import SAY, TONES, Voice
+from tests.unit.agent.stage import FakeClock
+
+
+def _result(block: Block) -> ToolResult:
+    executor = Executor(Registry(SAY), [Voice()], FakeClock())
+    return asyncio.run(executor.run(block, WrittenByThePerson(), TurnContext("c1"))).result
+
+
+@pytest.mark.parametrize("tone", TONES)
+def test_speech_carries_its_tone(tone: str) -> None:
+    assert _result(Block("c1", "say", {"tone": tone}, body="Hello.")) == ToolResult(
+        True, "say", {"tone": tone, "text": "Hello."}, "Said."
+    )
+
+
+def test_speech_without_a_tone_is_neutral() -> None:
+    assert _result(Block("c1", "say", body="Hello.")).payload == {"tone": "neutral", "text": "Hello."}
+
+
+def test_speech_without_words_is_misuse() -> None:
+    assert not _result(Block("c1", "say")).ok
+
+
+def test_a_result_ends_the_turn() -> None:
+    assert _result(Block("c1", "attempt_completion", args={"result": "Done."})) == ToolResult(
+        True, "attempt_completion", {"text": "Done."}, "The result was shown.", ends_turn="finished"
+    )
+
+
+def test_a_question_ends_the_turn_until_it_is_answered() -> None:
+    block = Block("c1", "wait_for_human_input", {"kind": "code"}, body="Which code did you get?")
+    assert _result(block) == ToolResult(
+        True,
+        "wait_for_human_input",
+        {"kind": "code", "text": "Which code did you get?"},
+        "The person was asked.",
+        ends_turn="waiting",
+    )
