@@ -27,6 +27,7 @@ _ELSEWHERE = 0.98
 """What a match outside the active window counts: of two equal names the active window's is meant."""
 _COVERED = 0.9
 """What a match counts that another window hides."""
+_MOST_MATCHES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ class AtSpi:
 
     async def outline(self, request: OutlineRequest) -> Outline:
         if request.view is View.FIND:
-            return self._outliner.found(await self.find(request.query, limit=50), request, await self.silent())
+            matches = await self.find(request.query, limit=_MOST_MATCHES)
+            return self._outliner.found(matches, request, await self.silent())
         stack = Stack(self._windows())
         async with self._surveyor.look() as look:
             programs = await look.programs()

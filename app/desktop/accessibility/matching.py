@@ -39,7 +39,7 @@ def _names(node: Node) -> tuple[str, str]:
 def _fit(node: Node, names: tuple[str, str], way: Reading) -> float:
     if way.roles and not way.name:
         return _ROLE_ALONE if node.role in way.roles else 0.0
-    fit = _name_fit(names[0], way.name)
+    fit = name_fit(names[0], way.name)
     if fit < _DESCRIBED and names[1] and names[1] == way.name:
         fit = _DESCRIBED
     if way.roles and node.role not in way.roles:
@@ -47,7 +47,8 @@ def _fit(node: Node, names: tuple[str, str], way: Reading) -> float:
     return fit if node.is_operable else fit * _NOT_OPERABLE
 
 
-def _name_fit(name: str, wanted: str) -> float:
+def name_fit(name: str, wanted: str) -> float:
+    """How well one normalised name fits another, whatever carries it."""
     if not name or not wanted:
         return 0.0
     if name == wanted:

@@ -15,6 +15,7 @@ from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.nodes import Node, Program
 from app.desktop.accessibility.refs import RefBook
 from app.desktop.accessibility.stacking import COVERED, Stack
+from app.desktop.accessibility.words import normal
 from app.desktop.elements import Element, Match, Outline, OutlineRequest, View
 
 _NAME_CHARACTERS = 80
@@ -57,6 +58,8 @@ class Outliner:
 
     def found(self, matches: Sequence[Match], request: OutlineRequest, silent: tuple[str, ...]) -> Outline:
         """The view `find`: matches, best first."""
+        wanted = normal(request.window)
+        matches = [match for match in matches if wanted in normal(f"{match.element.app} {match.element.window}")]
         elements = tuple(match.element for match in matches)
         told = [f"{line_of(match.element)} in {_quoted(match.element.window)} {match.score:.2f}" for match in matches]
         text, left_out = _within(told, request.budget)
