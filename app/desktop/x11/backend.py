@@ -26,7 +26,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag) -> Backend:
     windows = X11Windows(connection)
     clipboard, primary = Selection(connection, "CLIPBOARD"), Selection(connection, "PRIMARY")
     apps = DesktopEntries(environment)
-    accessibility = AtSpi(environment)
+    accessibility = AtSpi(environment, windows.all)
 
     async def close() -> None:
         await accessibility.close()
