@@ -10,7 +10,7 @@ import difflib
 import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
@@ -92,7 +92,7 @@ class Executor:
             result = await self._tried(self._runs[spec.name], call, context)
         except Exception as error:
             result = _translated(spec.name, error)
-        return Execution(_noted(result, call), call, self._clock.now() - begun)
+        return Execution(result, call, self._clock.now() - begun)
 
     async def _tried(self, run: Run, call: ToolCall, context: TurnContext) -> ToolResult:
         for attempt in range(1, self._attempts):
@@ -121,13 +121,6 @@ def _bound(registry: Registry, handlers: tuple[object, ...]) -> dict[str, Run]:
             raise ValueError(f"No {family.__name__} was given to run {spec.name!r}.")
         runs[spec.name] = partial(spec.execute, handler)
     return runs
-
-
-def _noted(result: ToolResult, call: ToolCall | None) -> ToolResult:
-    """With what was read leniently told to the model."""
-    if call is None or not call.notes:
-        return result
-    return replace(result, llm_echo="\n".join([result.llm_echo, *call.notes]).lstrip())
 
 
 def _refused(tool: str, sentence: str) -> ToolResult:
