@@ -6,7 +6,8 @@ Lives on the desktop thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,6 +18,7 @@ from app.desktop.api import Button, Curtain, Window
 from app.desktop.backend import Backend
 from app.desktop.keys import Chord
 from app.desktop.programs import is_terminal
+from app.desktop.settle import Patience
 from app.desktop.stop import StopFlag
 from app.desktop.writing import Piece, Route, plan, slices
 
@@ -28,6 +30,13 @@ _PACE_CHARS = 256
 _PACE_LIMIT_S = 1.0
 _HOLD_STEP_S = 0.02
 _AROUND_PX = 2
+_SUBMITTING = Patience(first_s=0.12, quiet_s=0.12, limit_s=1.2, fades=True)
+"""Return after a text submits it: dialogs drop it while they still look at what was typed."""
+_SUBMITS = frozenset({"Return", "KP_Enter"})
+_JUST_S = 1.0
+
+Rest = Callable[[Patience], Awaitable[object]]
+"""Waits until the screen is at rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +51,15 @@ class Press:
 class Hands:
     """One action at a time; the caller holds the lock."""
 
-    def __init__(self, backend: Backend, curtain: Curtain, stop: StopFlag, clock: Clock) -> None:
+    def __init__(self, backend: Backend, curtain: Curtain, stop: StopFlag, rest: Rest, clock: Clock) -> None:
         self._backend = backend
         self._curtain = curtain
         self._stop = stop
+        self._rest = rest
         self._clock = clock
         self._keys: list[str] = []
         self._buttons: list[Button] = []
+        self._typed_at = -math.inf
         self._last_click: tuple[Point, Button, float] | None = None
 
     # --- pointer
@@ -123,6 +134,9 @@ class Hands:
 
     async def press(self, chords: Sequence[Chord], repeat: int, hold_s: float) -> None:
         """Each chord in turn, the whole `repeat` times, each held for `hold_s`."""
+        has_just_typed = self._clock.now() - self._typed_at < _JUST_S
+        if has_just_typed and any(key in _SUBMITS for chord in chords for key in chord.keys):
+            await self._rest(_SUBMITTING)
         try:
             for _ in range(repeat):
                 for chord in chords:
@@ -142,8 +156,11 @@ class Hands:
         pieces = plan(text, self._backend.keyboard.can_type)
         since_pause = 0
         with self._backend.keyboard.plain():
-            for piece in pieces:
+            for number, piece in enumerate(pieces, 1):
+                if number == len(pieces) > 1 and piece.text in _SUBMITS:
+                    await self._rest(_SUBMITTING)
                 since_pause = await self._type(piece, since_pause)
+        self._typed_at = self._clock.now()
         return tuple(dict.fromkeys(piece.route for piece in pieces))
 
     async def _type(self, piece: Piece, since_pause: int) -> int:

@@ -38,7 +38,7 @@ class Seat:
     def __init__(self, backend: Backend, curtain: Curtain, stop: StopFlag, clock: Clock) -> None:
         self.backend = backend
         self.eyes = Eyes(backend, curtain, clock)
-        self.hands = Hands(backend, curtain, stop, clock)
+        self.hands = Hands(backend, curtain, stop, self.eyes.settle, clock)
         self.marksman = Marksman(backend)
         self.opener = Opener(backend, stop, clock)
         self.clock = clock

@@ -24,12 +24,16 @@ _FADE = 14
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait, in seconds: for a first change, for quiet after the last one, and altogether."""
+    """How long to wait, in seconds: for a first change, for quiet after the last one, and altogether.
+
+    `fades`: wait for colours that fade slowly, too.
+    """
 
     first_s: float = 0.12
     quiet_s: float = 0.045
     limit_s: float = 2.0
     poll_s: float = 0.012
+    fades: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class Watch:
                 return self._settled(last, is_calm=now - started < patience.limit_s)
             await asyncio.sleep(patience.poll_s)
             frame = self._grab()
-            if self._is_news(last, frame):
+            if self._is_news(last, frame, 1 if patience.fades else _FADE):
                 has_changed, quiet_since = True, self._clock.now()
             last = frame
 
@@ -80,8 +84,8 @@ class Watch:
         """What differs from before the action, our own windows left out."""
         return tuple(tile for tile in changed_tiles(self._before, now) if not self._is_mine(tile))
 
-    def _is_news(self, last: Frame, frame: Frame) -> bool:
-        found = changed_tiles(last, frame, at_least=_FADE)
+    def _is_news(self, last: Frame, frame: Frame, at_least: int) -> bool:
+        found = changed_tiles(last, frame, at_least=at_least)
         tiles = [tile for tile in found if not self._is_mine(tile)]
         bounds = bounds_of(tiles)
         if bounds is None or is_caret(bounds):

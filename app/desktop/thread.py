@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -22,6 +22,7 @@ class DesktopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._works: set[asyncio.Task[Any]] = set()
         self._thread = threading.Thread(target=self._live, name="desktop", daemon=True)
         self._thread.start()
 
@@ -29,7 +30,17 @@ class DesktopThread:
         """Await a coroutine function on the desktop's loop."""
         if self._is_here():
             return await work(*args, **kwargs)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(*args, **kwargs), self._loop))
+
+        async def counted() -> T:
+            task = asyncio.current_task()
+            assert task is not None
+            self._works.add(task)
+            try:
+                return await work(*args, **kwargs)
+            finally:
+                self._works.discard(task)
+
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(counted(), self._loop))
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a plain function on the desktop's thread."""
@@ -56,8 +67,10 @@ class DesktopThread:
         """Cancel what runs, await `last` there, end the thread. Blocks at most a few seconds."""
         if self._loop.is_closed():
             return
-        asyncio.run_coroutine_threadsafe(self._end(last), self._loop)
+        ended = asyncio.run_coroutine_threadsafe(self._end(last), self._loop)
         self._thread.join(_END_LIMIT_S)
+        if ended.done():
+            ended.result()
 
     def _is_here(self) -> bool:
         return threading.current_thread() is self._thread
@@ -71,12 +84,18 @@ class DesktopThread:
             self._loop.close()
 
     async def _end(self, last: Callable[[], Awaitable[None]] | None) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        """Ends the works first: what `last` closes may have helper tasks of its own, which it ends itself."""
         try:
+            await _cancelled(self._works)
             if last:
                 await last()
+            await _cancelled(asyncio.all_tasks() - {asyncio.current_task()})
         finally:
             self._loop.stop()
+
+
+async def _cancelled(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
+    ending = [task for task in tasks if task is not None]
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)

@@ -35,22 +35,22 @@ class Watching:
     def __init__(self, desktop: Desktop, budget: Budget | None = None) -> None:
         self._desktop = desktop
         self._budget = budget or Budget()
-        self._shown: tuple[asyncio.Event, Capture] | None = None
+        self._shown: tuple[str, Capture] | None = None
 
     async def screen_capture(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         capture = await self._desktop.run(_capture, call, self._budget)
         if self._has_seen(capture, turn):
             return _unchanged(call, capture)
-        self._shown = (turn.cancelled, capture)
+        self._shown = (turn.turn_id, capture)
         return shown(call, capture)
 
     def _has_seen(self, capture: Capture, turn: TurnContext) -> bool:
         """Whether the very same picture was the last one of this turn."""
-        if self._shown is None:
+        if self._shown is None or not turn.turn_id:
             return False
         of_turn, last = self._shown
         same = last.frame.area == capture.frame.area and last.frame.bgrx == capture.frame.bgrx
-        return of_turn is turn.cancelled and same and last.cursor == capture.cursor
+        return of_turn == turn.turn_id and same and last.cursor == capture.cursor
 
     async def wait(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         seconds = call.number("seconds")

@@ -42,7 +42,7 @@ class DesktopEntries:
         return self._known
 
     def _folders(self) -> list[Path]:
-        home = self._environment.get("XDG_DATA_HOME") or str(Path.home() / ".local/share")
+        home = self._environment.get("XDG_DATA_HOME") or f"{self._environment.get('HOME', '')}/.local/share"
         shared = self._environment.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
         folders = (Path(base) / "applications" for base in (home, *shared.split(":")) if base)
         return [folder for folder in folders if folder.is_dir()]
@@ -83,7 +83,7 @@ class DesktopEntries:
             process = subprocess.Popen(
                 command,
                 env=self._environment,
-                cwd=Path.home(),
+                cwd=self._environment.get("HOME") or None,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=said,

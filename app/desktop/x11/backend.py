@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 from app.desktop.accessibility.atspi import AtSpi
 from app.desktop.backend import Backend
@@ -29,11 +30,10 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag) -> Backend:
     accessibility = AtSpi(environment, windows.all)
 
     async def close() -> None:
-        await accessibility.close()
-        keyboard.give_back()
-        apps.close()
-        screen.close()
-        connection.close()
+        with ExitStack() as leaving:
+            for leave in (connection.close, screen.close, apps.close, keyboard.give_back):
+                leaving.callback(leave)
+            await accessibility.close()
 
     return Backend(
         name="x11",

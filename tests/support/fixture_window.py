@@ -1,0 +1,186 @@
+"""A window that writes down what it receives, in a process of its own; our hands are judged by it.
+
+`canvas` tells every mouse, wheel and key event with its place on the screen; `text` is a text field that tells its
+content. The Python side is `FixtureWindow`; run as a script it is the window.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+_LIMIT_S = 20.0
+
+
+class FixtureWindow:
+    """`mode` is canvas or text; `options` go to the script (`--size 400x300`, `--at 10,10`)."""
+
+    def __init__(self, mode: str, *options: str, environment: Mapping[str, str] | None = None) -> None:
+        self.told: list[dict[str, Any]] = []
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).resolve()), mode, *options],
+            env={**(environment or os.environ), "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> FixtureWindow:
+        self.ready = self.wait(lambda event: event["event"] == "ready")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.terminate()
+        self._process.wait(timeout=5)
+        self._reader.join(timeout=5)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            self._lines.put(line)
+
+    def wait(self, is_it: Callable[[dict[str, Any]], bool], limit_s: float = _LIMIT_S) -> dict[str, Any]:
+        """The next event told that `is_it`; all on the way are kept in `told`."""
+        limit = time.monotonic() + limit_s
+        while True:
+            try:
+                event = json.loads(self._lines.get(timeout=max(limit - time.monotonic(), 0.01)))
+            except queue.Empty:
+                raise AssertionError(f"The window did not tell it in time; it told {self.told[-8:]}") from None
+            self.told.append(event)
+            if is_it(event):
+                return event
+
+    def quiet(self) -> list[dict[str, Any]]:
+        """Everything told so far: the window is asked to say a word, and all before that word has been told."""
+        self.say("mark")
+        self.wait(lambda event: event["event"] == "mark")
+        return [event for event in self.told if event["event"] not in ("mark", "ready")]
+
+    def forget(self) -> None:
+        """Start anew: no events, an empty field."""
+        self.say("clear")
+        self.wait(lambda event: event["event"] == "cleared")
+        self.told.clear()
+
+    def say(self, word: str) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(word + "\n")
+        self._process.stdin.flush()
+
+
+def _tell(event: str, **details: Any) -> None:
+    print(json.dumps({"event": event, **details}), flush=True)
+
+
+def _main(mode: str, options: dict[str, str]) -> int:
+    from PySide6.QtCore import QSocketNotifier, Qt, QTimer
+    from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+    from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
+
+    def modifiers(event: QMouseEvent | QWheelEvent | QKeyEvent) -> list[str]:
+        names = {"shift": "ShiftModifier", "ctrl": "ControlModifier", "alt": "AltModifier", "super": "MetaModifier"}
+        return [n for n, flag in names.items() if event.modifiers() & getattr(Qt.KeyboardModifier, flag)]
+
+    class Canvas(QWidget):
+        def _mouse(self, event: str, mouse: QMouseEvent) -> None:
+            place = mouse.globalPosition() * self.devicePixelRatio()
+            _tell(event, x=place.x(), y=place.y(), button=mouse.button().name, modifiers=modifiers(mouse))
+
+        def mousePressEvent(self, event: QMouseEvent) -> None:
+            self._mouse("press", event)
+
+        def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+            self._mouse("release", event)
+
+        def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+            self._mouse("double", event)
+
+        def mouseMoveEvent(self, event: QMouseEvent) -> None:
+            self._mouse("move", event)
+
+        def wheelEvent(self, event: QWheelEvent) -> None:
+            turned = event.angleDelta()
+            _tell("wheel", dx=turned.x(), dy=turned.y(), modifiers=modifiers(event))
+
+        def keyPressEvent(self, event: QKeyEvent) -> None:
+            self._key("key", event)
+
+        def keyReleaseEvent(self, event: QKeyEvent) -> None:
+            self._key("key_up", event)
+
+        def _key(self, name: str, event: QKeyEvent) -> None:
+            if not event.isAutoRepeat():
+                _tell(name, key=Qt.Key(event.key()).name, text=event.text(), modifiers=modifiers(event))
+
+    app = QApplication([])
+    window: QWidget
+    if mode == "canvas":
+        window = Canvas()
+        window.setMouseTracking(False)
+        window.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    else:
+        field = QPlainTextEdit()
+        field.setTabChangesFocus(False)
+        field.textChanged.connect(lambda: _tell("text", text=field.toPlainText()))
+        window = field
+    window.setWindowTitle(options.get("--title", "Fixture"))
+    width, height = (int(part) for part in options.get("--size", "600x400").split("x"))
+    left, top = (int(part) for part in options.get("--at", "100,100").split(","))
+    window.setGeometry(left, top, width, height)
+    if "--bare" in options:
+        window.setWindowFlag(Qt.WindowType.FramelessWindowHint)
+    window.show()
+    window.activateWindow()
+    window.setFocus()
+
+    def ready_once() -> None:
+        handle = window.windowHandle()
+        if handle is None or not handle.isExposed() or not window.isActiveWindow():
+            QTimer.singleShot(20, ready_once)
+            return
+        corner = window.mapToGlobal(window.rect().topLeft())
+        ratio = window.devicePixelRatio()
+        _tell("ready", x=corner.x() * ratio, y=corner.y() * ratio, width=width * ratio, height=height * ratio)
+
+    def heard() -> None:
+        word = sys.stdin.readline().strip()
+        if not word:
+            app.quit()
+        elif word == "clear":
+            if isinstance(window, QPlainTextEdit):
+                window.clear()
+            _tell("cleared")
+        elif word == "close":
+            window.close()
+        else:
+            _tell(word)
+
+    listener = QSocketNotifier(sys.stdin.fileno(), QSocketNotifier.Type.Read)
+    listener.activated.connect(heard)
+    ready_once()
+    return int(app.exec())
+
+
+if __name__ == "__main__":
+    words = sys.argv[2:]
+    pairs = {words[i]: words[i + 1] for i in range(0, len(words) - 1, 2)}
+    sys.exit(_main(sys.argv[1], pairs))
