@@ -1,0 +1,66 @@
+"""What a run has written: files on disk, of which only head, tail or a page is ever in memory."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from app.services.processes.plain import plain
+
+_LOCAL_URL = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::\d{1,5})?(?:/[^\s'\"<>)\]]*)?")
+_SAMPLE_BYTES = 4_096
+_BINARY_SHARE = 0.3
+
+
+class Output:
+    """One stream of a run, as a file that grows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def size(self) -> int:
+        """Bytes so far."""
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def page(self, offset: int, limit: int) -> bytes:
+        """At most `limit` bytes from `offset` on."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(offset)
+                return file.read(limit)
+        except FileNotFoundError:
+            return b""
+
+    def tail(self, limit: int) -> bytes:
+        """The last `limit` bytes."""
+        return self.page(max(self.size() - limit, 0), limit)
+
+    def text(self, offset: int, limit: int) -> str:
+        """A page as plain text."""
+        return _readable(self.page(offset, limit), self.size())
+
+    def kept(self, limit: int) -> str:
+        """Head and tail, `limit` bytes together, as plain text that says how much lies between."""
+        size = self.size()
+        if size <= limit:
+            return _readable(self.page(0, limit), size)
+        half = limit // 2
+        head, tail = self.page(0, half), self.page(size - half, half)
+        return f"{_readable(head, size)}\n[… {size - 2 * half} bytes left out …]\n{_readable(tail, size)}"
+
+
+def local_url(text: str) -> str:
+    """The first address of a server on this machine that the text names; empty where there is none."""
+    found = _LOCAL_URL.search(text)
+    return found[0].rstrip(".,;:") if found else ""
+
+
+def _readable(data: bytes, size: int) -> str:
+    sample = data[:_SAMPLE_BYTES].decode("utf-8", errors="replace")
+    odd = sum(sign == "\ufffd" or (sign < " " and sign not in "\n\r\t\x1b\x08") for sign in sample)
+    if odd > _BINARY_SHARE * len(sample):
+        return f"[{size} bytes that are no text]"
+    return plain(data)

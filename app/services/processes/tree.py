@@ -1,0 +1,116 @@
+"""A command with everything it started, also what left its process group or lost its parent."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+
+import psutil
+
+from app.services.processes.environment import RUN_MARK
+
+_GRACE_S = 2.0
+_KILL_LIMIT_S = 10.0
+_STEP_S = 0.05
+_GONE = (psutil.NoSuchProcess, psutil.AccessDenied)
+
+
+def is_alive(pid: int, born: float) -> bool:
+    """Whether that process still runs (and is no other of the same number)."""
+    try:
+        process = psutil.Process(pid)
+        return abs(process.create_time() - born) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
+    except _GONE:
+        return False
+
+
+def born(pid: int) -> float:
+    """When the process began, by the kernel; 0 where it is gone."""
+    try:
+        return psutil.Process(pid).create_time()
+    except _GONE:
+        return 0.0
+
+
+def members(run_id: str, pid: int, started: float) -> list[psutil.Process]:
+    """All living processes of a run: of its session, its descendants, or marked by its environment.
+
+    `started` is when the process `pid` was born; where another has that number now, only the mark counts.
+    """
+    if psutil.pid_exists(pid) and abs(born(pid) - started) > 1.0:
+        pid = 0
+    below = _descendants(pid) if pid else set()
+    return [process for process in psutil.process_iter() if _belongs(process, run_id, pid, below)]
+
+
+async def end(run_id: str, pid: int, started: float, *, grace_s: float = _GRACE_S) -> int:
+    """Ask all to end, then kill what is left: how many were still there to be killed."""
+    loop = asyncio.get_running_loop()
+    found = await asyncio.to_thread(members, run_id, pid, started)
+    _signal(found, signal.SIGTERM)
+    until = loop.time() + grace_s
+    while found and loop.time() < until:
+        await asyncio.sleep(_STEP_S)
+        found = [process for process in found if _lives(process)]
+    killed = 0
+    until = loop.time() + _KILL_LIMIT_S
+    while (found := await asyncio.to_thread(members, run_id, pid, started)) and loop.time() < until:
+        killed += len(found)
+        _kill(found)
+        await asyncio.sleep(_STEP_S)
+    return killed
+
+
+def _belongs(process: psutil.Process, run_id: str, pid: int, below: set[int]) -> bool:
+    if process.pid == os.getpid() or not _lives(process):
+        return False
+    mine = bool(pid) and (process.pid == pid or process.pid in below or _session(process.pid) == pid)
+    return mine or _is_marked(process, run_id)
+
+
+def _is_marked(process: psutil.Process, run_id: str) -> bool:
+    try:
+        return process.environ().get(RUN_MARK) == run_id
+    except (*_GONE, OSError):
+        return False
+
+
+def _session(pid: int) -> int:
+    find = getattr(os, "getsid", None)
+    if find is None:
+        return 0
+    try:
+        session: int = find(pid)
+    except OSError:
+        return 0
+    return session
+
+
+def _descendants(pid: int) -> set[int]:
+    try:
+        return {process.pid for process in psutil.Process(pid).children(recursive=True)}
+    except _GONE:
+        return set()
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except _GONE:
+        return False
+
+
+def _signal(processes: list[psutil.Process], number: int) -> None:
+    for process in processes:
+        with suppress(*_GONE):
+            process.send_signal(number)
+
+
+def _kill(processes: list[psutil.Process]) -> None:
+    """Hold all still first, so that a fork bomb cannot outrun it."""
+    _signal(processes, getattr(signal, "SIGSTOP", signal.SIGTERM))
+    for process in processes:
+        with suppress(*_GONE):
+            process.kill()

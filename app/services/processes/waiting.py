@@ -1,0 +1,123 @@
+"""What a call may wait for: time, the end of a run, words in its output, an open port, a file."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+
+from app.base.clock import Clock
+from app.base.errors import ToolMisuse
+from app.services.processes.plain import plain
+from app.services.processes.run import Run
+from app.services.workspace.ripgrep import environment, program
+
+_STEP_S = 0.25
+_TICK_S = 1.0
+_PAGE_BYTES = 1 << 20
+_OVERLAP_BYTES = 4_096
+_LINE_CHARS = 400
+_HOSTS = ("127.0.0.1", "::1")
+
+Condition = Callable[[], Awaitable[str]]
+"""Asks once: a sentence without a full stop that says what was met, or empty."""
+
+
+async def until(
+    condition: Condition, limit_s: float, clock: Clock, cancelled: asyncio.Event, tick: Callable[[float], None]
+) -> str:
+    """What was met, or empty after `limit_s` or when cancelled. `tick(seconds_left)` is called about once a second."""
+    end = clock.now() + limit_s
+    ticked = clock.now() - _TICK_S
+    while True:
+        if met := await condition():
+            return met
+        left = end - clock.now()
+        if left <= 0 or cancelled.is_set():
+            return ""
+        if clock.now() - ticked >= _TICK_S:
+            ticked = clock.now()
+            tick(left)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(cancelled.wait(), min(_STEP_S, left))
+
+
+async def never() -> str:
+    """Only time passes."""
+    return ""
+
+
+def ended(run: Run) -> Condition:
+    async def ask() -> str:
+        if run.is_running:
+            return ""
+        return f"run {run.id} has ended" + (f" with {run.record.exit_code}" if run.record.exit_code is not None else "")
+
+    return ask
+
+
+def file_there(path: Path, shown: str) -> Condition:
+    async def ask() -> str:
+        return f"{shown!r} is there" if await asyncio.to_thread(path.exists) else ""
+
+    return ask
+
+
+def port_open(port: int) -> Condition:
+    """A TCP port of this machine."""
+
+    async def ask() -> str:
+        for host in _HOSTS:
+            with suppress(OSError, TimeoutError):
+                _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), _TICK_S)
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
+                return f"port {port} is open"
+        return ""
+
+    return ask
+
+
+class Printed:
+    """A condition: a line of the run's output matches a pattern in Rust's syntax.
+
+    ripgrep looks, in its own process and linear time: a model's pattern never meets Python's engine.
+    """
+
+    def __init__(self, run: Run, pattern: str) -> None:
+        self._run = run
+        self._pattern = pattern
+        self._seen = {"stdout": 0, "stderr": 0}
+
+    async def check(self) -> None:
+        """Raises ToolMisuse for a pattern that is none."""
+        await self._matches("")
+
+    async def __call__(self) -> str:
+        was_running = self._run.is_running
+        for name, output in (("stdout", self._run.stdout), ("stderr", self._run.stderr)):
+            while output.size() > self._seen[name]:
+                start = max(self._seen[name] - _OVERLAP_BYTES, 0)
+                data = output.page(start, _PAGE_BYTES)
+                self._seen[name] = start + len(data)
+                if line := await self._matches(plain(data)):
+                    return f"run {self._run.id} printed {line[:_LINE_CHARS]!r}"
+        return "" if was_running else f"run {self._run.id} has ended without printing that"
+
+    async def _matches(self, text: str) -> str:
+        process = await asyncio.create_subprocess_exec(
+            program(),
+            *("--no-config", "--max-count", "1", "--regexp", self._pattern, "-"),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE if not text else DEVNULL,
+            env=environment(),
+        )
+        out, complaint = await process.communicate(text.encode())
+        if complaint:
+            reason = complaint.decode(errors="replace").strip().removeprefix("rg: ").strip()
+            raise ToolMisuse(f"pattern: this is no pattern in Rust's syntax. {reason}")
+        return out.decode(errors="replace").strip()

@@ -1,0 +1,62 @@
+"""How a run is told: to the person as a card, to the model in a few lines."""
+
+from __future__ import annotations
+
+from app.protocol.result import JsonValue
+from app.services.processes.run import Run
+
+_STDOUT_BYTES, _STDERR_BYTES = 65_536, 32_768
+_STDOUT_PREVIEW, _STDERR_PREVIEW = 12_288, 6_144
+
+
+def state(run: Run, now: float) -> str:
+    """One sentence on whether it goes on."""
+    record = run.record
+    if run.is_running:
+        return f"Run {run.id} is still running ({now - record.started_at:.1f} s)."
+    took = f"after {(record.ended_at or now) - record.started_at:.1f} s"
+    why = f" because {record.stopped}" if record.stopped else ""
+    code = record.exit_code
+    if code is None:
+        return f"Run {run.id} has ended{why}; its exit code is not known."
+    if code < 0:
+        return f"Run {run.id} was ended by signal {-code} {took}{why}."
+    return f"Run {run.id} ended with exit code {code} {took}{why}."
+
+
+def summary(run: Run, now: float, *, url: str = "") -> str:
+    """The state, and what can be done with a run that goes on."""
+    if not run.is_running:
+        return state(run, now)
+    server = f" It serves {url} ." if url else ""
+    return (
+        f"{state(run, now)}{server} It goes on: read_command_tail shows more, wait_until waits for it, "
+        "stop_command ends it."
+    )
+
+
+def preview(run: Run) -> str:
+    """Head and tail of the output, for the model."""
+    out, err = run.stdout.kept(_STDOUT_PREVIEW).rstrip("\n"), run.stderr.kept(_STDERR_PREVIEW).rstrip("\n")
+    parts = ["" if not out else f"\n{out}", "" if not err else f"\n[stderr]\n{err}"]
+    return "".join(parts) or "\n(no output)"
+
+
+def card(run: Run, now: float, *, with_output: bool = True) -> dict[str, JsonValue]:
+    """The run as data."""
+    record = run.record
+    facts: dict[str, JsonValue] = {
+        "run_id": run.id,
+        "command": record.command,
+        "cwd": record.cwd,
+        "pty": record.pty,
+        "running": run.is_running,
+        "exit_code": record.exit_code,
+        "stopped": record.stopped,
+        "seconds": round((record.ended_at or now) - record.started_at, 3),
+        "stdout_bytes": run.stdout.size(),
+        "stderr_bytes": run.stderr.size(),
+    }
+    if with_output:
+        facts |= {"stdout": run.stdout.kept(_STDOUT_BYTES), "stderr": run.stderr.kept(_STDERR_BYTES)}
+    return facts
