@@ -83,6 +83,6 @@ def _guarded(options: argparse.Namespace) -> int:
     except Exception:
         logs.to_file()
         _log.exception("The command %s failed.", options.command)
-        print("wisp: something went wrong inside Wisp; the log says what (run with WISP_LOG=debug).", file=sys.stderr)
+        print(f"wisp: something went wrong inside Wisp. The log says what: {logs.path()}", file=sys.stderr)
         return FAILED
     return code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import logging.handlers
 import os
+from pathlib import Path
 
 from app.base import paths
 
@@ -12,12 +13,17 @@ _SIZE_BYTES = 2_000_000
 _KEPT = 3
 
 
+def path() -> Path:
+    """The file that the log goes to."""
+    return paths.state_dir() / "wisp.log"
+
+
 def to_file(level: int = logging.INFO) -> None:
     """Send the log to `wisp.log` in the state folder; `WISP_LOG=debug` shows more."""
     if os.environ.get("WISP_LOG", "").lower() == "debug":
         level = logging.DEBUG
     handler = logging.handlers.RotatingFileHandler(
-        paths.state_dir() / "wisp.log", maxBytes=_SIZE_BYTES, backupCount=_KEPT, encoding="utf-8", delay=True
+        path(), maxBytes=_SIZE_BYTES, backupCount=_KEPT, encoding="utf-8", delay=True
     )
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=level, handlers=[handler])

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 
 from app import wiring
-from app.agent.events import AgentEvent, Notice, Outcome, SayDelta, ToolFinished, TurnEnded, to_json
+from app.agent.events import AgentEvent, Notice, Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, to_json
 from app.base import logs
 from app.base.clipping import clip_line
 from app.commands import options as shared
@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", help="what to do, in plain words")
     parser.add_argument("--json", action="store_true", help="print every agent event as a JSON line")
     parser.add_argument("--max-passes", type=int, metavar="N", help="most model passes")
-    parser.add_argument("--dry-run", action="store_true", help="work on a desktop that only writes down what it is told")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="work on a desktop that only writes down what it is told"
+    )
     shared.add_model_options(parser)
 
 
@@ -55,12 +57,12 @@ def run(options: argparse.Namespace) -> int:
 async def _carry_out(options: argparse.Namespace, settings: wiring.Settings, record: Record | None) -> TurnEnded:
     show = print_json if options.json else _Teller()
     async with wiring.assembled(settings, dry_run=options.dry_run) as assistant:
-        assistant.session.subscribe(show)
+        assistant.subscribe(show)
         if record:
-            assistant.session.subscribe(record.note)
+            assistant.subscribe(record.note)
             record.keep("first", await assistant.picture())
-        _stop_on_signals(assistant.session.stop)
-        ended = await assistant.session.send(options.task)
+        _stop_on_signals(assistant.stop)
+        ended = await assistant.send(options.task)
         if record:
             record.keep("last", await assistant.picture())
     return ended
@@ -85,12 +87,16 @@ class _Teller:
     def __init__(self) -> None:
         self._said = ""
         self._line_open = False
+        self._speech: set[str] = set()
 
     def __call__(self, event: AgentEvent) -> None:
-        if isinstance(event, SayDelta):
+        if isinstance(event, TagStart) and event.voiced:
+            self._speech.add(event.call_id)
+        elif isinstance(event, SayDelta):
             self._say(event.text)
         elif isinstance(event, ToolFinished):
-            self._line(f"  {'✓' if event.ok else '✗'} {clip_line(event.echo, _LINE_CHARACTERS)}" if event.echo else "")
+            silent = event.ok and event.call_id in self._speech
+            self._line("" if silent else f"  {'✓' if event.ok else '✗'} {clip_line(event.echo, _LINE_CHARACTERS)}")
         elif isinstance(event, Notice):
             self._line("")
             print(f"wisp: {event.sentence}", file=sys.stderr, flush=True)

@@ -21,4 +21,4 @@ def run(options: argparse.Namespace) -> int:
         own.announce()
         from app.ui import application
 
-        return application.run(lambda curtain: wiring.open_session(settings, curtain=curtain), settings)
+        return application.run(lambda curtain: wiring.assemble(settings, curtain=curtain), settings)

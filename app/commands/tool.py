@@ -35,7 +35,9 @@ _MISUSED = 2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", help="protocol text; without it standard input is read as it comes")
     parser.add_argument("--dialect", choices=("xml", "batch"), default="xml", help="how the calls are written")
-    parser.add_argument("--dry-run", action="store_true", help="work on a desktop that only writes down what it is told")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="work on a desktop that only writes down what it is told"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -22,6 +22,7 @@ from app.base.errors import NeedsPerson
 _PROGRAMS = {"Xvfb": "xvfb", "openbox": "openbox", "dbus-daemon": "dbus"}
 _LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
 _START_LIMIT_S = 20.0
+_BACKGROUND = 0x3A4250
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
@@ -131,7 +132,8 @@ class VirtualDesktop:
         display = Display(self.environment["DISPLAY"])
         try:
             root = display.screen().root
-            root.change_attributes(event_mask=X.PropertyChangeMask)
+            root.change_attributes(event_mask=X.PropertyChangeMask, background_pixel=_BACKGROUND)
+            root.clear_area()
             announced = display.intern_atom("_NET_SUPPORTING_WM_CHECK")
             limit = time.monotonic() + _START_LIMIT_S
             while root.get_full_property(announced, X.AnyPropertyType) is None:

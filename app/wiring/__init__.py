@@ -1,0 +1,9 @@
+"""Puts the parts together. Knows everybody, decides nothing."""
+
+from __future__ import annotations
+
+from app.settings.store import Settings
+from app.wiring.assistant import Assistant, assemble, assembled
+from app.wiring.tools import registry
+
+__all__ = ["Assistant", "Settings", "assemble", "assembled", "registry"]

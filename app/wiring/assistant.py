@@ -1,0 +1,116 @@
+"""One assistant: a session with its tools, its desktop and its provider."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from app.agent.events import AgentEvent, TurnEnded, TurnStarted
+from app.agent.parts import Parts
+from app.agent.policy import Policy
+from app.agent.session import Session
+from app.base.clock import SystemClock
+from app.desktop.api import Curtain
+from app.desktop.capture import Budget
+from app.desktop.choose import open_desktop
+from app.desktop.desk import Desktop
+from app.desktop.seat import Seat
+from app.protocol.call import Block
+from app.protocol.dialects.choose import by_name
+from app.protocol.result import Media, ToolResult
+from app.providers import catalog
+from app.settings.catalog import DIALECT, TOOL_ATTEMPTS, WORKSPACE
+from app.settings.store import Settings
+from app.tools.context import TurnContext
+from app.tools.executor import Executor, WrittenByThePerson
+from app.tools.registry import Registry
+from app.wiring.facts import MachineFacts
+from app.wiring.tools import handlers, registry
+
+
+class Assistant:
+    """What the presence and the commands hold: the session's methods, its desktop, and a way to run a single call."""
+
+    def __init__(self, session: Session, tools: Registry, executor: Executor, desktop: Desktop) -> None:
+        self.session = session
+        self.registry = tools
+        self._executor = executor
+        self._desktop = desktop
+        session.subscribe(self._allow_input)
+
+    def subscribe(self, listener: Callable[[AgentEvent], None]) -> Callable[[], None]:
+        return self.session.subscribe(listener)
+
+    async def send(self, text: str, media: Sequence[Media] = ()) -> TurnEnded:
+        """One turn, from the person's words to its end."""
+        return await self.session.send(text, tuple(media))
+
+    def stop(self) -> None:
+        """End the turn and all input at once: nothing stays pressed."""
+        self._desktop.stop()
+        self.session.stop()
+
+    def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
+        self.session.answer(approval_id, allow=allow, words=words)
+
+    async def run(self, block: Block) -> ToolResult:
+        """Run one call that the person (not a model) wrote: nobody is asked."""
+        done = await self._executor.run(block, WrittenByThePerson(), TurnContext(call_id=block.call_id))
+        return done.result
+
+    async def picture(self) -> Media:
+        """The whole screen as it is now."""
+        return await self._desktop.run(_photographed)
+
+    async def close(self) -> None:
+        await self.session.close()
+        self._desktop.close()
+
+    def _allow_input(self, event: AgentEvent) -> None:
+        if isinstance(event, TurnStarted):
+            self._desktop.resume()
+
+
+async def _photographed(seat: Seat) -> Media:
+    capture = await seat.eyes.capture(seat.backend.screen.extent(), "the screen", Budget())
+    sent = capture.geometry.sent
+    return Media(capture.data, capture.media_type, sent.width, sent.height, capture.label)
+
+
+def assemble(
+    settings: Settings, *, curtain: Curtain | None = None, dry_run: bool = False, attended: bool = True
+) -> Assistant:
+    """Build an assistant. Raises NeedsPerson where a key, a display or a script is missing.
+
+    `attended` says that somebody can answer approvals; `dry_run` gives it a desktop on which nothing really happens.
+    """
+    chosen = catalog.choose(settings)
+    workspace = Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
+    clock = SystemClock()
+    desktop = open_desktop(curtain=curtain, dry_run=dry_run)
+    tools = registry()
+    executor = Executor(tools, handlers(desktop, workspace, clock), clock, attempts=settings[TOOL_ATTEMPTS])
+    parts = Parts(
+        provider=chosen.provider,
+        model=chosen.model,
+        dialect=by_name(settings[DIALECT] or chosen.profile.dialect),
+        registry=tools,
+        executor=executor,
+        policy=Policy(workspace),
+        settings=settings,
+        facts=MachineFacts(workspace, desktop, clock),
+        clock=clock,
+        attended=attended,
+    )
+    return Assistant(Session(parts), tools, executor, desktop)
+
+
+@asynccontextmanager
+async def assembled(settings: Settings, *, dry_run: bool = False) -> AsyncIterator[Assistant]:
+    """An assistant nobody watches, closed at the end: whatever would have to ask is refused."""
+    assistant = assemble(settings, dry_run=dry_run, attended=False)
+    try:
+        yield assistant
+    finally:
+        await assistant.close()

@@ -1,0 +1,49 @@
+"""Which tools there are, and what each family's handler is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.base import paths
+from app.base.clock import Clock
+from app.desktop.desk import Desktop
+from app.desktop.ocr.rapid import RapidOcr
+from app.services.checkpoints.store import Checkpoints
+from app.services.processes.processes import Processes
+from app.services.workspace.changes import Changes
+from app.services.workspace.places import Workspace
+from app.tools.computer import COMPUTER, Computer
+from app.tools.edit import EDITS, Edits
+from app.tools.exec import COMMANDS, Commands
+from app.tools.file import FILES, Files
+from app.tools.registry import Registry
+from app.tools.say import SAY, Voice
+from app.tools.screen import SCREEN, ScreenReading
+from app.tools.search import SEARCH, Searches
+from app.tools.until import WAITS, Waits
+from app.tools.watching import WATCHING, Watching
+from app.tools.windows import WINDOWS, Windows
+
+
+def registry() -> Registry:
+    """The shapes of all tools; no service is opened for it."""
+    return Registry(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, FILES, EDITS, SEARCH, COMMANDS, WAITS)
+
+
+def handlers(desktop: Desktop, folder: Path, clock: Clock) -> tuple[object, ...]:
+    """The objects that run the tools, one for each family; `folder` is the workspace."""
+    workspace = Workspace(folder)
+    changes = Changes(workspace, Checkpoints(paths.data_dir() / "checkpoints"))
+    processes = Processes(paths.state_dir() / "commands", clock)
+    return (
+        Voice(),
+        Watching(desktop),
+        Computer(desktop),
+        ScreenReading(desktop, RapidOcr()),
+        Windows(desktop),
+        Files(workspace),
+        Edits(workspace, changes),
+        Searches(workspace),
+        Commands(workspace, processes, clock),
+        Waits(workspace, processes, clock),
+    )
