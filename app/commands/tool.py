@@ -22,7 +22,7 @@ from app.base import ids, logs, paths
 from app.commands import options as shared
 from app.commands.display import on_a_display
 from app.protocol.call import Block
-from app.protocol.dialects.api import Pacing, Reader
+from app.protocol.dialects.api import Pacing
 from app.protocol.dialects.choose import by_name
 from app.protocol.events import BatchClosed, CallClosed, CallCut, Misread, ReaderEvent
 from app.protocol.result import Media, ToolResult, tool_error

@@ -8,8 +8,8 @@ import platform
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.base.clock import Clock
 from app.base.clipping import clip_line
+from app.base.clock import Clock
 from app.desktop.desk import Desktop
 from app.desktop.seat import Seat
 
