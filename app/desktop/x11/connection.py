@@ -65,7 +65,11 @@ class Connection:
         self._handlers.remove(handler)
 
     def drain(self) -> None:
-        """Hand out what has arrived. Also called after own requests: their replies may have brought events along."""
+        """Hand out what has arrived.
+
+        To be called before every wait for an event: replies to own requests bring events along, and then the
+        connection has nothing left to read that would wake the loop.
+        """
         try:
             while self.display.pending_events():
                 event = self.display.next_event()

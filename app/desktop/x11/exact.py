@@ -13,6 +13,7 @@ from app.desktop.x11.selection import Selection, as_formats
 from app.desktop.x11.windows import X11Windows
 
 _TAKEN_LIMIT_S = 1.0
+_BUSY_LIMIT_S = 5.0
 _WORKED_OFF_S = 1.0
 
 
@@ -56,11 +57,11 @@ class X11ExactTyping:
                 self._keyboard.key(name, down=False)
 
     async def _taken(self, used: tuple[Selection, ...]) -> bool:
-        tasks = [asyncio.create_task(selection.served(_TAKEN_LIMIT_S)) for selection in used]
-        done, left = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in left:
-            task.cancel()
-        return any(task.result() for task in done)
+        """Whether the text was fetched. A busy program gets its time: what comes late must not come twice."""
+        if await _fetched(used, _TAKEN_LIMIT_S):
+            return True
+        await self._worked_off(_BUSY_LIMIT_S)
+        return await _fetched(used, _TAKEN_LIMIT_S)
 
     async def remap(self, text: str) -> None:
         rest = text
@@ -89,10 +90,18 @@ class X11ExactTyping:
         self._keyboard.give_back()
         return text[count:]
 
-    async def _worked_off(self) -> None:
+    async def _worked_off(self, limit_s: float = _WORKED_OFF_S) -> None:
         active = self._windows.active()
         if active:
-            await self._windows.answers(f"w{active:x}", _WORKED_OFF_S)
+            await self._windows.answers(f"w{active:x}", limit_s)
+
+
+async def _fetched(used: tuple[Selection, ...], limit_s: float) -> bool:
+    tasks = [asyncio.create_task(selection.served(limit_s)) for selection in used]
+    done, left = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in left:
+        task.cancel()
+    return any(task.result() for task in done)
 
 
 def _put_back(selection: Selection, held: Formats) -> None:

@@ -65,6 +65,7 @@ class Selection:
 
     async def served(self, limit_s: float) -> bool:
         """Whether somebody fetched the content (not merely the list of formats) since `own`, within the limit."""
+        self._connection.drain()
         try:
             await asyncio.wait_for(self._served.wait(), limit_s)
         except TimeoutError:
