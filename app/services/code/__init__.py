@@ -1,0 +1,1 @@
+"""What source files define, by their syntax."""

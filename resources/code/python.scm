@@ -1,0 +1,2 @@
+(class_definition name: (identifier) @name) @definition
+(function_definition name: (identifier) @name) @definition
