@@ -17,7 +17,7 @@ from app.desktop.accessibility.matching import name_fit
 from app.desktop.accessibility.words import Reading, normal, readings
 from app.desktop.api import Frame
 from app.desktop.backend import Backend
-from app.desktop.elements import Match
+from app.desktop.elements import Match, OutlineRequest, View
 from app.desktop.ocr.api import Ocr, TextBox
 
 _GOOD = 0.8
@@ -95,7 +95,7 @@ class Locator:
         found = [place for place in by_name if area is None or area.contains(place.point)]
         if winner := _decided(description, found):
             return winner
-        for region in [area] if area else self._regions():
+        for region in [area] if area else await self._regions():
             by_text = _texts_that_fit(await self._ocr.read_text(await self._grab(region)), readings(description))
             if winner := _decided(description, by_text):
                 return winner
@@ -104,16 +104,23 @@ class Locator:
             return replace(seen, runners_up=tuple(found[:_TOLD]))
         raise ToolFailed(_not_found(description, found, await self._accessibility.silent()))
 
-    def _regions(self) -> list[Rect]:
-        """Where to read text: the topmost windows, or the screen where there is none."""
+    async def _regions(self) -> list[Rect]:
+        """Where to read text: the active window and those that say nothing of themselves; else the whole screen.
+
+        Reading a window takes a second or more, so those that told all their texts already are left out.
+        """
         extent = self._screen.extent()
-        shown = (w.area.overlap(extent) for w in self._windows.all() if not w.is_minimised)
-        return [area for area in shown if area is not None][:_WINDOWS_READ] or [extent]
+        outline = await self._accessibility.outline(OutlineRequest(View.FULL))
+        told = {element.window for element in outline.elements}
+        wanted = [w for w in self._windows.all() if not w.is_minimised and (w.is_active or w.title not in told)]
+        areas = (window.area.overlap(extent) for window in wanted)
+        return [area for area in areas if area is not None][:_WINDOWS_READ] or [extent]
 
     async def _by_vision(self, description: str, area: Rect | None) -> Located | None:
         if self._vision is None:
             return None
-        box = await self._vision.place(description, await self._grab(area or self._regions()[0]))
+        region = area or (await self._regions())[0]
+        box = await self._vision.place(description, await self._grab(region))
         return Located(box.center, box, "vision", _BY_VISION, description) if box else None
 
 

@@ -7,12 +7,12 @@ a line of ours.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from app.base.clipping import clip_line
 from app.desktop.accessibility import constants as spi
-from app.desktop.accessibility.nodes import Node, Program
+from app.desktop.accessibility.nodes import Key, Node, Program
 from app.desktop.accessibility.refs import RefBook
 from app.desktop.accessibility.stacking import COVERED, Stack
 from app.desktop.accessibility.words import normal
@@ -29,6 +29,7 @@ _INDENT = "  "
 class _Line:
     depth: int
     element: Element
+    is_control: bool
 
     @property
     def text(self) -> str:
@@ -36,22 +37,26 @@ class _Line:
 
 
 class Outliner:
-    """Tells outlines and remembers the last one, so that a later one can tell what changed since."""
+    """Tells outlines and remembers what it saw, so that a later one can tell what changed since."""
 
     def __init__(self) -> None:
-        self._before: dict[str, str] = {}
+        self._before: dict[Key, dict[str, str]] = {}
+        """For each window the full lines of its elements by ref."""
 
     def told(self, programs: Sequence[Program], refs: RefBook, stack: Stack, request: OutlineRequest) -> Outline:
         """The views `interactive`, `full` and `diff`; the trees must have been read and filled."""
-        is_full = request.view is not View.INTERACTIVE
-        lines = [line for program in programs for line in _lines(program, refs, stack, is_full=is_full)]
-        silent = tuple(program.name for program in programs if program.is_silent)
-        now = {line.element.ref: line_of(line.element) for line in lines}
+        seen = {
+            window.key: list(_lines(program, window, refs, stack)) for program in programs for window in program.windows
+        }
+        lines = [line for told in seen.values() for line in told]
+        if request.view is View.INTERACTIVE:
+            lines = list(_controls(lines))
         if request.view is View.DIFF:
-            told = _changes(self._before, now)
+            told = self._changes(seen, is_whole=not request.window)
         else:
             told = [line.text for line in lines]
-        self._before = now
+        self._remember(seen, is_whole=not request.window)
+        silent = tuple(program.name for program in programs if program.is_silent)
         notes = [_note(program) for program in programs if program.is_silent or program.is_cut]
         text, left_out = _within(told, request.budget)
         return Outline("\n".join(filter(None, [text, *notes])), tuple(line.element for line in lines), left_out, silent)
@@ -64,6 +69,19 @@ class Outliner:
         told = [f"{line_of(match.element)} in {_quoted(match.element.window)} {match.score:.2f}" for match in matches]
         text, left_out = _within(told, request.budget)
         return Outline(text, elements, left_out, silent)
+
+    def _changes(self, seen: Mapping[Key, Sequence[_Line]], *, is_whole: bool) -> list[str]:
+        before = _merged(lines for window, lines in self._before.items() if is_whole or window in seen)
+        now = _merged(_by_ref(lines) for lines in seen.values())
+        changed = [f"~ {line}" for ref, line in now.items() if ref in before and before[ref] != line]
+        came = [f"+ {line}" for ref, line in now.items() if ref not in before]
+        went = [f"- {line}" for ref, line in before.items() if ref not in now]
+        return [*changed, *came, *went] or ["nothing changed"]
+
+    def _remember(self, seen: Mapping[Key, Sequence[_Line]], *, is_whole: bool) -> None:
+        if is_whole:
+            self._before = {}
+        self._before |= {window: _by_ref(lines) for window, lines in seen.items()}
 
 
 def line_of(element: Element) -> str:
@@ -81,22 +99,33 @@ def line_of(element: Element) -> str:
     return " ".join(parts)
 
 
-def _lines(program: Program, refs: RefBook, stack: Stack, *, is_full: bool) -> Iterator[_Line]:
-    for window in program.windows:
-        inside = list(_inside(window, is_full=is_full, by_place=program.is_unordered))
-        if not inside and not window.name.strip():
-            continue
-        for depth, node in [(0, window), *inside]:
-            hidden = stack.hides(program, window, node)
-            yield _Line(depth, refs.element(program, window, node, is_covered=hidden))
+def _lines(program: Program, window: Node, refs: RefBook, stack: Stack) -> Iterator[_Line]:
+    inside = list(_inside(window, by_place=program.is_unordered))
+    if not inside and not window.name.strip():
+        return
+    for depth, node in [(0, window), *inside]:
+        hidden = stack.hides(program, window, node)
+        element = refs.element(program, window, node, is_covered=hidden)
+        yield _Line(depth, element, is_control=node.is_operable or node.role in spi.WINDOWS)
 
 
-def _inside(window: Node, *, is_full: bool, by_place: bool) -> Iterator[tuple[int, Node]]:
+def _controls(lines: Sequence[_Line]) -> Iterator[_Line]:
+    """Without texts and groups; what stood in a group moves up to below what holds the group."""
+    holders: list[int] = []
+    for line in lines:
+        while holders and holders[-1] >= line.depth:
+            holders.pop()
+        if line.is_control:
+            yield replace(line, depth=len(holders))
+            holders.append(line.depth)
+
+
+def _inside(window: Node, *, by_place: bool) -> Iterator[tuple[int, Node]]:
     """The nodes below a window that are told, with their depth among the told ones."""
     growing = [(0, window)]
     while growing:
         depth, node = growing.pop()
-        is_told = node is window or _is_told(node, is_full=is_full)
+        is_told = node is window or _is_told(node)
         if is_told and node is not window:
             yield depth, node
         children = sorted(node.children, key=_place) if by_place else node.children
@@ -107,14 +136,12 @@ def _place(node: Node) -> tuple[int, int]:
     return (node.box.y, node.box.x) if node.box else (0, 0)
 
 
-def _is_told(node: Node, *, is_full: bool) -> bool:
+def _is_told(node: Node) -> bool:
     if node.box is None or node.box.size.area == 0:
         return False
     if node.is_operable:
         return not _is_cell_echo(node) and bool(node.called.strip() or node.value or node.role not in spi.WRITTEN)
-    if node.role in spi.WINDOWS and node.name.strip():
-        return True
-    return is_full and bool(node.name.strip() or node.value) and not _is_echo(node)
+    return bool(node.name.strip() or node.value) and not _is_echo(node)
 
 
 def _is_echo(node: Node) -> bool:
@@ -128,11 +155,12 @@ def _is_cell_echo(node: Node) -> bool:
     return node.role in spi.WRITTEN and above is not None and above.role in spi.WRITTEN and node.called in above.called
 
 
-def _changes(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    changed = [f"~ {line}" for ref, line in now.items() if ref in before and before[ref] != line]
-    came = [f"+ {line}" for ref, line in now.items() if ref not in before]
-    went = [f"- {line}" for ref, line in before.items() if ref not in now]
-    return [*changed, *came, *went] or ["nothing changed"]
+def _by_ref(lines: Iterable[_Line]) -> dict[str, str]:
+    return {line.element.ref: line_of(line.element) for line in lines}
+
+
+def _merged(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    return {ref: line for part in parts for ref, line in part.items()}
 
 
 def _note(program: Program) -> str:
