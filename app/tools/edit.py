@@ -155,7 +155,7 @@ EDITS = Family(
             effect=Effect.WRITES,
             execute=Edits.write,
             attrs=(_PATH,),
-            body=Param("content", description="the whole content", close=Close.LAST, short=False),
+            body=Param("content", description="the whole content", required=True, close=Close.LAST, short=False),
             examples=('<write_file path="wisp:/hello.py"><![CDATA[\nprint("hello")\n\n]]></write_file>',),
             aliases=("write_to_file",),
         ),

@@ -1,0 +1,200 @@
+"""The conversation itself: asking, planning, the checklist, starting afresh, the assistant's name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from app.base.errors import ToolMisuse
+from app.protocol.call import ToolCall
+from app.protocol.result import FINISHED, WAITING, JsonValue, ToolResult
+from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec
+from app.services.tasks.checklist import Checklist, Item, render
+from app.services.tasks.options import parse_options
+from app.tools.context import TurnContext
+from app.tools.registry import Family
+
+_MOST_OPTIONS = 8
+_NAME_CHARS = 40
+
+
+class Conversation(Protocol):
+    """What these tools need of the session that runs them."""
+
+    def is_planning(self) -> bool:
+        """Whether the person has switched to plan mode."""
+        ...
+
+    def is_yolo(self) -> bool:
+        """Whether the person has switched on YOLO mode."""
+        ...
+
+    async def hand_over(self, summary: str) -> None:
+        """After this turn: a fresh conversation that begins with the summary."""
+        ...
+
+    async def reset(self) -> None:
+        """After this turn: an empty conversation."""
+        ...
+
+    async def rename(self, name: str) -> None:
+        """Call the assistant so from now on."""
+        ...
+
+
+class Tasks:
+    """Handlers that change nothing but the conversation."""
+
+    def __init__(self, conversation: Conversation, checklist: Checklist) -> None:
+        self._conversation = conversation
+        self._checklist = checklist
+
+    async def ask(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        if self._conversation.is_yolo():
+            raise ToolMisuse("Nobody answers questions in YOLO mode. Decide yourself, and say what you decided.")
+        question = _said(call, "question")
+        options = _options(call.arguments.get("options"))
+        payload: dict[str, JsonValue] = {"question": question, "options": list(options), "text": question}
+        return ToolResult(True, "ask_followup_question", payload, "The person was asked.", ends_turn=WAITING)
+
+    async def plan(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        if not self._conversation.is_planning():
+            raise ToolMisuse("This is not plan mode: do what was asked instead of planning it.")
+        response = _said(call, "response")
+        more = call.flag("needs_more_exploration")
+        payload: dict[str, JsonValue] = {"text": response, "needs_more_exploration": more}
+        if more:
+            return ToolResult(True, "plan_mode_respond", payload, "The plan so far was shown. Go on exploring.")
+        return ToolResult(True, "plan_mode_respond", payload, "The plan was shown.", ends_turn=WAITING)
+
+    async def focus(self, _call: ToolCall, _turn: TurnContext) -> ToolResult:
+        items = await asyncio.to_thread(self._checklist.items)
+        edited = " The person has edited it." if items and self._checklist.was_edited() else ""
+        echo = f"The checklist:{edited}\n{render(items)}" if items else "There is no checklist yet: give task_progress."
+        return ToolResult(True, "focus_chain", checklist_payload(items), echo)
+
+    async def new_task(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        summary = _said(call, "context")
+        await self._conversation.hand_over(summary)
+        await turn.audit("new_task", {"chars": len(summary)})
+        payload: dict[str, JsonValue] = {"context": summary, "text": "I start afresh with what matters."}
+        return ToolResult(True, "new_task", payload, "A fresh conversation begins.", ends_turn=FINISHED)
+
+    async def reset_chat(self, _call: ToolCall, turn: TurnContext) -> ToolResult:
+        await self._conversation.reset()
+        await turn.audit("reset_chat", {})
+        payload: dict[str, JsonValue] = {"text": "The conversation is cleared."}
+        return ToolResult(True, "reset_chat", payload, "The conversation is cleared.", ends_turn=FINISHED)
+
+    async def set_name(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        name = " ".join(_said(call, "name").split())
+        if len(name) > _NAME_CHARS or not name.isprintable():
+            raise ToolMisuse(f"name: give at most {_NAME_CHARS} visible characters.")
+        await self._conversation.rename(name)
+        await turn.audit("set_ai_name", {"name": name})
+        return ToolResult(True, "set_ai_name", {"name": name}, f"From now on your name is {name}.")
+
+
+def checklist_payload(items: Sequence[Item]) -> dict[str, JsonValue]:
+    """The checklist card's data."""
+    listed: list[JsonValue] = [{"text": item.text, "done": item.done} for item in items]
+    return {"items": listed, "done": sum(item.done for item in items), "total": len(items)}
+
+
+def _said(call: ToolCall, name: str) -> str:
+    text = call.text(name).strip()
+    if not text:
+        raise ToolMisuse(f"{name} is empty: write it out.")
+    return text
+
+
+def _options(value: JsonValue) -> tuple[str, ...]:
+    """Several items are the answers; a single one is text that holds them, as the child tag spells it."""
+    items = [str(item).strip() for item in value] if isinstance(value, list) else []
+    found = parse_options(items[0]) if len(items) == 1 else tuple(dict.fromkeys(item for item in items if item))
+    return found[:_MOST_OPTIONS]
+
+
+def _payload(name: str, description: str) -> Param:
+    return Param(name, description=description, required=True, close=Close.LAST, short=False)
+
+
+ASKING = Family(
+    Tasks,
+    (
+        ToolSpec(
+            name="ask_followup_question",
+            description=(
+                "Ask the person one thing that you need to know and cannot find out yourself; ends the turn until they "
+                "answer. Offer 2 to 5 answers where they are likely; never one that switches modes."
+            ),
+            effect=Effect.TALKS,
+            execute=Tasks.ask,
+            children=(
+                _payload("question", "one clear question"),
+                Param("options", description='a JSON list of answers: ["PDF", "Text"]', many=True, short=False),
+            ),
+            examples=(
+                "<ask_followup_question><question>Which format?</question>"
+                '<options>["PDF", "Text"]</options></ask_followup_question>',
+            ),
+            voiced=True,
+        ),
+    ),
+)
+"""A family of its own, because it is left out of the registry in YOLO mode."""
+
+TASKS = Family(
+    Tasks,
+    (
+        ToolSpec(
+            name="plan_mode_respond",
+            description="Show your plan, in plan mode only. Ends the turn, unless more has to be explored first.",
+            effect=Effect.TALKS,
+            execute=Tasks.plan,
+            children=(
+                _payload("response", "the plan"),
+                Param("needs_more_exploration", Kind.FLAG, "true to go on looking before the person answers"),
+            ),
+            examples=("<plan_mode_respond><response>First I would …</response></plan_mode_respond>",),
+            voiced=True,
+        ),
+        ToolSpec(
+            name="focus_chain",
+            description=(
+                "Read the checklist of this task, as the person may have edited it. To change it, give task_progress "
+                "with any call."
+            ),
+            effect=Effect.READS,
+            execute=Tasks.focus,
+            examples=("<focus_chain/>",),
+        ),
+        ToolSpec(
+            name="new_task",
+            description=(
+                "Go on in a fresh conversation that knows only your summary: current work, decisions, files, what was "
+                "solved, what is left, with the person's own words where they matter. Ends the turn."
+            ),
+            effect=Effect.TALKS,
+            execute=Tasks.new_task,
+            children=(_payload("context", "the summary"),),
+            examples=("<new_task><context>Current work: …</context></new_task>",),
+        ),
+        ToolSpec(
+            name="reset_chat",
+            description="Forget this conversation and begin with nothing, when the person asks for it. Ends the turn.",
+            effect=Effect.SETTINGS,
+            execute=Tasks.reset_chat,
+            examples=("<reset_chat/>",),
+        ),
+        ToolSpec(
+            name="set_ai_name",
+            description="Take the name that the person wants to call you.",
+            effect=Effect.SETTINGS,
+            execute=Tasks.set_name,
+            attrs=(Param("name", description="the new name", required=True),),
+            examples=('<set_ai_name name="Robin"/>',),
+        ),
+    ),
+)
