@@ -6,6 +6,7 @@ import asyncio
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from app.agent.approvals import TurnGate
 from app.agent.cards import Cards
@@ -22,6 +23,7 @@ from app.tools.registry import Registry
 
 SIDE_BY_SIDE = 8
 """Calls of one batch that run at the same time."""
+_NONE: Mapping[str, str] = MappingProxyType({})
 _PATHS = ("path", "source", "destination")
 
 
@@ -46,25 +48,36 @@ class Calls:
         self.answers[place] = answer
         return answer
 
-    async def run_together(self, blocks: Sequence[Block]) -> None:
-        """Run a batch side by side; calls that touch the same file or the one desktop keep their order."""
+    async def run_together(self, blocks: Sequence[Block], toolsets: Mapping[str, str] = _NONE) -> None:
+        """Run a batch side by side; calls that touch the same file or the one desktop keep their order.
+
+        `toolsets` names, by call id, the vendor's toolset a call belongs to: its calls run in order, up to the first
+        that fails.
+        """
         first = len(self.answers)
         for block in blocks:
             self._cards.closed(block)
             self.answers.append(self._interrupted(block))
         places = asyncio.Semaphore(SIDE_BY_SIDE)
         running: list[asyncio.Task[None]] = []
+        touched = [self._touches(block) | {f"toolset {toolsets.get(block.call_id, block.call_id)}"} for block in blocks]
+
+        failed: set[str] = set()
 
         async def run_after(earlier: list[asyncio.Task[None]], place: int, block: Block) -> None:
             if earlier:
                 await asyncio.wait(earlier)
+            toolset = toolsets.get(block.call_id, "")
             async with places:
-                self.answers[place] = await self._executed(block)
+                halted = toolset in failed
+                answer = self._halted(block, toolset) if halted else await self._executed(block)
+            self.answers[place] = answer
+            if toolset and not answer.result.ok:
+                failed.add(toolset)
 
         async with asyncio.TaskGroup() as group:
             for index, block in enumerate(blocks):
-                mine = self._touches(block)
-                earlier = [task for task, other in zip(running, blocks, strict=False) if mine & self._touches(other)]
+                earlier = [task for task, other in zip(running, touched, strict=False) if touched[index] & other]
                 running.append(group.create_task(run_after(earlier, first + index, block)))
 
     def complain(self, tool: str, reason: str, call_id: str = "") -> None:
@@ -113,6 +126,12 @@ class Calls:
     def _name(self, block: Block) -> str:
         spec = self._registry.find(block.name)
         return spec.name if spec else block.name
+
+    def _halted(self, block: Block, toolset: str) -> Answer:
+        reason = told("halted", toolset=toolset)
+        result = ToolResult(False, "tool_error", {"tag": self._name(block), "reason": reason}, reason)
+        self._cards.finished(block.call_id, result)
+        return Answer(block.call_id, self._name(block), result)
 
     def _touches(self, block: Block) -> frozenset[str]:
         spec: ToolSpec | None = self._registry.find(block.name)
