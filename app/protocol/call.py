@@ -22,7 +22,8 @@ class Block:
     """One call exactly as the model wrote it, before any value is judged.
 
     XML dialects fill `attrs`, `children` and `body`; JSON dialects fill `args`. `partial` means that the stream ended
-    inside it: such a block never runs. `span` is its place in the message, in characters.
+    inside it: such a block never runs. `span` is its place in the message, in characters. `notes` are sentences for
+    the model about what was read leniently (an argument given twice).
     """
 
     call_id: str
@@ -33,6 +34,7 @@ class Block:
     args: Mapping[str, JsonValue] | None = None
     partial: bool = False
     span: tuple[int, int] = (0, 0)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class ToolCall:
     """The canonical call, whichever dialect wrote it: names to values of the declared types.
 
     Values that were not given are absent. The accessors exist so that handlers read typed values without casts; they
-    may only be asked for parameters that the tool's spec declares with that kind.
+    may only be asked for parameters that the tool's spec declares with that kind. `notes` are sentences to add to
+    what the model reads.
     """
 
     id: str
@@ -48,6 +51,7 @@ class ToolCall:
     arguments: Mapping[str, JsonValue] = field(default_factory=dict)
     source_span: tuple[int, int] = (0, 0)
     progress: str = ""
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def has(self, name: str) -> bool:
         return name in self.arguments

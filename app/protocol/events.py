@@ -21,9 +21,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """A piece of private reasoning: never shown as an answer, never read for calls."""
+    """A piece of private reasoning: never shown as an answer, never read for calls. `last` ends one stretch of it."""
 
     text: str
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,6 @@ class ToolSpec:
 PROGRESS = Param(
     "task_progress",
     description="optional checklist of the whole task, one `- [ ]` or `- [x]` line each",
-    short=False,
 )
 """Accepted by every tool, kept in `ToolCall.progress`, never handed to a handler."""
 

@@ -1,0 +1,146 @@
+"""From a call as it was written to a call that can run: the one place where values are judged.
+
+XML spells every value as text, JSON types it. Text is read as the declared kind; a JSON value must have it (a bool is
+no integer). Every complaint is one sentence that names the argument and says how to repair the call.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from app.base.errors import ToolMisuse
+from app.protocol.call import Block, Child, ToolCall
+from app.protocol.result import JsonValue
+from app.protocol.spec import PROGRESS, Kind, Param, ToolSpec
+from app.protocol.values import from_json, from_text
+
+_TAG = re.compile(r"<([A-Za-z_][\w.:-]*)[\s>/]")
+_TEXT = "text"
+
+
+def to_call(spec: ToolSpec, block: Block) -> ToolCall:
+    """The block as a typed call of this tool; raises `ToolMisuse` for anything the model must repair."""
+    if block.partial:
+        raise ToolMisuse(f"The call of {spec.name} was cut off; write it again as a whole.")
+    given = _from_json(spec, block.args) if block.args is not None else _from_xml(spec, block)
+    progress = given.pop(PROGRESS.name, "") if spec.param(PROGRESS.name) is None else ""
+    _require(spec, given)
+    return ToolCall(
+        block.call_id,
+        spec.name,
+        given,
+        block.span,
+        progress=progress if isinstance(progress, str) else "",
+        notes=block.notes,
+    )
+
+
+def unknown_tool(name: str, names: Iterable[str]) -> str:
+    """What to say about a call of a tool that does not exist."""
+    return f"There is no tool {name!r}.{_meant(name, names)}"
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(names), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _param(spec: ToolSpec, name: str) -> Param:
+    param = spec.param(name) or (PROGRESS if name == PROGRESS.name else None)
+    if param is not None:
+        return param
+    if spec.open:
+        return Param(name, short=False)
+    names = [known.name for known in spec.params]
+    takes = f" It takes {', '.join(names)}." if names else " It takes no arguments."
+    raise ToolMisuse(f"{spec.name} has no argument {name!r}.{_meant(name, names) or takes}")
+
+
+def _from_json(spec: ToolSpec, args: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    values = {name: from_json(_param(spec, name), value) for name, value in args.items() if value is not None}
+    return {name: value for name, value in values.items() if not _is_nothing(spec, name, value)}
+
+
+def _from_xml(spec: ToolSpec, block: Block) -> dict[str, JsonValue]:
+    values: dict[str, JsonValue] = {}
+    for name, text in block.attrs.items():
+        _put(values, spec, name, from_text(_param(spec, name), text))
+    for name, children in _by_name(block.children).items():
+        param = _param(spec, name)
+        read = [_child_value(param, child) for child in children]
+        _put(values, spec, name, [item for value in read for item in _items(value)] if param.many else read[-1])
+    if block.body:
+        _put_body(values, spec, block)
+    return values
+
+
+def _put(values: dict[str, JsonValue], spec: ToolSpec, name: str, value: JsonValue) -> None:
+    if not _is_nothing(spec, name, value):
+        values[name] = value
+
+
+def _is_nothing(spec: ToolSpec, name: str, value: JsonValue) -> bool:
+    """An optional value of a fixed form that was left empty counts as not given."""
+    param = spec.param(name)
+    return value == "" and param is not None and (bool(param.choices) or param.kind is not Kind.TEXT)
+
+
+def _by_name(children: Sequence[Child]) -> dict[str, list[Child]]:
+    named: dict[str, list[Child]] = {}
+    for child in children:
+        named.setdefault(child.name, []).append(child)
+    return named
+
+
+def _items(value: JsonValue) -> Sequence[JsonValue]:
+    return value if isinstance(value, list) else [value]
+
+
+def _child_value(param: Param, child: Child) -> JsonValue:
+    if not param.attrs:
+        return from_text(param, child.text, is_item=param.many)
+    known = {attr.name: attr for attr in param.attrs}
+    unknown = next((name for name in child.attrs if name not in known), None)
+    if unknown is not None:
+        raise ToolMisuse(f"<{param.name}> has no attribute {unknown!r}; it takes {', '.join(known)}.")
+    value: dict[str, JsonValue] = {name: from_text(known[name], text) for name, text in child.attrs.items()}
+    _require_fields(param, value)
+    return value | ({_TEXT: child.text} if child.text else {})
+
+
+def _require_fields(param: Param, value: Mapping[str, JsonValue]) -> None:
+    for attr in param.attrs:
+        if attr.required and value.get(attr.name, "") == "":
+            raise ToolMisuse(f"<{param.name}> needs {attr.name}{_about(attr)}.")
+
+
+def _put_body(values: dict[str, JsonValue], spec: ToolSpec, block: Block) -> None:
+    """The text between the tags: the body, or the one required text that is missing, or only chatter."""
+    if spec.body is not None:
+        if spec.body.name not in values:
+            _put(values, spec, spec.body.name, from_text(spec.body, block.body))
+        return
+    stray = block.body.strip()
+    known = {param.name for param in spec.params}
+    for tag in _TAG.findall(stray):
+        if not values or difflib.get_close_matches(tag, known, n=1):
+            _param(spec, tag)
+    missing = [param for param in spec.params if param.required and param.name not in values]
+    if stray and len(missing) == 1 and missing[0].kind is Kind.TEXT and not missing[0].attrs:
+        _put(values, spec, missing[0].name, from_text(missing[0], stray))
+
+
+def _require(spec: ToolSpec, values: Mapping[str, JsonValue]) -> None:
+    for param in spec.params:
+        if not param.required:
+            continue
+        if param.name not in values:
+            raise ToolMisuse(f"{spec.name} needs {param.name}{_about(param)}.")
+        if param.short and values[param.name] == "":
+            raise ToolMisuse(f"{spec.name}: {param.name} is empty; it needs a value.")
+
+
+def _about(param: Param) -> str:
+    return f": {param.description.rstrip('.')}" if param.description else ""

@@ -1,0 +1,130 @@
+"""The inside of `<execute>`: a JSON array, closed by the first `</execute>` that stands in none of its strings.
+
+Strings are followed as they stream. Where their quotes never balance, the batch is broken anyway: it then ends at its
+first close tag, so that the text behind it is not lost.
+"""
+
+from __future__ import annotations
+
+import re
+
+from app.base import ids
+from app.protocol.call import Block
+from app.protocol.dialects import batch_json
+from app.protocol.dialects.batch_json import BadBatch
+from app.protocol.dialects.stream import Over, State, Stream
+from app.protocol.dialects.tags import Tag
+from app.protocol.events import BatchClosed, CallClosed, CallCut, CallOpened, Misread
+
+_CLOSE = re.compile(r"</execute\s{0,16}>")
+_OUTSIDE = re.compile(r'"|</execute\s{0,16}>')
+_INSIDE = re.compile(r'["\\\n]|</execute\s{0,16}>')
+_UNFINISHED = re.compile(r"<(?:/(?:e(?:x(?:e(?:c(?:u(?:t(?:e\s{0,16})?)?)?)?)?)?)?)?\Z")
+_LONGEST_TAG = 32
+_NAME = re.compile(r'"name"\s*:\s*"([^"\\]{1,64})"')
+
+
+class Execute:
+    """Reads one batch. Emits nothing before it is known to be valid as a whole."""
+
+    def __init__(self, tag: Tag, prose: State) -> None:
+        self._tag = tag
+        self._prose = prose
+        self._pieces: list[str] = []
+        self._size = 0
+        self._in_string = False
+        self._is_broken = False
+        self._first_close: int | None = None
+        self._is_too_long = False
+
+    def take(self, stream: Stream) -> State:
+        while True:
+            pattern = _CLOSE if self._is_broken else _INSIDE if self._in_string else _OUTSIDE
+            found = pattern.search(stream.data, stream.at)
+            if found is None:
+                unfinished = _UNFINISHED.search(stream.data, max(stream.at, len(stream.data) - _LONGEST_TAG))
+                self._pass(stream, unfinished.start() if unfinished else len(stream.data))
+                return self
+            self._pass(stream, found.start())
+            following = self._meet(found, stream)
+            if following is not None:
+                return following
+            if stream.at == found.start():
+                return self
+
+    def end(self, stream: Stream) -> State | None:
+        if self._first_close is not None:
+            return self._fall_back(stream)
+        raw = "".join(self._pieces)
+        names = _NAME.findall(raw)
+        stop = stream.position(len(stream.data))
+        name = names[-1] if names else "execute"
+        stream.emit(CallCut(Block(ids.unique("call_"), name, args={}, partial=True, span=(self._tag.start, stop))))
+        return None
+
+    @property
+    def opened_at(self) -> int | None:
+        return self._tag.start if self._first_close is None else None
+
+    def _pass(self, stream: Stream, stop: int) -> None:
+        if stop <= stream.at:
+            return
+        self._size += stop - stream.at
+        if self._size > stream.limits.payload:
+            self._is_too_long = True
+            self._first_close = None
+            self._pieces.clear()
+        else:
+            self._pieces.append(stream.data[stream.at : stop])
+        stream.at = stop
+
+    def _meet(self, found: re.Match[str], stream: Stream) -> State | None:
+        token = found[0]
+        if token == '"':
+            self._in_string = not self._in_string
+        elif token == "\\":
+            if found.end() == len(stream.data) and not stream.ended:
+                return None
+            self._pass(stream, min(found.end() + 1, len(stream.data)))
+            return None
+        elif token == "\n":
+            return self._break(found, stream)
+        elif not self._in_string or self._is_broken:
+            stream.at = found.end()
+            return self._closed(stream)
+        elif self._first_close is None:
+            self._first_close = len(self._pieces)
+            self._pieces.append(token)
+            stream.at = found.end()
+            return None
+        self._pass(stream, found.end())
+        return None
+
+    def _break(self, found: re.Match[str], stream: Stream) -> State | None:
+        """A line break in a string is no JSON: quotes can no longer be trusted."""
+        self._is_broken = True
+        self._pass(stream, found.end())
+        return self._fall_back(stream) if self._first_close is not None else None
+
+    def _fall_back(self, stream: Stream) -> State:
+        assert self._first_close is not None
+        stream.replay("".join(self._pieces[self._first_close + 1 :]))
+        del self._pieces[self._first_close :]
+        return self._closed(stream)
+
+    def _closed(self, stream: Stream) -> State:
+        stop = stream.position()
+        try:
+            if self._is_too_long:
+                raise BadBatch("too_long", 0, f"a batch may hold {stream.limits.payload} characters; send fewer calls")
+            calls = batch_json.calls_of("".join(self._pieces), stream.limits)
+        except BadBatch as bad:
+            detail = f"{bad.detail}: {bad}. Nothing of this batch ran; write the whole <execute> again."
+            stream.emit(Misread("malformed_execute", detail, self._tag.stop + bad.offset))
+            return self._prose
+        blocks = [Block(ids.unique("call_"), name, args=args, span=(self._tag.start, stop)) for name, args in calls]
+        for block in blocks:
+            stream.emit(CallOpened(block.call_id, block.name))
+            stream.emit(CallClosed(block))
+        stream.emit(BatchClosed(tuple(block.call_id for block in blocks)))
+        return Over()

@@ -1,0 +1,28 @@
+"""The dialects by name, each with the words that teach it. The only place here that reads a file."""
+
+from __future__ import annotations
+
+from app.base import paths
+from app.protocol.dialects.api import Dialect
+from app.protocol.dialects.batch import BatchDialect
+from app.protocol.dialects.native import NativeDialect
+from app.protocol.dialects.xml import XmlDialect
+
+NAMES = ("xml", "batch", "native")
+
+
+def by_name(name: str) -> Dialect:
+    """A dialect as the settings name it; an unknown name raises `ValueError`."""
+    guide = _guide(name) if name in NAMES else ""
+    match name:
+        case "xml":
+            return XmlDialect(guide)
+        case "batch":
+            return BatchDialect(guide)
+        case "native":
+            return NativeDialect(guide)
+    raise ValueError(f"There is no dialect {name!r}; there are {', '.join(NAMES)}.")
+
+
+def _guide(name: str) -> str:
+    return (paths.resources() / "prompts" / "dialects" / f"{name}.md").read_text(encoding="utf-8")

@@ -1,0 +1,72 @@
+"""Native tool use: the vendor's own calls, declared as JSON schemas, answered by id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from app.protocol import docs, schema
+from app.protocol.call import ToolCall
+from app.protocol.dialects import opaque
+from app.protocol.dialects.api import Answer, Pacing, Reader
+from app.protocol.dialects.batch import write_batch
+from app.protocol.dialects.prose import Prose, Word, is_text_meant
+from app.protocol.dialects.stream import State, Stream, StreamReader
+from app.protocol.dialects.tags import Tag, TagForm
+from app.protocol.limits import DEFAULT_LIMITS, Limits
+from app.protocol.message import ImagePart, Message, Part, ResultPart, Role, TextPart
+from app.protocol.result import JsonValue
+from app.protocol.spec import PROGRESS, ToolSpec
+
+
+class NativeDialect:
+    """Its reader reads prose only; the calls come from `native_calls.NativeCalls`."""
+
+    name = "native"
+    pacing = Pacing.WHOLE_MESSAGE
+
+    def __init__(self, guide: str = "", limits: Limits = DEFAULT_LIMITS) -> None:
+        self._guide = guide
+        self._limits = limits
+
+    def teach(self, specs: Sequence[ToolSpec]) -> str:
+        return f"{self._guide.strip()}\n\n{docs.native(specs)}\n".lstrip()
+
+    def schemas(self, specs: Sequence[ToolSpec]) -> tuple[Mapping[str, JsonValue], ...]:
+        """In the neutral form `{"name", "description", "input_schema"}`; providers spell it for their wire."""
+        return tuple(
+            {"name": spec.name, "description": spec.description, "input_schema": schema.of_tool(spec)} for spec in specs
+        )
+
+    def reader(self, specs: Sequence[ToolSpec]) -> Reader:  # noqa: ARG002
+        prose: Prose
+
+        def think(tag: Tag, _stream: Stream) -> State:
+            return prose if tag.closes_itself else opaque.thinking(prose)
+
+        form = TagForm(lambda _attribute: False, is_call=False)
+        word = Word(form, think, lambda _tag, _stream: None, is_text_meant)
+        prose = Prose({"think": word, "thinking": word})
+        return StreamReader(prose, self._limits)
+
+    def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002
+        """For transcripts: vendors take calls as parts of a message, never as text."""
+        return write_batch(calls)
+
+    def answer(self, answers: Sequence[Answer]) -> Message:
+        """A result part for every call, by its id; complaints that belong to no call follow as text."""
+        parts: list[Part] = [_result(answer) for answer in answers if answer.call_id]
+        loose = [answer for answer in answers if not answer.call_id]
+        parts += [TextPart(f"{answer.tool}: {answer.result.llm_echo}") for answer in loose]
+        parts += [ImagePart(media) for answer in loose for media in answer.result.llm_media]
+        return Message(Role.USER, tuple(parts))
+
+
+def native_args(call: ToolCall) -> Mapping[str, JsonValue]:
+    """The arguments as the schema declares them."""
+    return {**call.arguments, **({PROGRESS.name: call.progress} if call.progress else {})}
+
+
+def _result(answer: Answer) -> ResultPart:
+    notes = answer.call.notes if answer.call else ()
+    text = "\n".join([answer.result.llm_echo, *notes])
+    return ResultPart(answer.call_id, text, answer.result.llm_media, is_error=not answer.result.ok)

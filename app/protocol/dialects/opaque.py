@@ -1,0 +1,73 @@
+"""Stretches in which no tag counts: private reasoning, and results that the model made up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from app.protocol.dialects.stream import State, Stream
+from app.protocol.events import Invented, Thought
+
+_UNFINISHED = re.compile(r"</?[\w]{0,24}\s{0,16}\Z|<\Z")
+
+
+class Opaque:
+    """Reads up to the close tag of `names`; `piece` gets the text as it arrives, `done` is told once at its end."""
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        following: State,
+        piece: Callable[[str, Stream], None],
+        done: Callable[[Stream], None],
+    ) -> None:
+        self._close = re.compile("</(?:" + "|".join(names) + r")\s{0,16}>")
+        self._following = following
+        self._piece = piece
+        self._done = done
+
+    def take(self, stream: Stream) -> State:
+        found = self._close.search(stream.data, stream.at)
+        if found:
+            self._pass(stream, found.start())
+            stream.at = found.end()
+            self._done(stream)
+            return self._following
+        unfinished = _UNFINISHED.search(stream.data, max(stream.at, len(stream.data) - 48))
+        self._pass(stream, unfinished.start() if unfinished else len(stream.data))
+        return self
+
+    def end(self, stream: Stream) -> State | None:
+        self._pass(stream, len(stream.data))
+        self._done(stream)
+        return None
+
+    @property
+    def opened_at(self) -> int | None:
+        return None
+
+    def _pass(self, stream: Stream, stop: int) -> None:
+        if stop > stream.at:
+            self._piece(stream.data[stream.at : stop], stream)
+        stream.at = stop
+
+
+def thinking(following: State) -> State:
+    """`<think>` and `<thinking>`; either close tag ends either."""
+    return Opaque(
+        ("think", "thinking"),
+        following,
+        lambda text, stream: stream.emit(Thought(text)),
+        lambda stream: stream.emit(Thought("", last=True)),
+    )
+
+
+def invented(name: str, following: State) -> State:
+    """Results the model wrote itself, reported as one piece."""
+    pieces: list[str] = []
+    return Opaque(
+        (name,),
+        following,
+        lambda text, _stream: pieces.append(text),
+        lambda stream: stream.emit(Invented("".join(pieces))),
+    )

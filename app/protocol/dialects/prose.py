@@ -1,0 +1,176 @@
+"""Reads an answer's prose and finds the tags in it that count.
+
+A tag of the protocol counts unless it stands in inline code or in a fenced block: there it is quoted, not meant. (A
+reply whose only call stands in a fence is looked at again, as a whole, by `fallback`.) A tag that is merely mentioned
+("use <read_file> to look") is told from a call by what follows it; where that is not clear at once, the text after it
+is held until its close tag, another tag, an empty line or a few thousand characters decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from app.protocol.dialects.markdown import Markdown
+from app.protocol.dialects.quoted import InlineCode, Mention
+from app.protocol.dialects.stream import State, Stream
+from app.protocol.dialects.tags import AFTER_NAME, NAME, OpenTag, Tag, TagForm
+from app.protocol.events import Text
+
+_TOKEN = re.compile(r"<|`{1,32}|~{1,32}")
+_REST_OF_LINE = re.compile(r"[ \t]{0,64}(\r?\n|\r?\Z)?")
+_LONGEST_RUN = 32
+_PROSE_GOES_ON = frozenset(" \t,.;:!?)/*_")
+"""After a tag that is only mentioned the sentence goes on; a payload rarely begins like this."""
+
+_FRAGMENT = 4
+"""From this length on, `<` and the beginning of a tool's name at the very end of a stream is a call cut short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A tag name that means something in prose: its form, the state after its opening tag, what a cut inside it is.
+
+    `is_meant(text after the tag, where it stands)` says whether it is a call for certain; None asks for more text.
+    `skips_space` leaves out the space after the tag before asking.
+    """
+
+    form: TagForm
+    follow: Callable[[Tag, Stream], State]
+    cut: Callable[[Tag, Stream], None]
+    is_meant: Callable[[str, Markdown], bool | None]
+    skips_space: bool = False
+
+
+def is_text_meant(text: str, _line: Markdown) -> bool | None:
+    """The judgement of tags that hold plain text."""
+    return text[0] not in _PROSE_GOES_ON if text else None
+
+
+class Prose:
+    """The state between tags; one for a whole message, because it follows the Markdown."""
+
+    def __init__(self, words: Mapping[str, Word]) -> None:
+        self.words = words
+        self.markdown = Markdown()
+        self._fragment_at: int | None = None
+        self._prefixes = frozenset(name[:length] for name in words for length in range(len(name) + 1))
+        self.any_open = re.compile("<(?:" + "|".join(map(re.escape, sorted(words))) + r")(?=[\s/>])")
+
+    def take(self, stream: Stream) -> State:
+        self._fragment_at = None
+        data, start = stream.data, stream.at
+        at = start
+        while True:
+            token = _TOKEN.search(data, at)
+            stop = token.start() if token else len(data)
+            self.markdown.pass_over(data, at, stop)
+            if token is None:
+                return self._said(stream, start, stop)
+            if data[stop] == "<":
+                if self._opens(stream, stop):
+                    self._said(stream, start, stop)
+                    return self._open(stream)
+                if self._may_open(data, stop) and not stream.ended:
+                    self._fragment_at = stream.position(stop) if self._begun(data[stop:]) else None
+                    return self._said(stream, start, stop)
+                at = stop + 1
+                self.markdown.pass_over(data, stop, at)
+            else:
+                if not self._pass_run(stream, token):
+                    return self._said(stream, start, stop)
+                at = token.end()
+
+    def end(self, stream: Stream) -> State | None:
+        rest = stream.data[stream.at :]
+        meant = self._begun(rest)
+        if meant:
+            tag = Tag(meant[0], stream.position(), stop=stream.position(len(stream.data)), raw=rest)
+            self.words[meant[0]].cut(tag, stream)
+            return None
+        self._said(stream, stream.at, len(stream.data))
+        return None
+
+    @property
+    def opened_at(self) -> int | None:
+        return self._fragment_at
+
+    def tag_read(self, tag: Tag, stream: Stream) -> State:
+        if tag.closes_itself or tag.attrs:
+            return self.follow(tag, stream)
+        return Mention(self, tag)
+
+    def follow(self, tag: Tag, stream: Stream) -> State:
+        """The tag is meant."""
+        self.markdown.begin_afresh()
+        return self.words[tag.name].follow(tag, stream)
+
+    def tag_refused(self, raw: str, stream: Stream) -> State:
+        self.say(raw, stream)
+        return self
+
+    def tag_cut(self, tag: Tag, stream: Stream) -> State | None:
+        self.words[tag.name].cut(tag, stream)
+        return None
+
+    def is_meant(self, tag: Tag, text: str) -> bool | None:
+        return self.words[tag.name].is_meant(text, self.markdown)
+
+    def skips_space(self, tag: Tag) -> bool:
+        return self.words[tag.name].skips_space
+
+    def is_call(self, tag: Tag) -> bool:
+        return self.words[tag.name].form.is_call
+
+    def say(self, text: str, stream: Stream) -> None:
+        """Text in which no tag counts."""
+        self.markdown.pass_over(text, 0, len(text))
+        if text:
+            stream.emit(Text(text))
+
+    def _begun(self, rest: str) -> list[str]:
+        """The calls whose tag may have begun at the end of the text."""
+        is_quoted = self.markdown.in_fence or self.markdown.open_ticks > 0
+        if len(rest) < _FRAGMENT or rest[0] != "<" or is_quoted:
+            return []
+        return sorted(name for name, word in self.words.items() if name.startswith(rest[1:]) and word.form.is_call)
+
+    def _said(self, stream: Stream, start: int, stop: int) -> State:
+        if stop > start:
+            stream.emit(Text(stream.data[start:stop]))
+        stream.at = stop
+        return self
+
+    def _opens(self, stream: Stream, at: int) -> bool:
+        if self.markdown.in_fence:
+            return False
+        name = NAME.match(stream.data, at)
+        return (
+            name is not None
+            and name[1] in self.words
+            and name.end() < len(stream.data)
+            and stream.data[name.end()] in AFTER_NAME
+        )
+
+    def _may_open(self, data: str, at: int) -> bool:
+        return not self.markdown.in_fence and data[at + 1 :] in self._prefixes
+
+    def _open(self, stream: Stream) -> State:
+        if self.markdown.open_ticks:
+            return InlineCode(self, self.markdown.open_ticks)
+        name = NAME.match(stream.data, stream.at)
+        assert name is not None
+        return OpenTag(name[1], self.words[name[1]].form, self, stream)
+
+    def _pass_run(self, stream: Stream, token: re.Match[str]) -> bool:
+        """Whether a run of backticks could be judged: it must have ended, and a closing fence stands alone."""
+        data, stop = stream.data, token.end()
+        rest = _REST_OF_LINE.match(data, stop)
+        assert rest is not None
+        waits = stop == len(data) and stop - token.start() < _LONGEST_RUN
+        waits = waits or (self.markdown.in_fence and rest.end() == len(data) and not data.endswith("\n"))
+        if waits and not stream.ended:
+            return False
+        self.markdown.pass_run(token[0], alone=rest[1] is not None)
+        return True

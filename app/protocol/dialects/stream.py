@@ -1,0 +1,160 @@
+"""The machine all text readers share: a cursor over the unread text, and states that move it.
+
+A state takes what it can decide and hands on to the next one. What it cannot decide yet (a possible tag at the end of
+a chunk) it leaves unread, and that rest is always short: longer waits are kept by the states as lists of pieces, so
+that nothing is copied or searched twice and the cost of a message is linear however it is cut.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Protocol
+
+from app.protocol.call import Block
+from app.protocol.events import CallClosed, Misread, ReaderEvent
+from app.protocol.limits import DEFAULT_LIMITS, Limits
+
+_TAIL_KEPT = 64 * 1024
+"""Characters of the message that stay available to `tail`."""
+
+
+class Stream:
+    """The unread text from `at` on, and where the reader's reports go."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.limits = limits
+        self.data = ""
+        self.at = 0
+        self.ended = False
+        self.events: list[ReaderEvent] = []
+        self._base = 0
+
+    def add(self, chunk: str) -> None:
+        self._base += self.at
+        self.data = self.data[self.at :] + chunk
+        self.at = 0
+
+    def replay(self, text: str) -> None:
+        """Put text that was taken before back in front of the unread rest: mostly by stepping back over it."""
+        back = self.at - len(text)
+        if back >= 0 and self.data.startswith(text, back):
+            self.at = back
+            return
+        self._base += back
+        self.data = text + self.data[self.at :]
+        self.at = 0
+
+    def position(self, at: int | None = None) -> int:
+        """The offset in the message of an index into `data` (of the cursor, unless told)."""
+        return self._base + (self.at if at is None else at)
+
+    def emit(self, event: ReaderEvent) -> None:
+        self.events.append(event)
+
+
+class State(Protocol):
+    def take(self, stream: Stream, /) -> State:
+        """Move the cursor; the next state, or itself when more text is needed."""
+        ...
+
+    def end(self, stream: Stream, /) -> State | None:
+        """No more text will come: report what is open, or put back what must be read differently and go on."""
+        ...
+
+    @property
+    def opened_at(self) -> int | None:
+        """Where the call began that the text so far ends in, as an offset in the message; None outside a call."""
+        ...
+
+
+class Over:
+    """Drops everything: after the first batch, after a message that is too long, after `flush`."""
+
+    def take(self, stream: Stream) -> State:
+        stream.at = len(stream.data)
+        return self
+
+    def end(self, _stream: Stream) -> State | None:
+        return None
+
+    @property
+    def opened_at(self) -> int | None:
+        return None
+
+
+class StreamReader:
+    """A `Reader` over a machine of states, starting in `state`."""
+
+    def __init__(self, state: State, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._state = state
+        self._stream = Stream(limits)
+        self._recent: deque[str] = deque()
+        self._recent_length = 0
+        self._length = 0
+        self._finished: list[Block] = []
+
+    def feed(self, chunk: str) -> list[ReaderEvent]:
+        if not chunk:
+            return []
+        room = self._stream.limits.message - self._length
+        if len(chunk) > room:
+            return self._overflow(chunk[: max(room, 0)])
+        self._remember(chunk)
+        self._stream.add(chunk)
+        self._run()
+        return self._reported()
+
+    def flush(self) -> list[ReaderEvent]:
+        self._stream.ended = True
+        following = self._state.end(self._stream)
+        while following is not None:
+            self._state = following
+            self._run()
+            following = self._state.end(self._stream)
+        self._state = Over()
+        return self._reported()
+
+    def drain(self) -> list[Block]:
+        finished, self._finished = self._finished, []
+        return finished
+
+    @property
+    def is_open(self) -> bool:
+        return self._state.opened_at is not None
+
+    def tail(self, limit: int) -> str:
+        start = self._state.opened_at
+        missing = min(limit, self._length - start) if start is not None else 0
+        pieces: list[str] = []
+        for chunk in reversed(self._recent):
+            if missing <= 0:
+                break
+            pieces.append(chunk[-missing:])
+            missing -= len(pieces[-1])
+        return "".join(reversed(pieces))
+
+    def _remember(self, chunk: str) -> None:
+        self._length += len(chunk)
+        self._recent.append(chunk)
+        self._recent_length += len(chunk)
+        while self._recent_length - len(self._recent[0]) >= _TAIL_KEPT:
+            self._recent_length -= len(self._recent.popleft())
+
+    def _run(self) -> None:
+        following = self._state.take(self._stream)
+        while following is not self._state:
+            self._state = following
+            following = self._state.take(self._stream)
+
+    def _reported(self) -> list[ReaderEvent]:
+        events, self._stream.events = self._stream.events, []
+        self._finished.extend(event.block for event in events if isinstance(event, CallClosed))
+        return events
+
+    def _overflow(self, last: str) -> list[ReaderEvent]:
+        """Read what still fits, then say once that the rest is not read."""
+        if self._length >= self._stream.limits.message and isinstance(self._state, Over):
+            return []
+        events = self.feed(last) + self.flush()
+        detail = f"The message is longer than {self._stream.limits.message} characters; write less in one answer."
+        return [*events, Misread("message_too_long", detail, self._length)]

@@ -1,0 +1,207 @@
+"""Opening tags: read piece by piece, so that an attribute may be long and a `>` in quotes ends nothing.
+
+Whatever cannot be a tag of the protocol is handed back as the text it is: a name that takes attributes only in
+`name="value"` form followed by a word (`<read_file is a tool`), a `<` before the tag has ended, a quote out of place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from app.protocol.dialects.stream import State, Stream
+
+NAME = re.compile(r"<([A-Za-z_][\w.:-]*)")
+AFTER_NAME = frozenset(" \t\r\n/>")
+
+_SPACE = re.compile(r"\s+")
+_ATTRIBUTE = re.compile(r"[A-Za-z_][\w.:-]{0,63}")
+_UNQUOTED = re.compile(r"(?:[^\s\"'<>`/]|/(?!>))+")
+_UNQUOTED_LIMIT = 4096
+
+
+@dataclass(slots=True)
+class Tag:
+    """An opening tag. `start` and `stop` are offsets in the message; `raw` is what was written."""
+
+    name: str
+    start: int
+    attrs: dict[str, str] = field(default_factory=dict)
+    repeated: list[str] = field(default_factory=list)
+    closes_itself: bool = False
+    too_long: bool = False
+    stop: int = 0
+    raw: str = ""
+
+
+class TagOwner(Protocol):
+    """Whoever met the `<` and goes on after the tag."""
+
+    def tag_read(self, tag: Tag, stream: Stream, /) -> State: ...
+
+    def tag_refused(self, raw: str, stream: Stream, /) -> State:
+        """It was text."""
+        ...
+
+    def tag_cut(self, tag: Tag, stream: Stream, /) -> State | None:
+        """The stream ended inside it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TagForm:
+    """What may stand in a tag: `takes` decides by an attribute's name, `bare` names those that need no value."""
+
+    takes: Callable[[str], bool]
+    bare: frozenset[str] = frozenset()
+    is_call: bool = True
+
+
+class _Refused(Exception):
+    """What was read so far cannot be a tag."""
+
+
+class OpenTag:
+    """Reads from `<name` (not yet taken) to `>`."""
+
+    def __init__(self, name: str, form: TagForm, owner: TagOwner, stream: Stream) -> None:
+        self._tag = Tag(name, stream.position())
+        self._form = form
+        self._owner = owner
+        self._raw: list[str] = []
+        self._size = 0
+        self._attribute = ""
+        self._quote = ""
+        self._value: list[str] = []
+        self._step: Callable[[Stream], bool] = self._between
+        self._done = False
+        self._pass(stream, len(name) + 1)
+
+    def take(self, stream: Stream) -> State:
+        try:
+            while stream.at < len(stream.data) and self._step(stream):
+                if self._done:
+                    return self._finish(stream)
+        except _Refused:
+            return self._owner.tag_refused("".join(self._raw), stream)
+        return self
+
+    def end(self, stream: Stream) -> State | None:
+        self._pass(stream, len(stream.data) - stream.at)
+        if not self._form.is_call:
+            return self._owner.tag_refused("".join(self._raw), stream)
+        self._tag.raw = "".join(self._raw)
+        self._tag.stop = stream.position()
+        return self._owner.tag_cut(self._tag, stream)
+
+    @property
+    def opened_at(self) -> int | None:
+        return self._tag.start if self._form.is_call else None
+
+    def _pass(self, stream: Stream, length: int) -> str:
+        """Take `length` characters."""
+        piece = stream.data[stream.at : stream.at + length]
+        stream.at += length
+        self._size += length
+        if self._size > stream.limits.attributes:
+            self._tag.too_long = True
+            self._raw.clear()
+            self._value.clear()
+        else:
+            self._raw.append(piece)
+        return piece
+
+    def _skip_space(self, stream: Stream) -> bool:
+        """Whether something other than space is next."""
+        space = _SPACE.match(stream.data, stream.at)
+        if space:
+            self._pass(stream, space.end() - stream.at)
+        return stream.at < len(stream.data)
+
+    def _between(self, stream: Stream) -> bool:
+        """Before an attribute or the tag's end."""
+        if not self._skip_space(stream):
+            return False
+        data, at = stream.data, stream.at
+        if data[at] == ">":
+            self._pass(stream, 1)
+            self._done = True
+            return True
+        if data[at] == "/":
+            return self._slash(stream)
+        name = _ATTRIBUTE.match(data, at)
+        if not name:
+            raise _Refused
+        if name.end() == len(data) and not stream.ended:
+            return False
+        if not self._form.takes(name[0]):
+            raise _Refused
+        self._attribute = self._pass(stream, len(name[0]))
+        self._step = self._after_name
+        return True
+
+    def _slash(self, stream: Stream) -> bool:
+        if stream.at + 1 == len(stream.data):
+            return False
+        if stream.data[stream.at + 1] != ">":
+            raise _Refused
+        self._pass(stream, 2)
+        self._tag.closes_itself = True
+        self._done = True
+        return True
+
+    def _after_name(self, stream: Stream) -> bool:
+        if not self._skip_space(stream):
+            return False
+        if stream.data[stream.at] == "=":
+            self._pass(stream, 1)
+            self._step = self._before_value
+            return True
+        if self._attribute not in self._form.bare:
+            raise _Refused
+        self._keep("true")
+        return True
+
+    def _before_value(self, stream: Stream) -> bool:
+        if not self._skip_space(stream):
+            return False
+        if stream.data[stream.at] in "\"'":
+            self._quote = self._pass(stream, 1)
+            self._step = self._quoted
+            return True
+        value = _UNQUOTED.match(stream.data, stream.at)
+        stop = value.end() if value else stream.at
+        if stop == len(stream.data) and not stream.ended and stop - stream.at < _UNQUOTED_LIMIT:
+            return False
+        if not value or stop - stream.at >= _UNQUOTED_LIMIT:
+            raise _Refused
+        self._keep(self._pass(stream, stop - stream.at))
+        return True
+
+    def _quoted(self, stream: Stream) -> bool:
+        stop = stream.data.find(self._quote, stream.at)
+        if stop < 0:
+            self._add_value(self._pass(stream, len(stream.data) - stream.at))
+            return False
+        self._add_value(self._pass(stream, stop - stream.at))
+        self._pass(stream, 1)
+        self._keep("".join(self._value))
+        return True
+
+    def _add_value(self, piece: str) -> None:
+        if not self._tag.too_long:
+            self._value.append(piece)
+
+    def _keep(self, value: str) -> None:
+        if self._attribute in self._tag.attrs:
+            self._tag.repeated.append(self._attribute)
+        self._tag.attrs[self._attribute] = value
+        self._value = []
+        self._step = self._between
+
+    def _finish(self, stream: Stream) -> State:
+        self._tag.raw = "".join(self._raw)
+        self._tag.stop = stream.position()
+        return self._owner.tag_read(self._tag, stream)

@@ -1,0 +1,243 @@
+"""Between a call's tags: its children, its body, its close tag.
+
+Only children declared for this tool are read as such, and only before a body begins: from the first other text on, a
+tool that takes a body reads everything up to its close tag as that body, so that tags inside a file never set an
+argument. Text between the children of a tool without a body is kept for the argument check. Another tool's opening
+tag at the start of a line ends a call that was never closed: it is reported as cut, and does not run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from app.protocol import payload
+from app.protocol.dialects.stream import State, Stream
+from app.protocol.dialects.tags import AFTER_NAME, NAME, OpenTag, Tag, TagForm
+from app.protocol.dialects.xml_call import Call, child_of
+from app.protocol.dialects.xml_payload import Payload, Place
+from app.protocol.events import Misread
+from app.protocol.spec import Param
+
+_COMMENT = ("<!--", "-->")
+_CDATA = (payload.CDATA_START, payload.CDATA_END)
+_LONGEST_TAG = 96
+
+
+class Children:
+    """The state outside all children of an open call."""
+
+    def __init__(self, call: Call, following: State, any_open: re.Pattern[str]) -> None:
+        self._call = call
+        self._following = following
+        self._any_open = any_open
+        self._close = re.compile(rf"</{re.escape(call.tag.name)}\s{{0,16}}>")
+        self._unfinished_close = re.compile(rf"</{re.escape(call.tag.name)}\s{{0,16}}")
+        self._takes_body = call.spec.body is not None
+        self._gap: list[str] = []
+        self._stray: list[str] = []
+        self._line = "\n"
+
+    def take(self, stream: Stream) -> State:
+        while stream.at < len(stream.data):
+            stop = stream.data.find("<", stream.at)
+            stop = len(stream.data) if stop < 0 else stop
+            if stop > stream.at:
+                if self._takes_body and not stream.data[stream.at : stop].isspace():
+                    return self._body(stream)
+                self._keep(stream, stop)
+                continue
+            following = self._markup(stream)
+            if following is not None:
+                return following
+        return self
+
+    def end(self, stream: Stream) -> State | None:
+        self._set_stray()
+        self._call.cut(stream.position(len(stream.data)), stream)
+        return None
+
+    @property
+    def opened_at(self) -> int | None:
+        return self._call.tag.start
+
+    def tag_read(self, tag: Tag, _stream: Stream) -> State:
+        self._gap.clear()
+        self._line = ""
+        param = child_of(self._call.spec, tag.name)
+        assert param is not None
+        if tag.closes_itself:
+            self._add(param, tag, "")
+            return self
+        place = Place(self._call, param, tag.name, is_body=False, any_open=self._any_open)
+        return Payload(place, self._child_closed(param, tag), self._child_unfinished(param, tag))
+
+    def tag_refused(self, raw: str, stream: Stream) -> State:
+        """Looks like a child, is none (`<path d="…">` in a picture)."""
+        if self._takes_body:
+            stream.replay(raw)
+            return self._body(stream)
+        self._stray.append(raw)
+        return self
+
+    def tag_cut(self, _tag: Tag, stream: Stream) -> State | None:
+        return self.end(stream)
+
+    def _markup(self, stream: Stream) -> State | None:
+        """At a `<`. The next state, or None to go on; itself while it cannot be told."""
+        data, at = stream.data, stream.at
+        close = self._close.match(data, at)
+        if close:
+            return self._closed(close.end(), stream)
+        rest = data[at : at + _LONGEST_TAG]
+        for start, stop in (_COMMENT, _CDATA):
+            if rest.startswith(start):
+                return self._section(start, stop, stream)
+        name = NAME.match(data, at)
+        if not stream.ended and self._may_matter(rest, name, len(data)):
+            return self
+        if name and name.end() < len(data) and data[name.end()] in AFTER_NAME:
+            return self._tag(name[1], stream)
+        return self._text(stream, at + 1)
+
+    def _may_matter(self, rest: str, name: re.Match[str] | None, size: int) -> bool:
+        if name:
+            return name.end() == size and len(rest) < _LONGEST_TAG
+        starts = (_COMMENT[0], _CDATA[0], f"</{self._call.tag.name}")
+        return any(start.startswith(rest) for start in starts) or bool(self._unfinished_close.fullmatch(rest))
+
+    def _tag(self, name: str, stream: Stream) -> State | None:
+        param = child_of(self._call.spec, name)
+        if param is not None:
+            return OpenTag(name, self._form(param), self, stream)
+        if self._any_open.match(stream.data, stream.at) and self._is_line_start():
+            return self._fenced(stream)
+        return self._text(stream, stream.at + 1 + len(name))
+
+    def _is_line_start(self) -> bool:
+        """Whether only space stands before on the line; the first line of a tool that takes a body is its body."""
+        *earlier, line = self._line.split("\n")
+        return bool(earlier) and not line.strip() and (self._call.has_children or not self._takes_body)
+
+    def _form(self, param: Param) -> TagForm:
+        known = frozenset(attr.name for attr in param.attrs)
+        takes = (lambda _name: True) if self._call.spec.open else known.__contains__
+        return TagForm(takes)
+
+    def _fenced(self, stream: Stream) -> State:
+        """The next tool begins, and this call was never closed."""
+        self._set_stray()
+        name = self._call.tag.name
+        self._call.cut(stream.position(), stream)
+        detail = f"<{name}> was not closed before the next tool; end it with </{name}>, or write <{name} …/>."
+        stream.emit(Misread("unclosed_call", detail, self._call.tag.start))
+        return self._following
+
+    def _text(self, stream: Stream, stop: int) -> State | None:
+        if self._takes_body:
+            return self._body(stream)
+        self._keep(stream, stop)
+        return None
+
+    def _keep(self, stream: Stream, stop: int) -> None:
+        """Text that is no child: space before a body, or something stray."""
+        piece = stream.data[stream.at : stop]
+        stream.at = stop
+        (self._gap if self._takes_body else self._stray).append(piece)
+        self._line = piece[-200:] if "\n" in piece else (self._line + piece)[-200:]
+
+    def _section(self, start: str, stop: str, stream: Stream) -> State:
+        if self._takes_body and start != _COMMENT[0]:
+            return self._body(stream)
+        return Section(start, stop, self, self._section_read)
+
+    def _section_read(self, raw: str) -> None:
+        if self._takes_body or not raw.startswith(_COMMENT[0]):
+            (self._gap if self._takes_body else self._stray).append(raw)
+
+    def _body(self, stream: Stream) -> State:
+        body = self._call.spec.body
+        assert body is not None
+        stream.replay("".join(self._gap))
+        place = Place(self._call, body, self._call.tag.name, is_body=True, any_open=self._any_open)
+        return Payload(place, self._body_closed, self._body_unfinished)
+
+    def _body_closed(self, raw: str, stream: Stream) -> State:
+        self._set_body(raw)
+        self._call.close(stream.position(), stream)
+        return self._following
+
+    def _body_unfinished(self, raw: str, stream: Stream) -> State | None:
+        self._set_body(raw)
+        self._call.cut(stream.position(len(stream.data)), stream)
+        return None
+
+    def _set_body(self, raw: str) -> None:
+        body = self._call.spec.body
+        self._call.set_body(payload.value_of(raw, short=body is None or body.short))
+
+    def _closed(self, stop: int, stream: Stream) -> State:
+        stream.at = stop
+        self._set_stray()
+        self._call.close(stream.position(), stream)
+        return self._following
+
+    def _set_stray(self) -> None:
+        """The text outside the children: with a body declared and no children it is that body."""
+        pieces = self._gap if self._takes_body and not self._call.has_children else self._stray
+        if pieces:
+            self._set_body("".join(pieces))
+
+    def _child_closed(self, param: Param, tag: Tag) -> Callable[[str, Stream], State]:
+        def closed(raw: str, _stream: Stream) -> State:
+            self._add(param, tag, raw)
+            return self
+
+        return closed
+
+    def _child_unfinished(self, param: Param, tag: Tag) -> Callable[[str, Stream], State | None]:
+        def unfinished(raw: str, stream: Stream) -> State | None:
+            self._add(param, tag, raw)
+            return self.end(stream)
+
+        return unfinished
+
+    def _add(self, param: Param, tag: Tag, raw: str) -> None:
+        attrs = {name: payload.attribute_value(value, short=True) for name, value in tag.attrs.items()}
+        self._call.add(tag.name, payload.value_of(raw, short=param.short), attrs)
+
+
+class Section:
+    """A comment or CDATA section between children: no tag in it counts."""
+
+    def __init__(self, start: str, stop: str, owner: Children, read: Callable[[str], None]) -> None:
+        self._start = start
+        self._stop = stop
+        self._owner = owner
+        self._read = read
+        self._pieces: list[str] = []
+
+    def take(self, stream: Stream) -> State:
+        data = stream.data
+        begin = stream.at if self._pieces else stream.at + len(self._start)
+        stop = data.find(self._stop, begin)
+        if stop < 0:
+            kept = max(len(data) - len(self._stop) + 1, begin)
+            if kept > stream.at:
+                self._pieces.append(data[stream.at : kept])
+                stream.at = kept
+            return self
+        stop += len(self._stop)
+        self._pieces.append(data[stream.at : stop])
+        stream.at = stop
+        self._read("".join(self._pieces))
+        return self._owner
+
+    def end(self, stream: Stream) -> State | None:
+        self._read("".join(self._pieces) + stream.data[stream.at :])
+        stream.at = len(stream.data)
+        return self._owner
+
+    @property
+    def opened_at(self) -> int | None:
+        return self._owner.opened_at

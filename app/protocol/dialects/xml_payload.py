@@ -1,0 +1,215 @@
+"""The text of one payload, from behind its opening tag to where it truly ends.
+
+- A plain payload ends at its first close tag.
+- A payload declared `Close.LAST` (file contents, HTML) ends at the last of its close tags before the call's own. That
+  is known only when the call closes, so from the first close tag on nothing more is shown until then.
+- A payload that starts with CDATA ends at the first close tag that follows a `]]>`. A close tag without one is only a
+  candidate: it counts when the stream ends or when another tool's tag opens a line, so that a broken CDATA end never
+  swallows the next file.
+
+The pieces of a payload are kept in a list and joined once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.protocol import payload
+from app.protocol.dialects.preview import Preview
+from app.protocol.dialects.stream import State, Stream
+from app.protocol.dialects.xml_call import Call
+from app.protocol.spec import Close, Param
+
+_BEFORE = 80
+"""Characters before a tag that are looked at: for the end of a CDATA section, for the start of a line."""
+
+_LONGEST_TAG = 96
+_SPACE = re.compile(r"\s*")
+_UNFINISHED_TAG = re.compile(r"</?[\w.:-]*\s{0,16}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which payload is read: of which call, under which tag name; `body` is written between the call's own tags."""
+
+    call: Call
+    param: Param
+    close_name: str
+    is_body: bool
+    any_open: re.Pattern[str]
+
+
+Closed = Callable[[str, Stream], State]
+"""Told the raw payload once it has ended; whatever was read past its end has been put back."""
+
+Unfinished = Callable[[str, Stream], State | None]
+"""Told what there is when the stream ends inside the payload."""
+
+
+class Payload:
+    """The state inside one payload."""
+
+    def __init__(self, place: Place, closed: Closed, unfinished: Unfinished) -> None:
+        self._place = place
+        self._closed = closed
+        self._unfinished = unfinished
+        self._is_last = place.param.close is Close.LAST and not place.is_body and not place.param.many
+        self._pieces: list[str] = []
+        self._size = 0
+        self._before = ""
+        self._is_cdata: bool | None = None
+        self._preview = Preview()
+        self._shown = 0
+        self._candidate: int | None = None
+        self._is_weak = False
+        self._is_quiet = False
+        self._only_close = re.compile(rf"(?P<close></{re.escape(place.close_name)}\s{{0,16}}>)")
+        self._pattern = self._only_close
+
+    def take(self, stream: Stream) -> State:
+        if self._is_cdata is None and not self._begin(stream):
+            return self
+        while True:
+            found = self._pattern.search(stream.data, stream.at)
+            if found is None:
+                self._add(stream, self._safe_end(stream))
+                return self
+            self._add(stream, found.start())
+            following = self._meet(found, stream)
+            if following is not None:
+                return following
+
+    def end(self, stream: Stream) -> State | None:
+        if self._candidate is not None:
+            return self._finish(self._candidate, stream)
+        return self._unfinished("".join(self._pieces), stream)
+
+    @property
+    def opened_at(self) -> int | None:
+        tag = self._place.call.tag
+        if self._candidate is not None:
+            is_closed = self._place.is_body or f"</{tag.name}" in "".join(self._pieces[self._candidate :])
+            return None if is_closed else tag.start
+        return tag.start
+
+    def _begin(self, stream: Stream) -> bool:
+        """Whether it can be told that the payload starts with CDATA, or that it does not."""
+        space = _SPACE.match(stream.data, stream.at)
+        assert space is not None
+        self._store(space[0])
+        stream.at = space.end()
+        rest = stream.data[stream.at : stream.at + len(payload.CDATA_START)]
+        if rest != payload.CDATA_START and payload.CDATA_START.startswith(rest):
+            return False
+        self._is_cdata = rest == payload.CDATA_START
+        if self._is_cdata:
+            self._store(rest)
+            stream.at += len(rest)
+            self._preview = Preview(is_cdata=True)
+            self._shown = len(self._pieces)
+        else:
+            self._show(stream)
+        return True
+
+    def _safe_end(self, stream: Stream) -> int:
+        """Up to where the unread text surely holds no beginning of a tag that matters."""
+        data = stream.data
+        at = data.rfind("<", max(stream.at, len(data) - _LONGEST_TAG))
+        return at if at >= 0 and self._may_matter(data[at:]) else len(data)
+
+    def _may_matter(self, rest: str) -> bool:
+        close = f"</{self._place.close_name}"
+        if close.startswith(rest) or (rest.startswith(close) and not rest[len(close) :].strip()):
+            return True
+        return self._pattern is not self._only_close and _UNFINISHED_TAG.fullmatch(rest) is not None
+
+    def _store(self, piece: str) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        self._before = piece[-_BEFORE:] if len(piece) >= _BEFORE else (self._before + piece)[-_BEFORE:]
+
+    def _add(self, stream: Stream, stop: int) -> None:
+        """Take text of the payload up to `stop`."""
+        if stop == stream.at:
+            return
+        piece = stream.data[stream.at : stop]
+        stream.at = stop
+        self._store(piece)
+        self._is_quiet = self._is_quiet and piece.isspace()
+        if self._size > stream.limits.payload:
+            self._drop(stream)
+        elif self._candidate is None:
+            self._show(stream)
+
+    def _drop(self, stream: Stream) -> None:
+        call, name = self._place.call, self._place.param.name
+        detail = f"{name} is longer than {stream.limits.payload} characters; write it in several calls."
+        call.kill(stream, "payload_too_long", detail)
+        self._pieces.clear()
+        self._shown = 0
+        self._candidate = None if self._candidate is None else 0
+
+    def _show(self, stream: Stream) -> None:
+        """Report the pieces that have not been shown yet."""
+        if not self._place.param.short:
+            text = "".join(self._pieces[self._shown :])
+            self._place.call.show(self._place.param.name, self._preview.feed(text), stream)
+        self._shown = len(self._pieces)
+
+    def _meet(self, found: re.Match[str], stream: Stream) -> State | None:
+        """A tag that may end the payload: the next state if it does, None if it is part of the text."""
+        if found["close"]:
+            return self._meet_close(found, stream)
+        is_parent = found["parent"] is not None
+        if self._candidate is not None and (self._ends_at_parent(stream) if is_parent else self._ends_at_tool()):
+            return self._finish(self._candidate, stream)
+        was_quiet = self._is_quiet
+        self._add(stream, found.end())
+        self._is_quiet = was_quiet and is_parent
+        return None
+
+    def _ends_at_parent(self, stream: Stream) -> bool:
+        return not self._is_weak or stream.ended
+
+    def _ends_at_tool(self) -> bool:
+        """The next tool's tag is a fence: at the start of a line, or right behind the close tag."""
+        before = self._before.rstrip(" \t")
+        return self._is_quiet or (self._is_weak and before.endswith("\n"))
+
+    def _meet_close(self, found: re.Match[str], stream: Stream) -> State | None:
+        is_weak = bool(self._is_cdata) and not self._before.rstrip().endswith(payload.CDATA_END)
+        if not self._is_last and (not is_weak or stream.ended):
+            stream.at = found.end()
+            return self._finish(len(self._pieces), stream)
+        if not is_weak or self._candidate is None:
+            self._show(stream)
+            self._candidate = len(self._pieces)
+            self._is_weak = is_weak
+            self._widen()
+        self._store(found[0])
+        stream.at = found.end()
+        self._is_quiet = self._is_quiet or self._candidate == len(self._pieces) - 1
+        return None
+
+    def _widen(self) -> None:
+        """From the first candidate on the call's own close tag and other tools' tags matter too."""
+        if self._pattern is self._only_close:
+            parent = "(?!)" if self._place.is_body else rf"</{re.escape(self._place.call.tag.name)}\s{{0,16}}>"
+            self._pattern = re.compile(
+                rf"{self._only_close.pattern}|(?P<parent>{parent})|{self._place.any_open.pattern}"
+            )
+
+    def _finish(self, candidate: int, stream: Stream) -> State:
+        """The payload ended where piece `candidate` begins, which is its close tag; the text after it is put back."""
+        raw = "".join(self._pieces[:candidate])
+        stream.replay("".join(self._pieces[candidate + 1 :]))
+        self._show_rest(raw, stream)
+        return self._closed(raw, stream)
+
+    def _show_rest(self, raw: str, stream: Stream) -> None:
+        short = self._place.param.short
+        value = payload.value_of(raw, short=short)
+        if short or self._is_cdata or payload.CDATA_START not in raw:
+            self._place.call.show(self._place.param.name, value[self._preview.count :], stream)

@@ -1,0 +1,54 @@
+"""JSON Schemas of tools, as native tool use declares them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from app.protocol.result import JsonValue
+from app.protocol.spec import PROGRESS, Kind, Param, ToolSpec
+
+
+def of_tool(spec: ToolSpec) -> dict[str, JsonValue]:
+    """The schema of a tool's arguments as one object. Nothing undeclared is allowed."""
+    return _object(spec.params if spec.param(PROGRESS.name) else (*spec.params, PROGRESS), closed=not spec.open)
+
+
+def _object(params: Sequence[Param], *, closed: bool) -> dict[str, JsonValue]:
+    properties: dict[str, JsonValue] = {param.name: of_param(param) for param in params}
+    required = [param.name for param in params if param.required]
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"required": required} if required else {}),
+        "additionalProperties": not closed,
+    }
+
+
+def of_param(param: Param) -> dict[str, JsonValue]:
+    """The schema of one argument; a child with attributes is an object, a repeated one an array."""
+    if param.many:
+        return _described(param, {"type": "array", "items": _value(param)})
+    return _described(param, _value(param))
+
+
+def _described(param: Param, schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {**schema, **({"description": param.description} if param.description else {})}
+
+
+def _value(param: Param) -> dict[str, JsonValue]:
+    if param.attrs:
+        return _object((*param.attrs, Param("text", description="the text inside")), closed=True)
+    schema: dict[str, JsonValue] = {"type": param.kind.value}
+    if param.kind is Kind.LIST:
+        schema["items"] = {}
+    if param.choices:
+        schema["enum"] = list(param.choices)
+    if param.minimum is not None:
+        schema["minimum"] = _plain(param.minimum)
+    if param.maximum is not None:
+        schema["maximum"] = _plain(param.maximum)
+    return schema
+
+
+def _plain(number: float) -> JsonValue:
+    return int(number) if float(number).is_integer() else number
