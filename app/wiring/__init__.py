@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.settings.store import Settings
-from app.wiring.assistant import Assistant, assemble, assembled
+from app.wiring.assistant import Assistant, assemble, assembled, photograph
 from app.wiring.tools import registry
 
-__all__ = ["Assistant", "Settings", "assemble", "assembled", "registry"]
+__all__ = ["Assistant", "Settings", "assemble", "assembled", "photograph", "registry"]
