@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.providers.offline.clause import begins_like_command, elides_to, head_of, read_clause, without_fillers
+from app.providers.offline.clause import (
+    begins_like_command,
+    elides_to,
+    head_of,
+    names_keys,
+    read_clause,
+    without_fillers,
+)
 from app.providers.offline.lexicon import lexicon
 from app.providers.offline.names import said
 from app.providers.offline.steps import Refusal, Step, Steps
@@ -55,11 +62,8 @@ class Chain:
             return ()
         at = len(self._tokens) - len(rest)
         head = head_of(rest)
-        if implied == "press" and head.action == "type":
-            keys = self._clause(at, implied)
-            if not isinstance(keys, Refusal):
-                return keys
-        if head.action == "type" and not self._begins_quoted(at + head.length):
+        is_key = implied == "press" and names_keys(self._tokens[at : self._ends(at)[0].end])
+        if head.action == "type" and not is_key and not self._begins_quoted(at + head.length):
             return self._typing(at, at + head.length)
         return self._clause(at, implied if implied == "press" or not head.action else "")
 
@@ -116,10 +120,11 @@ class Chain:
         end = cut.end
         while end + 1 < cut.start and self._is_mark(end) and self._is_mark(end + 1):
             end += 1
-        if end < cut.start and self._tokens[end].text in ("!", "?"):
-            has_word = self._tokens[cut.start - 1].kind is Kind.WORD and not self._is_request
-            return end + 1 if has_word else -1
-        return end
+        mark = self._tokens[end].text if end < cut.start else ""
+        if mark not in ("!", "?"):
+            return end
+        is_text = self._tokens[cut.start - 1].kind is Kind.WORD and not (mark == "?" and self._is_request)
+        return end + 1 if is_text else -1
 
     def _is_mark(self, at: int) -> bool:
         """Whether the token is a separator that stands right after the one before it."""

@@ -87,7 +87,7 @@ def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
     if look := lexicon().phrases("commands.clauses").whole(tokens):
         return (Step(_LOOKS[look], {"view": "interactive"} if look == "read" else {}, look),)
     head = head_of(tokens)
-    if implied == "press" and keyboard.chord(repeats(tokens)[0]):
+    if implied == "press" and names_keys(tokens):
         return keyboard.press(tokens)
     if refusal := _refused(tokens, head):
         return refusal
@@ -97,6 +97,11 @@ def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
         is_key = isinstance(steps, Refusal) and steps.kind == "key"
         return replace(steps, part=names.said(tokens)) if isinstance(steps, Refusal) and not is_key else steps
     return _elided(tokens, implied) if implied else Refusal("unreadable", names.said(tokens))
+
+
+def names_keys(tokens: Tokens) -> bool:
+    """Whether the clause is nothing but keys, as in `press tab and enter twice`."""
+    return bool(keyboard.chord(repeats(without_ending(tokens))[0]))
 
 
 def _refused(tokens: Tokens, head: Head) -> Refusal | None:

@@ -13,8 +13,8 @@ from enum import Enum
 from app.protocol.message import Message, Role, TextPart
 from app.providers.offline.lexicon import lexicon
 
-_RESULT = re.compile(r"<result\b(?P<head>[^>]*)>(?P<text>.*?)</result>", re.DOTALL)
-_FAILED = re.compile(r"""\b(?:ok\s*=\s*["']?false|status\s*=\s*["']?(?:error|failed)|error\b)""", re.IGNORECASE)
+_RESULT = re.compile(r'<result tool="[^"]*" status="(?P<status>\w+)">(?P<text>.*?)</result>', re.DOTALL)
+_OK = "ok"
 
 
 class Origin(Enum):
@@ -79,7 +79,7 @@ def _origin(text: str) -> tuple[Origin, str]:
 
 
 def _outcome(text: str) -> Outcome:
-    """One pass makes one call, so one failed result makes the step a failed one."""
+    """One pass makes one call; what cannot be read as its success counts as a failure."""
     results = list(_RESULT.finditer(text))
-    ok = bool(results) and not any(_FAILED.search(result["head"]) for result in results)
-    return Outcome(ok, "\n".join(result["text"].strip() for result in results))
+    ok = bool(results) and all(result["status"] == _OK for result in results)
+    return Outcome(ok, "\n".join(result["text"].strip() for result in results).replace("&lt;", "<"))

@@ -16,6 +16,7 @@ _POINT = re.compile(
     r"(?P<open>\( ?)?(?:x ?[=:]? ?)?(?P<x>\d{1,5}) ?(?:,| |and|by) ?(?:y ?[=:]? ?)?(?P<y>\d{1,5})(?(open) ?\))",
     re.IGNORECASE,
 )
+_POINTED = re.compile(r"\d+,\d+")
 _SURE_FROM = 10
 _BUTTONS: dict[str, dict[str, Value]] = {
     "click": {},
@@ -121,7 +122,10 @@ def drag(tokens: Sequence[Token]) -> Steps:
         if isinstance(end, Refusal):
             return end
     start, stop = str(ends[0]), str(ends[1])
-    return (Step("computer_drag", {"from": start, "to": stop}, "drag", f"“{start}” to “{stop}”"),)
+    arguments: dict[str, Value] = {"from": start, "to": stop}
+    if _POINTED.fullmatch(start) or _POINTED.fullmatch(stop):
+        arguments["space"] = "screen"
+    return (Step("computer_drag", arguments, "drag", f"“{start}” to “{stop}”"),)
 
 
 def _end_of_drag(tokens: Sequence[Token]) -> str | Refusal:

@@ -20,7 +20,7 @@ def completion(text: str) -> str:
 
 
 def call(step: Step) -> str:
-    """A self-closing tag; plain text to type stands between tags, text with markup or outer blanks in an attribute."""
+    """A self-closing tag; plain text to type stands between tags, any other in an attribute, where entities hold."""
     arguments = dict(step.arguments)
     body = str(arguments.pop("text")) if step.tool == "computer_type" and _is_plain(step.arguments["text"]) else ""
     tag = step.tool + "".join(f' {name}="{encode(str(value))}"' for name, value in arguments.items())
@@ -33,8 +33,8 @@ def pieces(text: str) -> list[str]:
 
 
 def _is_plain(text: Value) -> bool:
-    """Whether text reads back from between tags as it is: no markup, no entity, no blank or line break at its edges."""
-    return re.search(r"[<>&]|^\s|\s$", str(text)) is None
+    """Whether text reads back from between tags as it is and can be taken for nothing else."""
+    return re.fullmatch(r"\w|\w[^<>&]*[^<>&\s]", str(text)) is not None
 
 
 def _shown(text: str) -> str:
