@@ -206,11 +206,17 @@ def _named(element: Element) -> str:
 
 
 def _without_echoes(found: Sequence[_Candidate]) -> list[_Candidate]:
-    """Best first, without texts that only repeat the control they stand in."""
+    """Best first, without texts that only repeat a control: those inside it, and those that label it."""
     kept: list[_Candidate] = []
     nodes: set[int] = set()
+    names: set[tuple[int, str]] = set()
     for match in sorted(found, key=lambda match: -match.score):
-        if not any(id(above) in nodes and above.is_operable for above in match.node.ancestors()):
-            kept.append(match)
-            nodes.add(id(match.node))
+        node, name = match.node, (id(match.window), normal(match.node.called))
+        is_inside = any(id(above) in nodes and above.is_operable for above in node.ancestors())
+        if is_inside or (name in names and not node.is_operable):
+            continue
+        kept.append(match)
+        nodes.add(id(node))
+        if node.is_operable:
+            names.add(name)
     return kept
