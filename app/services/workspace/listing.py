@@ -72,7 +72,7 @@ class _Walk:
         for entry in found:
             is_folder = entry.is_dir(follow_symlinks=False)
             path = prefix + entry.name + ("/" if is_folder else "")
-            if self._recursive and (entry.name.startswith(".") or any(rule.excludes(path) for rule in rules)):
+            if self._recursive and (entry.name.startswith(".") or _is_excluded(path, rules)):
                 self._ignored += 1
                 continue
             if len(self._found) >= self._most:
@@ -100,5 +100,11 @@ class _Rules:
             return ()
         return (_Rules(prefix, GitIgnoreSpec.from_lines(lines)),)
 
-    def excludes(self, path: str) -> bool:
-        return bool(self.spec.match_file(path[len(self.prefix) :]))
+    def verdict(self, path: str) -> bool | None:
+        """Whether it excludes the path, or None where it says nothing about it."""
+        return self.spec.check_file(path[len(self.prefix) :]).include
+
+
+def _is_excluded(path: str, rules: tuple[_Rules, ...]) -> bool:
+    """The deepest file that says something decides, as git has it."""
+    return next((verdict for rule in reversed(rules) if (verdict := rule.verdict(path)) is not None), False)

@@ -1,0 +1,110 @@
+"""A workspace, commands and a conversation in a folder of their own, driven through the real executor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from app.base.clock import SystemClock
+from app.protocol.call import Block
+from app.protocol.dialects.xml import XmlDialect
+from app.protocol.events import CallClosed
+from app.protocol.result import JsonValue, ToolResult
+from app.services.checkpoints.store import Checkpoints
+from app.services.processes.processes import Limits, Processes
+from app.services.tasks.checklist import Checklist
+from app.services.workspace.changes import Changes
+from app.services.workspace.places import Workspace
+from app.tools.code import CODE, Code
+from app.tools.context import TurnContext
+from app.tools.edit import EDITS, Edits
+from app.tools.exec import COMMANDS, Commands
+from app.tools.executor import Executor, WrittenByThePerson
+from app.tools.file import FILES, Files
+from app.tools.registry import Registry
+from app.tools.search import SEARCH, Searches
+from app.tools.tasks import ASKING, TASKS, Tasks
+from app.tools.until import WAITS, Waits
+
+WORK = Registry(FILES, EDITS, SEARCH, COMMANDS, WAITS, CODE, ASKING, TASKS)
+QUICK = Limits(return_s=1.0, background_s=3.0, quiet_s=0.3)
+
+
+class Talk:
+    """A conversation that writes down what was asked of it."""
+
+    def __init__(self) -> None:
+        self.planning = False
+        self.yolo = False
+        self.done: list[str] = []
+
+    def is_planning(self) -> bool:
+        return self.planning
+
+    def is_yolo(self) -> bool:
+        return self.yolo
+
+    async def hand_over(self, summary: str) -> None:
+        self.done.append(f"handed over: {summary}")
+
+    async def reset(self) -> None:
+        self.done.append("reset")
+
+    async def rename(self, name: str) -> None:
+        self.done.append(f"named {name}")
+
+
+class Bench:
+    """`root` is the workspace; `home` and `trash` lie beside it; `told` collects what cards were fed."""
+
+    def __init__(self, folder: Path, limits: Limits = QUICK) -> None:
+        self.root, self.home, self.trash = folder / "project", folder / "home", folder / "trash"
+        for made in (self.root, self.home, self.trash):
+            made.mkdir(exist_ok=True)
+        self.workspace = Workspace(self.root, home=self.home, temp=folder / "tmp")
+        self.checkpoints = Checkpoints(folder / "checkpoints")
+        self.changes = Changes(self.workspace, self.checkpoints, self._to_trash)
+        self.processes = Processes(folder / "runs", SystemClock(), limits)
+        self.talk = Talk()
+        self.checklist = Checklist(folder / "task.md")
+        self.told: list[tuple[str, Mapping[str, JsonValue]]] = []
+        self.audited: list[str] = []
+        self.cancelled = asyncio.Event()
+        self.executor = Executor(WORK, self._handlers(), SystemClock(), seed=1)
+
+    async def xml(self, text: str, turn: str = "t1") -> ToolResult:
+        """The result of the one call that `text` writes."""
+        events = (reader := XmlDialect().reader(WORK.specs)).feed(text) + reader.flush()
+        [block] = [event.block for event in events if isinstance(event, CallClosed)]
+        return await self.run(block, turn)
+
+    async def call(self, tool: str, /, **arguments: JsonValue) -> ToolResult:
+        """The result of a call written as JSON."""
+        return await self.run(Block("c1", tool, args=arguments))
+
+    async def run(self, block: Block, turn: str = "t1") -> ToolResult:
+        context = TurnContext("c1", self._emit, self._audit, self.cancelled, turn)
+        return (await self.executor.run(block, WrittenByThePerson(), context)).result
+
+    async def stop_all(self) -> None:
+        """End what the test started."""
+        for run in self.processes.recent(1000):
+            await self.processes.stop(run)
+
+    def _handlers(self) -> list[object]:
+        space, clock = self.workspace, SystemClock()
+        commands = Commands(space, self.processes, clock, self.talk.is_yolo)
+        waits = Waits(space, self.processes, clock)
+        tasks = Tasks(self.talk, self.checklist)
+        return [Files(space), Edits(space, self.changes), Searches(space), commands, waits, Code(space), tasks]
+
+    def _emit(self, event: str, payload: Mapping[str, JsonValue]) -> None:
+        self.told.append((event, payload))
+
+    async def _audit(self, kind: str, _details: Mapping[str, JsonValue]) -> None:
+        self.audited.append(kind)
+
+    def _to_trash(self, path: Path) -> bool:
+        path.rename(self.trash / path.name)
+        return True
