@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from app.agent.cards import Cards
 from app.agent.transcript import Transcript
@@ -11,8 +12,9 @@ from app.protocol.call import Block
 from app.protocol.result import tool_error
 from app.providers.api import NativeCallDelta, NativeCallEnded, NativeCallStarted, StreamEvent
 
-_ESCAPE_LENGTHS = {"u": 6}
-_SHORT_ESCAPE = 2
+_SHORT, _LONG, _PAIR = 2, 6, 12
+"""Characters of an escape: one letter, a code unit, two code units that are one character."""
+_HIGH_HALF = re.compile(r"\\u[dD][89abAB]")
 
 
 class ArgumentPreview:
@@ -67,17 +69,19 @@ class ArgumentPreview:
     def _unescaped(self, character: str) -> str:
         """The character an escape stands for, once it is whole; both halves of a surrogate pair are one."""
         self._escape += character
-        last = self._escape[self._escape.rfind("\\") :]
-        if len(last) < _ESCAPE_LENGTHS.get(last[1:2], _SHORT_ESCAPE):
+        if len(self._escape) < self._escape_length():
             return ""
+        escape, self._escape = self._escape, ""
         try:
-            text = str(json.loads(f'"{self._escape}"'))
+            text = str(json.loads(f'"{escape}"'))
         except ValueError:
-            text = ""
-        if len(self._escape) == _ESCAPE_LENGTHS["u"] and "\ud800" <= text <= "\udbff":
             return ""
-        self._escape = ""
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+    def _escape_length(self) -> int:
+        if not self._escape.startswith("\\u"):
+            return _SHORT
+        return _PAIR if _HIGH_HALF.match(self._escape) else _LONG
 
 
 class NativeCalls:
