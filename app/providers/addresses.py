@@ -1,4 +1,4 @@
-"""Which addresses are on this machine: they are asked directly, whatever proxy the environment names."""
+"""Addresses of model servers as people write them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from urllib.parse import urlsplit
 
 
 def is_local(url: str) -> bool:
-    """Whether the URL's host is this machine (`localhost` or a loopback address)."""
+    """Whether the URL's host is this machine: such servers are asked directly, whatever proxy the environment names."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+def server_address(base_url: str) -> str:
+    """The address of an OpenAI-compatible API: people write `http://127.0.0.1:11434`, it lives under `/v1`."""
+    if not base_url or urlsplit(base_url).path.strip("/"):
+        return base_url
+    return f"{base_url.rstrip('/')}/v1"

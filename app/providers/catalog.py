@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.base.errors import NeedsPerson
+from app.providers.addresses import server_address
 from app.providers.api import Provider
 from app.providers.profiles import Profile, default_model, profile_of
+from app.providers.remembered import facts_of
 from app.settings import secrets
 from app.settings.catalog import BASE_URL, MODEL, PROVIDER, SCRIPT, STREAM_IDLE_MS
 from app.settings.store import Settings
 
-OFFLINE = "offline"
+OFFLINE, OPENAI = "offline", "openai"
 
 KeyOf = Callable[[str], str]
 
@@ -28,10 +30,21 @@ class Chosen:
 
 
 def choose(settings: Settings, key_of: KeyOf = secrets.key_of) -> Chosen:
-    """The provider and model of these settings. Raises NeedsPerson where something must be given first."""
+    """The provider and model of these settings, with what earlier runs found out about that model. Raises NeedsPerson.
+
+    An empty model is the first that the server lists.
+    """
     name = settings[PROVIDER] or default_name(key_of)
-    model = settings[MODEL] or default_model(name)
-    return Chosen(make(name, settings, key_of), model, profile_of(model))
+    is_elsewhere = name == OPENAI and bool(settings[BASE_URL] or not key_of(OPENAI))
+    model = settings[MODEL] or ("" if is_elsewhere else default_model(name))
+    return Chosen(make(name, settings, key_of), model, _tried(profile_of(model), settings[BASE_URL], model))
+
+
+def _tried(profile: Profile, base_url: str, model: str) -> Profile:
+    facts = facts_of(server_address(base_url), model)
+    dialect = "xml" if facts.tools is False and profile.dialect == "native" else profile.dialect
+    pictures = profile.pictures if facts.pictures is None else facts.pictures
+    return replace(profile, dialect=dialect, pictures=pictures)
 
 
 def default_name(key_of: KeyOf = secrets.key_of) -> str:
@@ -60,7 +73,7 @@ def _anthropic(settings: Settings, key_of: KeyOf) -> Provider:
 def _openai(settings: Settings, key_of: KeyOf) -> Provider:
     from app.providers.openai_compatible.provider import OpenAICompatibleProvider
 
-    return OpenAICompatibleProvider(key_of("openai"), base_url=settings[BASE_URL], idle_s=_idle_s(settings))
+    return OpenAICompatibleProvider(key_of(OPENAI), base_url=settings[BASE_URL], idle_s=_idle_s(settings))
 
 
 def _offline(_settings: Settings, _key_of: KeyOf) -> Provider:
@@ -79,7 +92,7 @@ def _scripted(settings: Settings, _key_of: KeyOf) -> Provider:
 
 _MAKERS: dict[str, Callable[[Settings, KeyOf], Provider]] = {
     "anthropic": _anthropic,
-    "openai": _openai,
+    OPENAI: _openai,
     OFFLINE: _offline,
     "scripted": _scripted,
 }

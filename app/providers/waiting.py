@@ -30,4 +30,5 @@ async def alive_until(
             if not work.done():
                 yield Alive()
     finally:
-        work.cancel()
+        if work.cancel():
+            await asyncio.wait({work})

@@ -12,10 +12,20 @@ from app.base.errors import ProviderError, Refused
 from app.providers import failures
 from app.providers.addresses import is_local
 from app.providers.anthropic.replies import Reading
-from app.providers.anthropic.requests import BINDING_BETA, Contexts, body_of
+from app.providers.anthropic.requests import (
+    BINDING_BETA,
+    BLOCK_BINDING,
+    COMPUTER_TOOL,
+    EFFORT,
+    THINKING,
+    Manner,
+    Memory,
+    body_of,
+)
 from app.providers.api import Alive, Request, StreamEvent
 from app.providers.failures import Fault, Service
-from app.providers.profiles import Profile, profile_of
+from app.providers.profiles import profile_of
+from app.providers.remembered import facts_of, remember
 from app.providers.waiting import alive_until
 
 if TYPE_CHECKING:
@@ -24,6 +34,16 @@ if TYPE_CHECKING:
 CONNECT_S = 10.0
 _MODELS_S = 10.0
 _ADDRESS = "https://api.anthropic.com"
+
+_REFUSALS = (
+    ("computer_", COMPUTER_TOOL),
+    ("block_binding", BLOCK_BINDING),
+    (BINDING_BETA, BLOCK_BINDING),
+    ("output_config", EFFORT),
+    ("effort", EFFORT),
+    ("adaptive", THINKING),
+)
+"""Words of a refusal that name a field which can be left out. A replayed thinking block is not among them."""
 
 SERVICE = Service(
     "Anthropic",
@@ -45,11 +65,9 @@ class AnthropicProvider:
         self._base_url = base_url
         self._idle_s = idle_s
         self._client: anthropic.AsyncAnthropic | None = None
-        self._contexts = Contexts()
+        self._memory = Memory()
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        profile = profile_of(request.model)
-        body = body_of(request, profile, self._contexts.of(request, profile))
         connecting = asyncio.ensure_future(self._connected())
         async with aclosing(alive_until(connecting, self._idle_s)) as signs:
             async for sign in signs:
@@ -59,8 +77,8 @@ class AnthropicProvider:
         import httpx2
 
         try:
-            stream = await client.messages.create(**body, stream=True, extra_headers=_headers(profile))
-            async with stream, aclosing(_events(stream)) as events:
+            stream = await self._asked(client, request)
+            async with stream, aclosing(self._events(stream)) as events:
                 async for event in events:
                     yield event
         except (anthropic.APIError, httpx2.HTTPError, ValueError) as error:
@@ -84,6 +102,10 @@ class AnthropicProvider:
             await self._client.close()
             self._client = None
 
+    @property
+    def _server(self) -> str:
+        return self._base_url or _ADDRESS
+
     async def _connected(self) -> anthropic.AsyncAnthropic:
         if not self._key:
             raise Refused(f"There is no key for Anthropic. {SERVICE.key_help}")
@@ -92,6 +114,36 @@ class AnthropicProvider:
         if self._client is None:
             self._client = await asyncio.to_thread(_client, self._key, self._base_url, self._idle_s)
         return self._client
+
+    async def _asked(self, client: anthropic.AsyncAnthropic, request: Request) -> anthropic.AsyncStream[Any]:
+        """A server that refuses one of the fields that can be left out is asked again without it, and so ever after."""
+        import anthropic
+
+        facts = facts_of(self._server, request.model)
+        while True:
+            manner = Manner(profile_of(request.model), facts.declined)
+            headers = {"anthropic-beta": ",".join(manner.betas)} if manner.betas else {}
+            body = body_of(request, manner, self._memory)
+            try:
+                return await client.messages.create(**body, stream=True, extra_headers=headers)
+            except anthropic.BadRequestError as error:
+                name = _declined(error.message)
+                if not name or name in facts.declined:
+                    raise
+                facts = facts.without(name)
+                remember(self._server, request.model, facts)
+
+    async def _events(self, stream: anthropic.AsyncStream[Any]) -> AsyncGenerator[StreamEvent, None]:
+        reading = Reading(self._memory.calls)
+        async for event in stream.raw_events(stream.response):
+            if event.event == "error":
+                raise _fault_in_stream(event.data).error(SERVICE)
+            if event.event == "ping":
+                yield Alive()
+            for told in reading.read(json.loads(event.data or "{}")):
+                yield told
+        if not reading.is_complete:
+            raise failures.dropped(SERVICE)
 
     async def _meaning(self, error: Exception, model: str = "") -> ProviderError:
         """What a failure of the SDK or of the connection under it means for the person or the loop."""
@@ -105,7 +157,7 @@ class AnthropicProvider:
         if isinstance(cause, httpx2.TimeoutException) and not isinstance(cause, httpx2.ConnectTimeout):
             return failures.silent(SERVICE, self._idle_s)
         if isinstance(error, anthropic.APIConnectionError):
-            return failures.not_connected(SERVICE, self._base_url or _ADDRESS, cause)
+            return failures.not_connected(SERVICE, self._server, cause)
         return failures.dropped(SERVICE) if isinstance(error, httpx2.HTTPError) else failures.unreadable(SERVICE, error)
 
     async def _no_model(self, model: str) -> ProviderError:
@@ -114,19 +166,6 @@ class AnthropicProvider:
         except ProviderError:
             offered = ()
         return failures.unknown_model(SERVICE, model, offered)
-
-
-async def _events(stream: anthropic.AsyncStream[Any]) -> AsyncGenerator[StreamEvent, None]:
-    reading = Reading()
-    async for event in stream.raw_events(stream.response):
-        if event.event == "error":
-            raise _fault_in_stream(event.data).error(SERVICE)
-        if event.event == "ping":
-            yield Alive()
-        for told in reading.read(json.loads(event.data or "{}")):
-            yield told
-    if not reading.is_complete:
-        raise failures.dropped(SERVICE)
 
 
 def _client(key: str, base_url: str, idle_s: float) -> anthropic.AsyncAnthropic:
@@ -142,8 +181,9 @@ def _client(key: str, base_url: str, idle_s: float) -> anthropic.AsyncAnthropic:
     )
 
 
-def _headers(profile: Profile) -> dict[str, str]:
-    return {"anthropic-beta": BINDING_BETA} if profile.binds_thinking else {}
+def _declined(message: str) -> str:
+    """The field that can be left out and that a refusal names; the most particular first."""
+    return next((name for words, name in _REFUSALS if words in message), "")
 
 
 def _fault(error: anthropic.APIStatusError) -> Fault:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.protocol.result import JsonValue
-from app.providers.anthropic.requests import VENDOR
+from app.providers.anthropic.computer_toolset import FAMILY, to_our_call
+from app.providers.anthropic.requests import VENDOR, Wire
 from app.providers.api import (
     NativeCallDelta,
+    NativeCallEnded,
     NativeCallStarted,
     OpaqueBlock,
     Said,
@@ -49,11 +52,24 @@ class _Block:
     def kind(self) -> str:
         return str(self.start.get("type", ""))
 
+    @property
+    def id(self) -> str:
+        return str(self.start["id"])
+
+    @property
+    def is_plain_call(self) -> bool:
+        """A call of a tool that we declared ourselves."""
+        return self.kind == "tool_use" and not self.start.get("toolset_name") and self.start.get("name") != FAMILY
+
 
 class Reading:
-    """Turns one message's events into ours. `is_complete` once the vendor has said that the message is over."""
+    """Turns one message's events into ours. `is_complete` once the vendor has said that the message is over.
 
-    def __init__(self) -> None:
+    Calls of the vendor's own computer tools become calls of ours; `calls` keeps them as they were written, by id.
+    """
+
+    def __init__(self, calls: dict[str, Wire]) -> None:
+        self._calls = calls
         self._blocks: dict[int, _Block] = {}
         self._usage: dict[str, int] = {}
         self._stop = ""
@@ -75,7 +91,7 @@ class Reading:
             case "content_block_delta":
                 yield from self._grown(self._blocks[event["index"]], event["delta"])
             case "content_block_stop":
-                yield from _closed(self._blocks.pop(event["index"]))
+                yield from self._closed(self._blocks.pop(event["index"]))
             case "message_delta":
                 self._stop = event["delta"].get("stop_reason") or self._stop
                 yield self._counted(event.get("usage"))
@@ -93,8 +109,10 @@ class Reading:
         block = self._blocks[index] = _Block(start)
         if block.kind == "text" and start.get("text"):
             yield Said(start["text"])
-        elif block.kind == "tool_use":
-            yield NativeCallStarted(start["id"], start["name"], start.get("toolset_name") or "")
+        elif block.is_plain_call:
+            yield NativeCallStarted(start["id"], start["name"])
+        elif block.kind == "tool_use" and start.get("toolset_name"):
+            yield NativeCallStarted(start["id"], to_our_call(start["name"], {})[0], FAMILY)
 
     def _grown(self, block: _Block, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
         match delta.get("type"):
@@ -107,18 +125,29 @@ class Reading:
                 block.signature.append(delta["signature"])
             case "input_json_delta":
                 block.text.append(delta["partial_json"])
-                if delta["partial_json"] and block.kind == "tool_use":
-                    yield NativeCallDelta(str(block.start["id"]), delta["partial_json"])
+                if delta["partial_json"] and block.is_plain_call:
+                    yield NativeCallDelta(block.id, delta["partial_json"])
 
+    def _closed(self, block: _Block) -> Iterator[StreamEvent]:
+        match block.kind:
+            case "thinking":
+                text = str(block.start.get("thinking") or "") + "".join(block.text)
+                signature = str(block.start.get("signature") or "") + "".join(block.signature)
+                yield OpaqueBlock(VENDOR, {"type": "thinking", "thinking": text, "signature": signature})
+            case "redacted_thinking":
+                yield OpaqueBlock(VENDOR, dict(block.start))
+            case "tool_use":
+                given = block.start.get("input")
+                told = call_ended(block.id, "".join(block.text), given if isinstance(given, Mapping) else {})
+                yield from [told] if block.is_plain_call else self._as_ours(block, told)
 
-def _closed(block: _Block) -> Iterator[StreamEvent]:
-    match block.kind:
-        case "thinking":
-            text = str(block.start.get("thinking") or "") + "".join(block.text)
-            signature = str(block.start.get("signature") or "") + "".join(block.signature)
-            yield OpaqueBlock(VENDOR, {"type": "thinking", "thinking": text, "signature": signature})
-        case "redacted_thinking":
-            yield OpaqueBlock(VENDOR, dict(block.start))
-        case "tool_use":
-            given = block.start.get("input")
-            yield call_ended(str(block.start["id"]), "".join(block.text), given if isinstance(given, Mapping) else {})
+    def _as_ours(self, block: _Block, told: NativeCallEnded) -> Iterator[StreamEvent]:
+        """A call of the vendor's computer tools. The older tool names its member only among the arguments."""
+        self._calls[block.id] = {**block.start, "input": told.args}
+        args, member = dict(told.args), str(block.start["name"])
+        if not block.start.get("toolset_name"):
+            member = str(args.pop("action", ""))
+            yield NativeCallStarted(block.id, to_our_call(member, args)[0], FAMILY)
+        _, ours = to_our_call(member, args)
+        yield NativeCallDelta(block.id, json.dumps(ours, ensure_ascii=False))
+        yield NativeCallEnded(block.id, ours, told.unread)

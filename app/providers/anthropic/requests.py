@@ -8,20 +8,28 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from app.base.geometry import Size
 from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, Part, ResultPart, Role, TextPart
 from app.protocol.result import Media
+from app.providers.anthropic.computer_toolset import BETAS, declared
 from app.providers.api import Request
+from app.providers.pairing import paired
 from app.providers.profiles import Profile
 
 VENDOR = "anthropic"
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 
+COMPUTER_TOOL, BLOCK_BINDING, EFFORT, THINKING = "computer_tool", "block_binding", "effort", "thinking"
+"""Fields that a server may refuse and that can be left out."""
+
 _MARKER = {"type": "ephemeral"}
 _MARKED_MESSAGES = 3
 
 Wire = dict[str, Any]
+Calls = Mapping[str, Wire]
 
 
 class Contexts:
@@ -34,21 +42,50 @@ class Contexts:
     def __init__(self) -> None:
         self._sent: dict[tuple[int, int], str] = {}
 
-    def of(self, request: Request, profile: Profile) -> Mapping[int, str]:
+    def of(self, messages: Sequence[Message], context: str, *, lasting: bool) -> Mapping[int, str]:
         """The facts to send after each message, by its position."""
-        last = len(request.messages) - 1
-        if not profile.binds_thinking:
-            return {last: request.context}
-        keys = [(number, hash(m)) for number, m in enumerate(request.messages) if m.role is Role.USER]
+        last = len(messages) - 1
+        if not lasting:
+            return {last: context}
+        keys = [(number, hash(m)) for number, m in enumerate(messages) if m.role is Role.USER]
         self._sent = {key: self._sent[key] for key in keys if key in self._sent}
         if keys and keys[-1][0] == last:
-            self._sent[keys[-1]] = request.context
-        return {number: context for (number, _), context in self._sent.items()}
+            self._sent[keys[-1]] = context
+        return {number: text for (number, _), text in self._sent.items()}
 
 
-def body_of(request: Request, profile: Profile, contexts: Mapping[int, str]) -> Wire:
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a request is written for one model: its profile, and what its server was found to refuse."""
+
+    profile: Profile
+    declined: frozenset[str] = frozenset()
+
+    @property
+    def computer_tool(self) -> str:
+        return "" if COMPUTER_TOOL in self.declined else self.profile.computer_tool
+
+    @property
+    def betas(self) -> tuple[str, ...]:
+        """Features that a header must ask for."""
+        binding = (BINDING_BETA,) if self.profile.binds_thinking and BLOCK_BINDING not in self.declined else ()
+        return (*binding, *((BETAS[self.computer_tool],) if self.computer_tool in BETAS else ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a conversation needs beside its messages: the facts of each moment, and calls as the model wrote them."""
+
+    contexts: Contexts = field(default_factory=Contexts)
+    calls: dict[str, Wire] = field(default_factory=dict)
+
+
+def body_of(request: Request, manner: Manner, memory: Memory) -> Wire:
     """The fields of `messages.create`; sampling parameters are never sent, since current models refuse them."""
-    messages = _messages(request.messages, contexts)
+    profile = manner.profile
+    history = paired(request.messages)
+    contexts = memory.contexts.of(history, request.context, lasting=profile.binds_thinking)
+    messages = _messages(history, contexts, memory.calls)
     if profile.cache:
         _mark(messages, sticky=profile.binds_thinking)
     body: Wire = {
@@ -59,27 +96,36 @@ def body_of(request: Request, profile: Profile, contexts: Mapping[int, str]) -> 
     if request.system:
         body["system"] = [_text(request.system) | ({"cache_control": _MARKER} if profile.cache else {})]
     if request.tools:
-        body["tools"] = list(request.tools)
-    if profile.effort:
+        body["tools"] = declared(manner.computer_tool, request.tools, _screen(history, profile))
+    if profile.effort and EFFORT not in manner.declined:
         body["output_config"] = {"effort": profile.effort}
-    return body | _thinking(profile)
+    return body | _thinking(manner)
 
 
-def _thinking(profile: Profile) -> Wire:
+def _thinking(manner: Manner) -> Wire:
     """Thinking is shown in summary: without it the screen says nothing while the model plans."""
-    if not profile.thinking:
+    if not manner.profile.thinking or THINKING in manner.declined:
         return {}
-    thinking: Wire = {"type": profile.thinking, "display": "summarized"}
-    if profile.binds_thinking:
+    thinking: Wire = {"type": manner.profile.thinking, "display": "summarized"}
+    if manner.profile.binds_thinking and BLOCK_BINDING not in manner.declined:
         thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
     return {"thinking": thinking}
 
 
-def _messages(messages: Sequence[Message], contexts: Mapping[int, str]) -> list[Wire]:
-    """Neighbours of one role become one message. A message's own blocks and its context are kept apart for marking."""
+def _screen(history: Sequence[Message], profile: Profile) -> Size:
+    """The size of the pictures that the model points into: the newest one's."""
+    for part in (part for message in reversed(history) for part in reversed(message.parts)):
+        media = (part.media,) if isinstance(part, ImagePart) else part.media if isinstance(part, ResultPart) else ()
+        if media:
+            return Size(media[-1].width, media[-1].height)
+    return Size(profile.advised_width_px, profile.advised_height_px)
+
+
+def _messages(messages: Sequence[Message], contexts: Mapping[int, str], calls: Calls) -> list[Wire]:
+    """A message's own blocks and its context are kept apart for marking; what is empty is left out."""
     wire: list[Wire] = []
     for number, message in enumerate(messages):
-        blocks = _without_dangling_thoughts([block for part in message.parts for block in _blocks(part)])
+        blocks = _without_dangling_thoughts([block for part in message.parts for block in _blocks(part, calls)])
         context = contexts.get(number, "") if message.role is Role.USER else ""
         if not blocks and not context.strip():
             continue
@@ -87,8 +133,6 @@ def _messages(messages: Sequence[Message], contexts: Mapping[int, str]) -> list[
             wire.append({"role": message.role.value, "content": [], "context": []})
         wire[-1]["content"] += [*wire[-1]["context"], *blocks]
         wire[-1]["context"] = [_text(context)] if context.strip() else []
-    for whole in wire:
-        whole["content"].sort(key=lambda block: block["type"] != "tool_result")
     return wire
 
 
@@ -111,7 +155,7 @@ def _plain(message: Wire) -> Wire:
     return {"role": message["role"], "content": message["content"] + message["context"]}
 
 
-def _blocks(part: Part) -> Iterable[Wire]:
+def _blocks(part: Part, calls: Calls) -> Iterable[Wire]:
     match part:
         case TextPart():
             return [_text(part.text)] if part.text.strip() else []
@@ -120,25 +164,20 @@ def _blocks(part: Part) -> Iterable[Wire]:
         case OpaquePart():
             return [dict(part.value)] if part.vendor == VENDOR else []
         case CallPart():
-            return [_call(part)]
+            return [calls.get(part.id) or {"type": "tool_use", "id": part.id, "name": part.name, "input": part.args}]
         case ResultPart():
-            return _result(part)
+            return _result(part, calls.get(part.call_id, {}).get("toolset_name"))
 
 
-def _call(part: CallPart) -> Wire:
-    block: Wire = {"type": "tool_use", "id": part.id, "name": part.name, "input": dict(part.args)}
-    return block | ({"toolset_name": part.toolset} if part.toolset else {})
-
-
-def _result(part: ResultPart) -> Iterable[Wire]:
+def _result(part: ResultPart, toolset: str | None) -> Iterable[Wire]:
     """A failed call's result may hold only text: its pictures follow it."""
     pictures = [block for media in part.media for block in _picture(media)]
     text = [_text(part.text)] if part.text.strip() else []
     inside = text if part.is_error else text + pictures
     block: Wire = {"type": "tool_result", "tool_use_id": part.call_id}
     block["content"] = inside or [_text("Failed." if part.is_error else "OK")]
-    if part.toolset:
-        block["toolset_name"] = part.toolset
+    if toolset:
+        block["toolset_name"] = toolset
     if part.is_error:
         block["is_error"] = True
         return [block, *pictures]

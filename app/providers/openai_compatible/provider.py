@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from app.base.errors import NeedsPerson, ProviderError, Refused
+from app.base.errors import ProviderError, Refused, ToolsDeclined, Unreachable
 from app.providers import failures
-from app.providers.addresses import is_local
+from app.providers.addresses import is_local, server_address
 from app.providers.api import Request, StreamEvent
 from app.providers.failures import Fault, Service
+from app.providers.openai_compatible.concessions import learnt, suited
+from app.providers.openai_compatible.discovery import KNOWN, Endpoint, local_endpoints, takes_pictures
 from app.providers.openai_compatible.replies import Reading
-from app.providers.openai_compatible.requests import Wire, body_of
+from app.providers.openai_compatible.requests import body_of, has_pictures
 from app.providers.profiles import profile_of
+from app.providers.remembered import Facts, facts_of, remember
 from app.providers.waiting import alive_until
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ CONNECT_S = 10.0
 _MODELS_S = 10.0
 _LOCAL_PATIENCE = 10
 _OPENAI = "https://api.openai.com/v1"
+Find = Callable[[], Awaitable[tuple[Endpoint, ...]]]
 _KEY_HELP = "Put a valid key into the environment variable OPENAI_API_KEY or into Wisp's settings, and start again."
 
 
@@ -36,10 +40,13 @@ class OpenAICompatibleProvider:
 
     name = "openai"
 
-    def __init__(self, key: str = "", *, base_url: str = "", idle_s: float = 30.0) -> None:
+    def __init__(
+        self, key: str = "", *, base_url: str = "", idle_s: float = 30.0, find: Find = local_endpoints
+    ) -> None:
         self._key = key.strip()
-        self._address = _with_path(base_url) if base_url else _OPENAI if self._key else ""
+        self._address = server_address(base_url) if base_url else _OPENAI if self._key else ""
         self._idle_s = idle_s
+        self._find = find
         self._client: openai.AsyncOpenAI | None = None
         self._quirks: set[str] = set()
 
@@ -52,9 +59,8 @@ class OpenAICompatibleProvider:
         import httpx2
         import openai
 
-        body = body_of(request, profile_of(request.model))
         try:
-            async with aclosing(self._events(client, body)) as events:
+            async with aclosing(self._events(client, request)) as events:
                 async for event in events:
                     yield event
         except (openai.APIError, httpx2.HTTPError, ValueError, TimeoutError) as error:
@@ -91,20 +97,22 @@ class OpenAICompatibleProvider:
         return Service(f"The model server at {self._address}", _KEY_HELP, start)
 
     async def _connected(self) -> openai.AsyncOpenAI:
-        if not (self._key.isascii() and (self._key.isprintable())):
+        if not (self._key.isascii() and self._key.isprintable()):
             raise Refused(f"The key for {self._service.name} holds characters that no key has. {_KEY_HELP}")
+        if not self._address:
+            self._address = await self._found()
         if self._client is None:
             self._client = await asyncio.to_thread(_client, self._key, self._address, self._first_word_s)
         return self._client
 
-    async def _events(self, client: openai.AsyncOpenAI, body: Wire) -> AsyncGenerator[StreamEvent, None]:
-        opening = asyncio.ensure_future(self._opened(client, body))
-        async with aclosing(alive_until(opening, self._idle_s, self._first_word_s)) as signs:
-            async for sign in signs:
-                yield sign
-        stream, chunk = await opening
+    async def _events(self, client: openai.AsyncOpenAI, request: Request) -> AsyncGenerator[StreamEvent, None]:
         reading = Reading()
-        async with stream:
+        async with AsyncExitStack() as opened:
+            opening = asyncio.ensure_future(self._opened(client, request, opened))
+            async with aclosing(alive_until(opening, self._idle_s, self._first_word_s)) as signs:
+                async for sign in signs:
+                    yield sign
+            stream, chunk = await opening
             while chunk is not None:
                 for told in reading.read(chunk.to_dict()):
                     yield told
@@ -115,30 +123,66 @@ class OpenAICompatibleProvider:
         for told in reading.finish():
             yield told
 
-    async def _opened(self, client: openai.AsyncOpenAI, body: Wire) -> tuple[openai.AsyncStream[Any], Any]:
+    async def _opened(
+        self, client: openai.AsyncOpenAI, request: Request, opened: AsyncExitStack
+    ) -> tuple[openai.AsyncStream[Any], Any]:
         """The stream and its first chunk, which may be long in coming; None where it ends at once."""
-        stream = await self._asked(client, body)
-        try:
-            return stream, await anext(stream, None)
-        except BaseException:
-            await stream.close()
-            raise
+        stream = await opened.enter_async_context(await self._asked(client, request))
+        return stream, await anext(stream, None)
 
-    async def _asked(self, client: openai.AsyncOpenAI, body: Wire) -> openai.AsyncStream[Any]:
-        """A server that declines one of the optional fields is asked again without it, from then on always."""
+    async def _found(self) -> str:
+        """The first model server on this machine."""
+        endpoints = await self._find()
+        if endpoints:
+            return endpoints[0].base_url
+        places = ", ".join(f"{name} (port {port})" for name, port in KNOWN)
+        raise Unreachable(
+            f"There is no key for OpenAI, and no model server answers on this machine; looked for {places}. "
+            f"Start one, give its address with WISP_BASE_URL, or give a key with OPENAI_API_KEY."
+        )
+
+    async def _asked(self, client: openai.AsyncOpenAI, request: Request) -> openai.AsyncStream[Any]:
+        """A server that refuses a field that can be left out is asked again without it, and so ever after.
+
+        Raises ToolsDeclined where the model takes no tools: without them the request would mean something else.
+        """
         import openai
 
+        model = request.model or await self._first_model()
+        facts = await self._facts(request, model)
         while True:
             try:
-                stream: openai.AsyncStream[Any] = await client.chat.completions.create(
-                    **_suited(body, self._quirks), stream=True
-                )
+                body = body_of(request, profile_of(model), pictures=facts.pictures is not False)
+                asked = suited(body | {"model": model}, facts)
+                stream: openai.AsyncStream[Any] = await client.chat.completions.create(**asked, stream=True)
                 return stream
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                quirk = _quirk(error.message)
-                if not quirk or quirk in self._quirks:
+            except (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError) as error:
+                known, facts = facts, learnt(facts, error.message, request)
+                if facts == known:
                     raise
-                self._quirks.add(quirk)
+                remember(self._address, model, facts)
+            if facts.tools is False and request.tools:
+                raise ToolsDeclined(f"The model '{model}' takes no tool declarations.")
+
+    async def _facts(self, request: Request, model: str) -> Facts:
+        """What is known about the model; whether it takes pictures is asked once, when there is one to send."""
+        facts = facts_of(self._address, model)
+        if facts.pictures is None:
+            facts = replace(facts, pictures=profile_of(model).pictures)
+        if facts.tools is False and request.tools:
+            raise ToolsDeclined(f"The model '{model}' takes no tool declarations.")
+        if facts.pictures is None and has_pictures(request) and is_local(self._address):
+            told = await takes_pictures(self._address, model)
+            if told is not None:
+                facts = replace(facts, pictures=told)
+                remember(self._address, model, facts)
+        return facts
+
+    async def _first_model(self) -> str:
+        listed = await self.models()
+        if not listed:
+            raise Refused(f"{self._service.name} lists no model; load one there, then choose it with --model.")
+        return listed[0]
 
     async def _meaning(self, error: Exception, model: str = "") -> ProviderError:
         """What a failure of the SDK or of the connection under it means for the person or the loop."""
@@ -171,30 +215,9 @@ def _client(key: str, address: str, first_word_s: float) -> openai.AsyncOpenAI:
     import openai.resources.chat.completions
     import openai.resources.models
 
-    if not address:
-        raise NeedsPerson(f"There is no model server and no key for OpenAI. {_KEY_HELP}")
     timeout = httpx2.Timeout(first_word_s, connect=CONNECT_S)
     own: Any = {"http_client": httpx2.AsyncClient(trust_env=False, timeout=timeout)} if is_local(address) else {}
     return openai.AsyncOpenAI(api_key=key or "none", base_url=address, timeout=timeout, max_retries=0, **own)
-
-
-def _with_path(base_url: str) -> str:
-    """`http://127.0.0.1:11434` is what people type; the API lives under `/v1`."""
-    return base_url if urlsplit(base_url).path.strip("/") else f"{base_url.rstrip('/')}/v1"
-
-
-def _suited(body: Wire, quirks: set[str]) -> Wire:
-    suited = dict(body)
-    if "stream_options" not in quirks:
-        suited["stream_options"] = {"include_usage": True}
-    if "max_tokens" in quirks:
-        suited["max_completion_tokens"] = suited.pop("max_tokens")
-    return suited
-
-
-def _quirk(message: str) -> str:
-    """The optional field that a refusal names."""
-    return next((field for field in ("stream_options", "max_tokens") if field in message), "")
 
 
 def _fault(error: openai.APIError) -> Fault:

@@ -26,7 +26,7 @@ class Reading:
     def __init__(self) -> None:
         self._open: tuple[int, str] | None = None
         self._arguments: list[str] = []
-        self._called = False
+        self._called = self._refused = False
         self._stop = ""
 
     @property
@@ -48,7 +48,9 @@ class Reading:
         """The stream is over: the open call ends, and the answer with it."""
         yield from self._close()
         reason = _STOPS.get(self._stop, "end_turn")
-        yield Stopped("tool_use" if self._called and reason == "end_turn" else reason)
+        if reason == "end_turn" and (self._called or self._refused):
+            reason = "tool_use" if self._called else "refusal"
+        yield Stopped(reason)
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
         for name in _REASONING:
@@ -58,7 +60,7 @@ class Reading:
         if delta.get("content"):
             yield Said(delta["content"])
         if delta.get("refusal"):
-            self._stop = "content_filter"
+            self._refused = True
             yield Said(delta["refusal"])
         for call in delta.get("tool_calls") or ():
             yield from self._call(call)

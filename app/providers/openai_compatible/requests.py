@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app.protocol.message import CallPart, ImagePart, Message, ResultPart, Role, TextPart
+from app.protocol.message import CallPart, ImagePart, Message, Part, ResultPart, Role, TextPart
 from app.protocol.result import JsonValue, Media
 from app.providers.api import Request
+from app.providers.pairing import paired
 from app.providers.profiles import Profile
 
 Wire = dict[str, Any]
 
 
-def body_of(request: Request, profile: Profile) -> Wire:
-    """The fields of `chat.completions.create` that every server takes."""
+def body_of(request: Request, profile: Profile, *, pictures: bool = True) -> Wire:
+    """The fields of `chat.completions.create` that every server takes. Without `pictures` a note stands for each."""
+    last = (Message(Role.USER, (TextPart(request.context),)),) if request.context.strip() else ()
+    wire: list[Wire] = [{"role": "system", "content": _clean(request.system)}] if request.system.strip() else []
+    for message in paired((*request.messages, *last)):
+        shown = message if pictures else _without_pictures(message)
+        wire += _assistant(shown) if message.role is Role.ASSISTANT else _user(shown)
     body: Wire = {
         "model": request.model,
-        "messages": _messages(request),
+        "messages": wire,
         "max_tokens": min(request.max_tokens, profile.output_tokens),
     }
     if request.tools:
@@ -27,23 +33,32 @@ def body_of(request: Request, profile: Profile) -> Wire:
     return body
 
 
-def _messages(request: Request) -> list[Wire]:
-    wire: list[Wire] = [{"role": "system", "content": _clean(request.system)}] if request.system.strip() else []
-    for message in joined(request.messages, request.context):
-        wire += _assistant(message) if message.role is Role.ASSISTANT else _user(message)
-    return wire
+def has_pictures(request: Request) -> bool:
+    return any(
+        isinstance(part, ImagePart) or (isinstance(part, ResultPart) and part.media)
+        for message in request.messages
+        for part in message.parts
+    )
 
 
-def joined(messages: Sequence[Message], context: str) -> list[Message]:
-    """Neighbours of one role as one message, and the facts of the moment at the end: chat templates insist on both."""
-    last = Message(Role.USER, (TextPart(context),) if context.strip() else ())
-    whole: list[Message] = []
-    for message in (*messages, last):
-        if whole and whole[-1].role is message.role:
-            whole[-1] = Message(message.role, whole[-1].parts + message.parts)
-        elif message.parts:
-            whole.append(message)
-    return whole
+def _without_pictures(message: Message) -> Message:
+    return Message(message.role, tuple(_told(part) for part in message.parts))
+
+
+def _told(part: Part) -> Part:
+    match part:
+        case ImagePart():
+            return TextPart(_note(part.media))
+        case ResultPart() if part.media:
+            text = "\n".join([part.text, *map(_note, part.media)]).strip()
+            return ResultPart(part.call_id, text, (), part.is_error, part.toolset)
+        case _:
+            return part
+
+
+def _note(media: Media) -> str:
+    about = f" of {media.label}" if media.label.strip() else ""
+    return f"[A picture{about} is left out: this model reads no pictures. Read the screen as text instead.]"
 
 
 def _assistant(message: Message) -> list[Wire]:

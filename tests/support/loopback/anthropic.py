@@ -37,10 +37,10 @@ class AnthropicServer(LoopbackServer):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.models = self.models or ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-4-5"]
-        self._rules = Rules()
+        self.rules = Rules()
 
     def refusal(self, seen: Seen) -> Status | None:
-        message = self._rules.broken_by(seen.body, seen.headers)
+        message = self.rules.broken_by(seen.body, seen.headers)
         return Status(400, message=message) if message else None
 
     def error(self, status: Status) -> str:
@@ -83,7 +83,7 @@ class AnthropicServer(LoopbackServer):
             case Text():
                 yield from _block(index, {"type": "text", "text": ""}, _text_deltas(part))
             case Thought():
-                self._rules.sign(part.signature, seen.body)
+                self.rules.sign(part.signature, seen.body)
                 start = {"type": "thinking", "thinking": "", "signature": ""}
                 yield from _block(index, start, _thought_deltas(part))
             case Call():

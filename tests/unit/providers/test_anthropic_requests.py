@@ -6,7 +6,7 @@ from typing import Any
 
 from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role, TextPart, assistant, user
 from app.protocol.result import Media
-from app.providers.anthropic.requests import Contexts, body_of
+from app.providers.anthropic.requests import Manner, Memory, body_of
 from app.providers.api import Request
 from app.providers.profiles import profile_of
 
@@ -15,10 +15,9 @@ MARKER = {"type": "ephemeral"}
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
 
 
-def body(*messages: Message, model: str = PLAIN, contexts: Contexts | None = None, **more: Any) -> dict[str, Any]:
+def body(*messages: Message, model: str = PLAIN, memory: Memory | None = None, **more: Any) -> dict[str, Any]:
     request = Request(model, "You are Wisp.", messages or (user("hello"),), **more)
-    profile = profile_of(model)
-    return body_of(request, profile, (contexts or Contexts()).of(request, profile))
+    return body_of(request, Manner(profile_of(model)), memory or Memory())
 
 
 def marked(sent: dict[str, Any]) -> list[str]:
@@ -52,9 +51,9 @@ def test_system_and_the_latest_three_user_messages_are_marked_and_the_moment_is_
 
 
 def test_a_model_that_binds_its_thinking_keeps_each_moment_where_it_was_sent() -> None:
-    contexts = Contexts()
-    first = body(user("a"), model=BINDING, contexts=contexts, context="noon")
-    later = body(user("a"), assistant("b"), user("c"), model=BINDING, contexts=contexts, context="one")
+    memory = Memory()
+    first = body(user("a"), model=BINDING, memory=memory, context="noon")
+    later = body(user("a"), assistant("b"), user("c"), model=BINDING, memory=memory, context="one")
     texts = [[block["text"] for block in message["content"]] for message in later["messages"]]
     assert texts == [["a", "noon"], ["b"], ["c", "one"]]
     assert later["messages"][0] == first["messages"][0]
@@ -62,9 +61,9 @@ def test_a_model_that_binds_its_thinking_keeps_each_moment_where_it_was_sent() -
 
 
 def test_asking_again_replaces_the_moment_that_was_sent_last() -> None:
-    contexts = Contexts()
-    body(user("a"), model=BINDING, contexts=contexts, context="noon")
-    again = body(user("a"), model=BINDING, contexts=contexts, context="one")
+    memory = Memory()
+    body(user("a"), model=BINDING, memory=memory, context="noon")
+    again = body(user("a"), model=BINDING, memory=memory, context="one")
     assert [block["text"] for block in again["messages"][0]["content"]] == ["a", "one"]
 
 
@@ -88,28 +87,23 @@ def test_thinking_without_an_answer_after_it_is_not_replayed() -> None:
     assert [block["text"] for block in sent["messages"][0]["content"]] == ["a", "b"]
 
 
-def test_results_come_first_and_name_their_toolset() -> None:
+def test_calls_of_the_vendors_toolset_are_replayed_as_they_were_written() -> None:
+    written = {
+        "type": "tool_use",
+        "id": "c1",
+        "name": "left_click",
+        "input": {"coordinate": [1, 2]},
+        "toolset_name": "computer",
+    }
     picture = Media(b"png", "image/png", 1, 1)
     sent = body(
         user("a"),
-        Message(
-            Role.ASSISTANT, (CallPart("c1", "left_click", {"coordinate": [1, 2]}, "computer"), CallPart("c2", "x", {}))
-        ),
-        Message(
-            Role.USER, (TextPart("also"), ResultPart("c1", "", (picture,), toolset="computer"), ResultPart("c2", ""))
-        ),
+        Message(Role.ASSISTANT, (CallPart("c1", "computer_click", {"x": 1, "y": 2}), CallPart("c2", "x", {}))),
+        Message(Role.USER, (TextPart("also"), ResultPart("c1", "", (picture,)), ResultPart("c2", ""))),
+        memory=Memory(calls={"c1": written}),
     )
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "cG5n"}}
-    assert sent["messages"][1]["content"] == [
-        {
-            "type": "tool_use",
-            "id": "c1",
-            "name": "left_click",
-            "input": {"coordinate": [1, 2]},
-            "toolset_name": "computer",
-        },
-        {"type": "tool_use", "id": "c2", "name": "x", "input": {}},
-    ]
+    assert sent["messages"][1]["content"] == [written, {"type": "tool_use", "id": "c2", "name": "x", "input": {}}]
     assert sent["messages"][2]["content"] == [
         {"type": "tool_result", "tool_use_id": "c1", "content": [image], "toolset_name": "computer"},
         {"type": "tool_result", "tool_use_id": "c2", "content": [{"type": "text", "text": "OK"}]},
@@ -140,3 +134,11 @@ def test_no_more_is_asked_for_than_the_model_can_write() -> None:
 
 def test_a_model_without_these_features_is_not_asked_for_them() -> None:
     assert set(body(model="some-proxy-model")) == {"model", "max_tokens", "messages", "system"}
+
+
+def test_a_server_that_refuses_a_field_is_sent_the_rest() -> None:
+    request = Request(BINDING, "", (user("a"),))
+    refused = frozenset({"computer_tool", "block_binding", "effort", "thinking"})
+    manner = Manner(profile_of(BINDING), refused)
+    assert set(body_of(request, manner, Memory())) == {"model", "max_tokens", "messages"}
+    assert manner.betas == ()

@@ -1,0 +1,241 @@
+"""OpenAI-compatible servers and the liberties they take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.base.errors import Refused, ToolsDeclined, Unreachable
+from app.protocol.message import CallPart, ImagePart, Message, ResultPart, Role, TextPart, user
+from app.protocol.result import Media
+from app.providers.api import NativeCallEnded, NativeCallStarted, Request, Said, Stopped, Usage
+from app.providers.catalog import choose
+from app.providers.openai_compatible import discovery
+from app.providers.openai_compatible.discovery import Endpoint, local_endpoints, takes_pictures
+from app.providers.openai_compatible.provider import OpenAICompatibleProvider
+from app.providers.openai_compatible.replies import Reading
+from app.providers.openai_compatible.requests import body_of
+from app.providers.profiles import profile_of
+from app.providers.remembered import Facts, facts_of
+from app.settings.store import Settings
+from tests.contract.providers import streamed
+from tests.support.loopback import OpenAIServer, Seen, Status
+
+PICTURE = Media(b"\x89PNG", "image/png", 8, 6, label="the screen")
+TOOL = {"name": "wait", "description": "Wait.", "input_schema": {"type": "object", "properties": {"seconds": {}}}}
+MODEL = "llama3.2"
+
+
+def asked(*messages: Message, model: str = MODEL, **more: Any) -> Request:
+    return Request(model, "You are Wisp.", messages or (user("hello"),), **more)
+
+
+def with_picture() -> Request:
+    return asked(Message(Role.USER, (TextPart("look"), ImagePart(PICTURE))))
+
+
+async def told(server: OpenAIServer, request: Request) -> list[Any]:
+    provider = OpenAICompatibleProvider(base_url=server.url, idle_s=5)
+    try:
+        return await streamed(provider, request)
+    finally:
+        await provider.close()
+
+
+def read(*deltas: dict[str, Any], stop: str = "stop") -> list[Any]:
+    reading = Reading()
+    events = [event for delta in deltas for event in reading.read({"choices": [{"delta": delta}]})]
+    events += reading.read({"choices": [{"delta": {}, "finish_reason": stop}]})
+    return [*events, *reading.finish()]
+
+
+def test_the_whole_of_a_request() -> None:
+    messages = (
+        user("wait"),
+        Message(Role.ASSISTANT, (TextPart("Yes."), CallPart("c1", "wait", {"seconds": 1}))),
+        Message(Role.USER, (ResultPart("c1", "Waited.", (PICTURE,)), TextPart("and?"))),
+    )
+    call = {"id": "c1", "type": "function", "function": {"name": "wait", "arguments": '{"seconds": 1}'}}
+    assert body_of(asked(*messages, context="It is noon.", tools=(TOOL,), max_tokens=99), profile_of(MODEL)) == {
+        "model": MODEL,
+        "max_tokens": 99,
+        "messages": [
+            {"role": "system", "content": "You are Wisp."},
+            {"role": "user", "content": "wait"},
+            {"role": "assistant", "content": "Yes.", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "Waited."},
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "the screen"},
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}},
+                    {"type": "text", "text": "and?"},
+                    {"type": "text", "text": "It is noon."},
+                ],
+            },
+        ],
+        "tools": [
+            {
+                "type": "function",
+                "function": {"name": "wait", "description": "Wait.", "parameters": TOOL["input_schema"]},
+            }
+        ],
+    }
+
+
+def test_several_calls_under_one_index_are_told_apart_by_their_ids() -> None:
+    """As Ollama sends them: whole, all with index 0."""
+    calls = [
+        {"index": 0, "id": f"call_{name}", "function": {"name": name, "arguments": '{"a": 1}'}} for name in ("x", "y")
+    ]
+    events = read({"tool_calls": calls})
+    assert [event for event in events if isinstance(event, NativeCallEnded)] == [
+        NativeCallEnded("call_x", {"a": 1}),
+        NativeCallEnded("call_y", {"a": 1}),
+    ]
+    assert events[-1] == Stopped("tool_use")
+
+
+def test_a_call_without_an_id_gets_one() -> None:
+    events = read({"tool_calls": [{"index": 0, "function": {"name": "x", "arguments": "{}"}}]}, stop="tool_calls")
+    assert isinstance(events[0], NativeCallStarted)
+    assert events[0].call_id.startswith("call_")
+    assert NativeCallEnded(events[0].call_id, {}) in events
+
+
+def test_a_refusal_is_said_and_told() -> None:
+    assert read({"refusal": "I will not."}) == [Said("I will not."), Stopped("refusal")]
+    assert read({"refusal": "No."}, stop="content_filter")[-1] == Stopped("refusal")
+
+
+def test_figures_may_come_with_any_chunk() -> None:
+    usage = {"prompt_tokens": 30, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 10}}
+    assert list(Reading().read({"choices": [], "usage": usage})) == [Usage(20, 4, 10)]
+
+
+async def test_a_server_without_a_field_is_asked_without_it_from_then_on() -> None:
+    refusals = [
+        Status(400, message="Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+        Status(422, message="stream_options: extra fields not permitted"),
+    ]
+    async with OpenAIServer([*refusals, "one", "two"]) as server:
+        assert Said("one") in await told(server, asked())
+        assert Said("two") in await told(server, asked())
+    optional = {"max_tokens", "max_completion_tokens", "stream_options"}
+    assert [sorted(optional & set(body)) for body in server.bodies] == [
+        ["max_tokens", "stream_options"],
+        ["max_completion_tokens", "stream_options"],
+        ["max_completion_tokens"],
+        ["max_completion_tokens"],
+    ]
+
+
+async def test_a_model_that_declines_tools_is_said_so_and_remembered() -> None:
+    async with OpenAIServer(["well"], takes_tools=False) as server:
+        for _ in range(2):
+            with pytest.raises(ToolsDeclined, match=MODEL):
+                await told(server, asked(tools=(TOOL,)))
+        assert Said("well") in await told(server, asked())
+        assert [bool(body.get("tools")) for body in server.bodies] == [True, False]
+        assert facts_of(server.url, MODEL).tools is False
+        settings = Settings({"model.provider": "openai", "model.id": MODEL, "model.base_url": server.url}, {})
+        assert choose(settings, lambda _: "").profile.dialect == "xml"
+
+
+async def test_a_model_that_declines_pictures_reads_a_note_instead_and_it_is_remembered() -> None:
+    async with OpenAIServer(["one", "two"], takes_pictures=False) as server:
+        assert Said("one") in await told(server, with_picture())
+        assert Said("two") in await told(server, with_picture())
+    assert len(server.bodies) == 3
+    assert server.bodies[-1]["messages"][-1]["content"] == (
+        "look\n\n[A picture of the screen is left out: this model reads no pictures. Read the screen as text instead.]"
+    )
+
+
+def _says(path: str, answer: dict[str, Any]) -> Callable[[Seen], Status]:
+    return lambda seen: Status(200, body=json.dumps(answer)) if seen.path == path else Status(404)
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "takes"),
+    [
+        ("/api/show", {"capabilities": ["completion", "vision"]}, True),
+        ("/api/show", {"capabilities": ["completion", "tools"]}, False),
+        ("/props", {"modalities": {"vision": True, "audio": False}}, True),
+        ("/props", {"modalities": {"vision": False}}, False),
+        (f"/api/v0/models/{MODEL}", {"type": "vlm"}, True),
+        (f"/api/v0/models/{MODEL}", {"type": "llm"}, False),
+        ("/elsewhere", {}, None),
+    ],
+)
+async def test_a_server_says_whether_its_model_takes_pictures(path: str, answer: Any, takes: bool | None) -> None:
+    async with OpenAIServer(extra=_says(path, answer)) as server:
+        assert await takes_pictures(server.url, MODEL) is takes
+
+
+async def test_the_server_is_asked_once_and_before_a_picture_is_sent() -> None:
+    extra = _says("/api/show", {"capabilities": ["completion"]})
+    async with OpenAIServer(["one", "two", "three"], extra=extra) as server:
+        await told(server, asked())
+        assert server.others == []
+        await told(server, with_picture())
+        await told(server, with_picture())
+        assert [seen.path for seen in server.others] == ["/api/show"]
+        assert facts_of(server.url, MODEL) == Facts(pictures=False)
+    assert "image_url" not in json.dumps(server.bodies)
+
+
+async def test_model_servers_on_this_machine_are_found_with_their_models() -> None:
+    async with OpenAIServer(models=["a", "b"]) as one, OpenAIServer(models=["c"]) as two, OpenAIServer() as closed:
+        known = (("Ollama", one.port), ("gone", 1), ("LM Studio", two.port))
+        assert await local_endpoints(known) == (
+            Endpoint("Ollama", one.url, ("a", "b")),
+            Endpoint("LM Studio", two.url, ("c",)),
+        )
+        assert closed.requests == []
+
+
+async def test_something_else_at_the_port_is_no_model_server() -> None:
+    async with OpenAIServer() as server:
+        server.model_list = lambda: {"hello": "world"}  # type: ignore[method-assign]
+        assert await local_endpoints((("Ollama", server.port),)) == ()
+
+
+async def test_without_address_and_key_the_first_server_here_answers_with_its_first_model() -> None:
+    async with OpenAIServer(["hello"], models=["first", "second"]) as server:
+
+        async def found() -> tuple[Endpoint, ...]:
+            return (Endpoint("Ollama", server.url, ("first", "second")),)
+
+        provider = OpenAICompatibleProvider(find=found)
+        assert Said("hello") in await streamed(provider, asked(model=""))
+        await provider.close()
+        assert server.bodies[0]["model"] == "first"
+
+
+async def test_nothing_to_ask_is_told_with_all_three_ways_out() -> None:
+    async def found() -> tuple[Endpoint, ...]:
+        return ()
+
+    with pytest.raises(Unreachable, match=r"Ollama \(port 11434\).*WISP_BASE_URL.*OPENAI_API_KEY"):
+        await streamed(OpenAICompatibleProvider(find=found), asked())
+
+
+async def test_a_server_without_a_model_says_what_to_do() -> None:
+    async with OpenAIServer(models=[]) as server:
+        with pytest.raises(Refused, match="lists no model; load one there"):
+            await told(server, asked(model=""))
+
+
+async def test_the_path_of_an_address_may_be_left_out() -> None:
+    async with OpenAIServer(["hello"]) as server:
+        provider = OpenAICompatibleProvider(base_url=server.url.removesuffix("/v1"))
+        assert Said("hello") in await streamed(provider, asked())
+        await provider.close()
+
+
+def test_the_usual_ports_are_looked_at() -> None:
+    assert discovery.KNOWN == (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
