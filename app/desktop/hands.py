@@ -30,8 +30,11 @@ _PACE_CHARS = 256
 _PACE_LIMIT_S = 1.0
 _HOLD_STEP_S = 0.02
 _AROUND_PX = 2
-_SUBMITTING = Patience(first_s=0.12, quiet_s=0.12, limit_s=1.2, fades=True)
-"""Return after a text submits it: dialogs drop it while they still look at what was typed."""
+_SUBMITTING = Patience(first_s=0.06, quiet_s=0.06, limit_s=0.6)
+_SUBMITTING_A_DIALOG = Patience(first_s=0.3, quiet_s=0.3, limit_s=2.0, fades=True)
+"""Return after a text submits it: dialogs drop it while they still look at what was typed. The button that takes it
+comes to life 0.25 s after the last key in GTK's file dialog, on an idle machine.
+"""
 _SUBMITS = frozenset({"Return", "KP_Enter"})
 _JUST_S = 1.0
 
@@ -136,7 +139,7 @@ class Hands:
         """Each chord in turn, the whole `repeat` times, each held for `hold_s`."""
         has_just_typed = self._clock.now() - self._typed_at < _JUST_S
         if has_just_typed and any(key in _SUBMITS for chord in chords for key in chord.keys):
-            await self._rest(_SUBMITTING)
+            await self._before_submitting()
         try:
             for _ in range(repeat):
                 for chord in chords:
@@ -158,10 +161,15 @@ class Hands:
         with self._backend.keyboard.plain():
             for number, piece in enumerate(pieces, 1):
                 if number == len(pieces) > 1 and piece.text in _SUBMITS:
-                    await self._rest(_SUBMITTING)
+                    await self._before_submitting()
                 since_pause = await self._type(piece, since_pause)
         self._typed_at = self._clock.now()
         return tuple(dict.fromkeys(piece.route for piece in pieces))
+
+    async def _before_submitting(self) -> None:
+        active = self._active()
+        is_dialog = active is not None and active.is_dialog
+        await self._rest(_SUBMITTING_A_DIALOG if is_dialog else _SUBMITTING)
 
     async def _type(self, piece: Piece, since_pause: int) -> int:
         if piece.route is Route.KEY:
