@@ -9,13 +9,12 @@ from __future__ import annotations
 from app.agent.calls import Calls, ending
 from app.agent.cards import Cards
 from app.agent.listening import Ask, listen
-from app.agent.native_calls import NativeCalls
+from app.agent.native_calls import NativeHearing
 from app.agent.parts import Parts
 from app.agent.seam import Seam
 from app.agent.transcript import Transcript
 from app.agent.turn import Turn
 from app.agent.words import told
-from app.base.clipping import clip_line
 from app.protocol.call import Block
 from app.protocol.dialects.api import Answer, Pacing
 from app.protocol.events import (
@@ -49,7 +48,7 @@ class ModelPass:
         self._calls = calls
         self._transcript = Transcript()
         self._seam: Seam | None = None
-        self._native = NativeCalls(cards, self._transcript)
+        self._native = NativeHearing(cards, self._transcript)
         self._pending = self._native.pending
         self._batch: tuple[str, ...] = ()
         self._prose: list[str] = []
@@ -112,7 +111,7 @@ class ModelPass:
             return True
         if is_broken:
             return False
-        if self._native.open_names or self._native.refused:
+        if self._native.is_open or self._native.refused:
             return True
         is_short = self.stop_reason == "max_tokens" and bool(self._transcript.text.strip())
         return not (self._reader.is_open or is_short)
@@ -229,10 +228,10 @@ class ModelPass:
     # acting
 
     async def _act(self) -> None:
-        for block, unread in self._native.refused:
-            self._refuse(block.call_id, block.name, told("unread_arguments", text=clip_line(unread, _TAIL)))
-        for call_id, name in self._native.open_names.items():
-            self._refuse(call_id, name, told("cut_call"))
+        for block, why in self._native.refused:
+            self._refuse(block.call_id, block.name, why)
+        for block in self._native.cut():
+            self._refuse(block.call_id, block.name, told("cut_call"))
         pacing = self._parts.dialect.pacing
         together = [block for block in self._pending if pacing is not Pacing.ONE_BATCH or block.call_id in self._batch]
         if len(together) == 1:
