@@ -19,7 +19,7 @@ from app.protocol.spec import PROGRESS, ToolSpec
 
 
 class NativeDialect:
-    """Its reader reads prose only; the calls come as events of the provider."""
+    """Its reader reads prose only; the calls come from `native_calls.NativeCalls`."""
 
     name = "native"
     pacing = Pacing.WHOLE_MESSAGE
