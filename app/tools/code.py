@@ -64,7 +64,7 @@ class Code:
 
 def _sources(place: Place) -> tuple[list[str], list[str]]:
     """The source files beneath the place (a single file is named ''), and what has to be told about the choice."""
-    if place.path.is_file():
+    if place.is_file():
         if not is_known(place.path.name):
             raise ToolMisuse(f"path: {place.shown!r} is in no language whose definitions can be read.")
         return [""], []

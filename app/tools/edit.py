@@ -108,7 +108,7 @@ def _applied(before: bytes, diff: str, place: Place) -> Edited:
 
 def _refuse_emptying(place: Place) -> None:
     """A model that forgets the content must not empty a file."""
-    if place.path.is_file() and place.path.stat().st_size:
+    if place.is_file() and place.path.stat().st_size:
         raise ToolMisuse(
             f"content is empty, and {place.shown!r} is not. Write the whole content between the tags; to remove the "
             "file use delete_file."

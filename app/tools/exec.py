@@ -42,7 +42,7 @@ class Commands:
     async def execute(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         command = _command(call)
         cwd = self._workspace.locate(call.text("cwd", "."), "cwd")
-        if not cwd.path.is_dir():
+        if not cwd.is_folder():
             raise ToolMisuse(f"cwd: there is no folder {cwd.shown or '.'!r}.")
         limits = self._processes.limits
         rests = call.flag("background") or call.flag("pty")

@@ -23,7 +23,7 @@ class Searches:
     async def search(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         place = self._workspace.locate(call.text("path"))
         self._workspace.check_readable(place)
-        if not place.path.exists():
+        if not place.exists():
             raise ToolMisuse(f"path: there is no {place.shown!r}. list_files shows what there is.")
         query = Query(call.text("regex"), call.text("file_pattern"), call.integer("context", 1), call.flag("hidden"))
         _check(query)

@@ -57,7 +57,7 @@ class Waits:
             return waiting.port_open(call.integer("port")), f"port {call.integer('port')}"
         if call.has("file"):
             place = self._workspace.locate(call.text("file"), "file")
-            return waiting.file_there(place.path, place.shown), f"the file {place.shown!r}"
+            return waiting.file_there(place), f"the file {place.shown!r}"
         return await self._about_run(call)
 
     async def _about_run(self, call: ToolCall) -> tuple[Condition, str]:

@@ -6,12 +6,12 @@ import asyncio
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from pathlib import Path
 
 from app.base.clock import Clock
 from app.base.errors import ToolMisuse
 from app.services.processes.plain import plain
 from app.services.processes.run import Run
+from app.services.workspace.places import Place
 from app.services.workspace.ripgrep import environment, program
 
 _STEP_S = 0.25
@@ -58,9 +58,9 @@ def ended(run: Run) -> Condition:
     return ask
 
 
-def file_there(path: Path, shown: str) -> Condition:
+def file_there(place: Place) -> Condition:
     async def ask() -> str:
-        return f"{shown!r} is there" if await asyncio.to_thread(path.exists) else ""
+        return f"{place.shown!r} is there" if await asyncio.to_thread(place.exists) else ""
 
     return ask
 

@@ -29,7 +29,6 @@ from app.services.workspace.trash import to_trash
 
 _FRESH_MODE = 0o666
 _PRIVATE = 0o600
-_NAME_BYTES = 255
 _CHUNK = 1 << 20
 MOST_EDITED_BYTES = 64_000_000
 
@@ -207,9 +206,6 @@ class Changes:
 def _parts(place: Place) -> tuple[str, ...]:
     if not place.inner:
         raise ToolMisuse(f"{place.argument}: {place.shown or '.'!r} is a folder; give a file.")
-    if any(len(os.fsencode(part)) > _NAME_BYTES for part in place.inner):
-        with told(place.argument, place.shown):
-            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
     return place.inner
 
 

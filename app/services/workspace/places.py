@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import tempfile
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +22,7 @@ _FORMS = "a path relative to the workspace, an absolute one, device:/… (home) 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SHOWN_CHARS = 120
+_NAME_BYTES = 255
 
 
 class Zone(StrEnum):
@@ -51,6 +53,24 @@ class Place:
     @property
     def is_outside(self) -> bool:
         return self.zone is Zone.OUTSIDE
+
+    def is_file(self) -> bool:
+        """Whether a regular file can be seen there."""
+        return stat.S_ISREG(self._mode())
+
+    def is_folder(self) -> bool:
+        """Whether a folder can be seen there."""
+        return stat.S_ISDIR(self._mode())
+
+    def exists(self) -> bool:
+        """Whether anything can be seen there."""
+        return bool(self._mode())
+
+    def _mode(self) -> int:
+        try:
+            return self.path.stat().st_mode
+        except OSError:
+            return 0
 
 
 class Workspace:
@@ -133,9 +153,11 @@ def _check_spelling(text: str, argument: str) -> None:
     if os.name == "posix" and _DRIVE.match(text):
         raise ToolMisuse(f"{argument}: {_cut(text)!r} is a Windows path; this machine has none. Give {_FORMS}.")
     try:
-        os.fsencode(text)
+        longest = max(len(part) for part in os.fsencode(text).split(b"/"))
     except UnicodeEncodeError:
         raise ToolMisuse(f"{argument} contains half of a surrogate pair; no file name can.") from None
+    if longest > _NAME_BYTES:
+        raise ToolMisuse(f"{argument}: a name in {_cut(text)!r} is longer than the file system allows (255 bytes).")
 
 
 def _cut(text: str) -> str:

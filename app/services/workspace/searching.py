@@ -129,7 +129,7 @@ class _Collector:
 
     def __init__(self, place: Place) -> None:
         self.hits = Hits()
-        self._base = str(place.path if place.path.is_dir() else place.path.parent)
+        self._base = str(place.path if place.is_folder() else place.path.parent)
         self._lines: list[str] = []
         self._chars = 0
         self._last = 0
