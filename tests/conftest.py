@@ -32,3 +32,9 @@ def desktop() -> Iterator[VirtualDesktop]:
         yield virtual
     os.environ.clear()
     os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def qapp_args(desktop: VirtualDesktop) -> list[str]:
+    """Asked for by pytest-qt before it makes the application: the private desktop is up by then."""
+    return ["wisp-tests"]

@@ -12,6 +12,7 @@ from app.services.checkpoints.store import Checkpoints
 from app.services.processes.processes import Processes
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
+from app.tools.code import CODE, Code
 from app.tools.computer import COMPUTER, Computer
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, Commands
@@ -27,7 +28,7 @@ from app.tools.windows import WINDOWS, Windows
 
 def registry() -> Registry:
     """The shapes of all tools; no service is opened for it."""
-    return Registry(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, FILES, EDITS, SEARCH, COMMANDS, WAITS)
+    return Registry(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS)
 
 
 def handlers(desktop: Desktop, folder: Path, clock: Clock) -> tuple[object, ...]:
@@ -44,6 +45,7 @@ def handlers(desktop: Desktop, folder: Path, clock: Clock) -> tuple[object, ...]
         Files(workspace),
         Edits(workspace, changes),
         Searches(workspace),
+        Code(workspace),
         Commands(workspace, processes, clock),
         Waits(workspace, processes, clock),
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Screen
-from tests.support.loopback import AnthropicServer, Drop, Stall, Status
+from tests.support.loopback import AnthropicServer, Broken, Drop, Fault, Reply, Stall, Status
 
 
 def test_a_co_process_gets_one_answer_a_call_as_soon_as_the_call_closes(screen: Screen) -> None:
@@ -30,7 +30,10 @@ def test_a_co_process_gets_one_answer_a_call_as_soon_as_the_call_closes(screen: 
         code = process.wait(timeout=30)
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
+        process.stdout.close()
+        assert process.stderr
+        process.stderr.close()
     assert [answer["tool"] for answer in (first, second, third)] == ["list_windows", "screen_capture", "computer_key"]
     assert [answer["ok"] for answer in (first, second, third)] == [True, True, False]
     assert Path(second["media"][0]["path"]).stat().st_size > 1000
@@ -54,7 +57,9 @@ def test_a_call_that_the_input_cuts_off_is_not_run(screen: Screen) -> None:
     assert (done.returncode, answer["ok"], answer["event"]) == (1, False, "tool_error")
 
 
-@pytest.mark.parametrize("arguments", [["do"], ["do", " "], ["tool", "no call here"], ["nonsense"], ["do", "x", "--max-passes", "many"]])
+@pytest.mark.parametrize(
+    "arguments", [["do"], ["do", " "], ["tool", "no call here"], ["nonsense"], ["do", "x", "--max-passes", "many"]]
+)
 def test_wrong_usage_exits_with_2(screen: Screen, arguments: list[str]) -> None:
     done = screen.wisp(*arguments)
     assert done.returncode == 2
@@ -90,8 +95,10 @@ def test_an_interrupt_ends_the_turn_with_130(screen: Screen) -> None:
         (Status(404), "model"),
         (Status(429), "limit"),
         (Status(529), "overloaded"),
-        (Stall(), "stopped answering"),
-        (Drop(), "connection"),
+        (Reply.of("Let me", Stall()), "silent"),
+        (Reply.of("Let me", Drop()), "connection"),
+        (Reply.of("Let me", Fault()), "overloaded"),
+        (Reply.of(Broken()), "cannot be read"),
     ],
     ids=lambda value: str(value)[:24],
 )
@@ -104,16 +111,20 @@ def test_a_service_that_fails_is_told_in_a_sentence_and_nothing_hangs(screen: Sc
 
 
 def test_a_failure_in_mid_task_is_got_over_and_nothing_runs_twice(screen: Screen) -> None:
-    replies = ['<open_app name="calculator"/>', Status(529), Drop(), "<computer_type>5</computer_type>", "All done."]
+    replies = [
+        '<open_app name="calculator"/>',
+        Status(529),
+        Reply.of("I type now. ", Drop()),
+        "<computer_type>5</computer_type>",
+        "All done.",
+    ]
     with AnthropicServer(replies=replies) as server:
         done = _ask_claude(screen, server, "--json")
     ran = [json.loads(line)["tool"] for line in done.stdout.splitlines() if "tool_running" in line]
     assert (done.returncode, ran) == (0, ["open_app", "computer_type"]), done.stdout + done.stderr
 
 
-def _ask_claude(
-    screen: Screen, server: AnthropicServer, *more: str, **extra: str
-) -> subprocess.CompletedProcess[str]:
+def _ask_claude(screen: Screen, server: AnthropicServer, *more: str, **extra: str) -> subprocess.CompletedProcess[str]:
     return screen.wisp(
         "do", "go on", "--provider", "anthropic", *more, WISP_BASE_URL=server.url, ANTHROPIC_API_KEY="wrong", **extra
     )

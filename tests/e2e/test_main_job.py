@@ -50,7 +50,9 @@ def test_claude_does_the_same_through_its_real_sdk_and_sees_the_screen(screen: S
         "<attempt_completion><result>The display reads 84.</result></attempt_completion>",
     ]
     with AnthropicServer(replies=replies) as server:
-        done = screen.wisp("do", "what is 12*7?", "--provider", "anthropic", WISP_BASE_URL=server.url, ANTHROPIC_API_KEY="k")
+        done = screen.wisp(
+            "do", "what is 12*7?", "--provider", "anthropic", WISP_BASE_URL=server.url, ANTHROPIC_API_KEY="k"
+        )
     assert done.returncode == 0, done.stdout + done.stderr
     assert _shows(screen, "84")
     images = [
