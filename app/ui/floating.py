@@ -131,6 +131,7 @@ class Floating(QWidget):
         edge = QPainterPath()
         radius = theme.size("radius") - half
         edge.addRoundedRect(self.body().adjusted(half, half, -half, -half), radius, radius)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QColor(*theme.color("edge" if self.around.composited else "hairline")))
         painter.drawPath(edge)
 

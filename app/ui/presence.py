@@ -218,32 +218,31 @@ class Presence(QObject):
     def _show_rows(self, view: View) -> None:
         if self._bubble is None or self._rows is None or not (view.attended or self._bubble.isVisible()):
             return
-        cards = (item for item in reversed(view.items) if isinstance(item, Card))
-        newest = next(cards, None)
-        if newest is not None:
-            self._rows.note_newest(newest.key, self._bubble.thread_view.realised)
-        rows = folded(view.items, self._rows.open_folds)
-        self._bubble.show_view(view, rows)
-        if rows and not self._bubble.isVisible():
+        if view.items and not self._bubble.isVisible():
             self._show_bubble()
+        elif view.items:
+            self._fill(view)
+
+    def _fill(self, view: View) -> None:
+        """The thread as the view has it; its newest card is open."""
+        bubble = self.bubble
+        assert self._rows is not None
+        newest = next((item.key for item in reversed(view.items) if isinstance(item, Card)), "")
+        self._rows.note_newest(newest, bubble.thread_view.realised)
+        bubble.show_view(view, folded(view.items, self._rows.open_folds))
 
     def _show_bubble(self) -> None:
         """Beside the orb, without taking the focus; not before there is something in it."""
-        bubble = self.bubble
         if not self.inbox.view.items:
             return
+        bubble = self.bubble
         if not bubble.isVisible():
             self._look.around.look()
-            self._show_rows_first()
+            bubble.resize(self._look.theme.size("bubble_width") + 2 * bubble.margin, bubble.height())
+            self._fill(self.inbox.view)
             self._place_beside()
             bubble.show()
         self._place_beside()
-
-    def _show_rows_first(self) -> None:
-        view = self.inbox.view
-        assert self._rows is not None
-        self.bubble.resize(self._look.theme.size("bubble_width") + 2 * self.bubble.margin, self.bubble.height())
-        self.bubble.show_view(view, folded(view.items, self._rows.open_folds))
 
     def _open_picture(self, picture: Picture) -> None:
         if self._viewer is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+import math
+
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
@@ -11,9 +13,9 @@ from app.ui.theme import Color, Theme
 
 
 class Prose(QTextEdit):
-    """A read-only text without frame or scroll bars; as high as its text is in the width it has."""
+    """A read-only text without frame or scroll bars; as high as its text is in the width it is given."""
 
-    def __init__(self, theme: Theme, style: str, color: Color, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, style: str, color: Color, parent: QWidget | None = None, margin: int = 0) -> None:
         super().__init__(parent)
         self._shown = ""
         self.setReadOnly(True)
@@ -22,11 +24,13 @@ class Prose(QTextEdit):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Wrapped at a width of its own: at the widget's, a text measured before it is shown would be wrapped at none.
+        self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.viewport().setAutoFillBackground(False)
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
-        self.document().setDocumentMargin(0)
+        self.document().setDocumentMargin(margin)
         self.document().setDefaultFont(font(theme, style))
         self.setFont(font(theme, style))
         self._block = QTextBlockFormat()
@@ -54,11 +58,13 @@ class Prose(QTextEdit):
 
     def height_for(self, width: int) -> int:
         """Pixels that the text takes in a width."""
-        self.document().setTextWidth(width)
+        self.setLineWrapColumnOrWidth(width)
         return round(self.document().size().height())
 
-    def sizeHint(self) -> QSize:
-        return QSize(self.width(), self.height_for(self.width()))
+    def width_within(self, most: int) -> int:
+        """Pixels that the longest line takes, at most `most`."""
+        self.setLineWrapColumnOrWidth(most)
+        return min(most, math.ceil(self.document().idealWidth()) + 1)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

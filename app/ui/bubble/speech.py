@@ -33,8 +33,7 @@ class AskedRow(RowWidget):
     def height_for(self, width: int) -> int:
         inset, theme = self.theme.size("card_padding"), self.theme
         most = round(width * 0.86) - 2 * inset
-        self._text.document().setTextWidth(most)
-        wide = min(most, math.ceil(self._text.document().idealWidth()) + 1)
+        wide = self._text.width_within(most)
         height = self._text.height_for(wide)
         self._text.setGeometry(width - wide - inset, theme.size("gap"), wide, height)
         return height + 2 * theme.size("gap")

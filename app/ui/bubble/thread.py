@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
 
 from app.ui.bubble.row import RowWidget
 from app.ui.presenter.folding import Row
@@ -33,11 +33,13 @@ class Thread(QAbstractScrollArea):
         self._theme = theme
         self._make = make
         self._rows: tuple[Row, ...] = ()
+        self._shown_keys: tuple[str, ...] = ()
         self._tops: list[int] = [0]
         self._heights: dict[str, int] = {}
         self._widgets: dict[str, RowWidget] = {}
         self._shown: dict[str, Row] = {}
         self._follows = True
+        self._measured = 0
         self._arranging = False
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -45,10 +47,13 @@ class Thread(QAbstractScrollArea):
         self._soon.timeout.connect(self._arrange)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.viewport().setAutoFillBackground(False)
         self.verticalScrollBar().setSingleStep(theme.size("card_height"))
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
+        self._bar = QScrollBar(Qt.Orientation.Vertical, self)
+        self._bar.valueChanged.connect(self.verticalScrollBar().setValue)
 
     @property
     def realised(self) -> dict[str, RowWidget]:
@@ -75,9 +80,6 @@ class Thread(QAbstractScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if event.oldSize().width() != event.size().width():
-            self._heights.clear()
-            self._shown.clear()
         self._arrange()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -91,7 +93,14 @@ class Thread(QAbstractScrollArea):
             self._follows = value >= self.verticalScrollBar().maximum() - self._theme.count("grid")
 
     def _width(self) -> int:
-        return self.viewport().width() - 2 * self._theme.size("padding")
+        """Of a row. The bar lies over the margin: a thread that begins to scroll does not change its lines."""
+        return self.width() - 2 * self._theme.size("padding")
+
+    def _forget_heights(self) -> None:
+        """A row's height holds for one width."""
+        if self._measured != self._width():
+            self._measured = self._width()
+            self._heights.clear()
 
     def _arrange(self) -> None:
         """Make what comes into sight, let go of what left it, and put everything in its place."""
@@ -99,7 +108,8 @@ class Thread(QAbstractScrollArea):
             return
         self._arranging = True
         self._soon.stop()
-        before = self._tops[-1]
+        self._forget_heights()
+        before, page = self._tops[-1], self.height()
         anchor = self._anchor()
         self._reckon()
         for _ in range(3):  # real heights of new rows may bring further rows into sight
@@ -109,18 +119,19 @@ class Thread(QAbstractScrollArea):
             self._reckon()
         self._scroll(anchor)
         self._put()
+        self._put_bar()
         self._arranging = False
         if self._tops[-1] != before:
             self.wanted_height_changed.emit(self._tops[-1])
+            if self.height() != page:  # the resize event comes later, or not at all while hidden
+                self._arrange()
 
     def _anchor(self) -> tuple[str, int]:
         """The first row in sight and how far above the edge it begins."""
         top = self.verticalScrollBar().value()
         index = bisect_right(self._tops, top) - 1
-        placed = list(self._shown_keys)
+        placed = self._shown_keys
         return (placed[index], top - self._tops[index]) if 0 <= index < len(placed) else ("", 0)
-
-    _shown_keys: tuple[str, ...] = ()
 
     def _reckon(self) -> None:
         gap = self._theme.size("gap")
@@ -132,19 +143,17 @@ class Thread(QAbstractScrollArea):
         return self._heights.get(row.key) or _guessed(row, self._theme)
 
     def _scroll(self, anchor: tuple[str, int]) -> None:
-        bar, page = self.verticalScrollBar(), self.viewport().height()
+        bar, page = self.verticalScrollBar(), self.height()
         bar.setRange(0, max(self._tops[-1] - page, 0))
         bar.setPageStep(page)
         if self._follows:
             bar.setValue(bar.maximum())
-            return
-        key, into = anchor
-        if key in self._shown_keys:
-            bar.setValue(self._tops[self._shown_keys.index(key)] + into)
+        elif anchor[0] in self._shown_keys:
+            bar.setValue(self._tops[self._shown_keys.index(anchor[0])] + anchor[1])
 
     def _in_sight(self) -> range:
         """Indexes of the rows in sight and a page around them."""
-        page = self.viewport().height()
+        page = self.height()
         top = self.verticalScrollBar().value()
         first = max(bisect_right(self._tops, top - page) - 1, 0)
         last = bisect_right(self._tops, top + 2 * page)
@@ -186,6 +195,14 @@ class Thread(QAbstractScrollArea):
         widget.leave()
         widget.hide()
         widget.deleteLater()
+
+    def _put_bar(self) -> None:
+        thin, page = self._theme.size("scrollbar"), self.verticalScrollBar()
+        self._bar.setGeometry(self.width() - thin - self._theme.size("grid") // 2, 0, thin, self.height())
+        self._bar.setRange(page.minimum(), page.maximum())
+        self._bar.setPageStep(page.pageStep())
+        self._bar.setValue(page.value())
+        self._bar.setVisible(page.maximum() > 0)
 
     def _put(self) -> None:
         left, width = self._theme.size("padding"), self._width()

@@ -6,7 +6,7 @@ import time
 from typing import TypeVar
 
 from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from app.ui.bubble.prose import Prose
@@ -16,7 +16,7 @@ from app.ui.cards.head import Head, elapsed_words, paint_head
 from app.ui.cards.picture import PictureView
 from app.ui.motion import Ticker
 from app.ui.presenter.folding import Fold
-from app.ui.presenter.view import Card, Status
+from app.ui.presenter.view import Card, Picture, Status
 from app.ui.theme import Theme
 
 Part = TypeVar("Part", bound=QWidget)
@@ -49,13 +49,13 @@ class _Openable(RowWidget):
         super().focusInEvent(event)
         self.update()
 
-    def paint_ground(self, painter: QPainter) -> QRectF:
-        """The card's own ground; its ring while the keyboard is there."""
+    def paint_ground(self, painter: QPainter, *, waits: bool = False) -> QRectF:
+        """The card's own ground; its ring while the keyboard is there; the accent while the person is waited for."""
         theme = self.theme
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         focused = self.hasFocus()
-        painter.setPen(QPen(QColor(*theme.color("accent" if focused else "hairline")), 2 if focused else 1))
+        painter.setPen(QPen(QColor(*theme.color("accent" if focused or waits else "hairline")), 2 if focused else 1))
         painter.setBrush(QColor(*theme.color("raised")))
         painter.drawRoundedRect(box, theme.size("card_radius"), theme.size("card_radius"))
         return box
@@ -77,6 +77,7 @@ class CardRow(_Openable):
         self._body: CodeView | None = None
         self._output: CodeView | None = None
         self._picture: PictureView | None = None
+        self._small: tuple[Picture, QPixmap] | None = None
 
     def show_row(self, row: Card) -> None:
         self._card = row
@@ -118,7 +119,7 @@ class CardRow(_Openable):
         if card is None:
             return
         painter = QPainter(self)
-        box = self.paint_ground(painter)
+        box = self.paint_ground(painter, waits=card.status is Status.WAITING)
         opens = self.is_open if self._has_more() else None
         failed = card.status is Status.FAILED
         head = Head(card.glyph, card.verb, card.object, card.status, self._elapsed, opens, "bad" if failed else "muted")
@@ -133,6 +134,24 @@ class CardRow(_Openable):
     def _has_more(self) -> bool:
         card = self._card
         return card is not None and bool(card.body.strip() or card.output.strip() or card.picture)
+
+    def _thumbnail(self) -> QPixmap | None:
+        """The picture, small, in the head of a closed card."""
+        picture = self._card.picture if self._card else None
+        if picture is None or self.is_open:
+            return None
+        if self._small is None or self._small[0] is not picture:
+            height = round(self.theme.size("thumbnail") * self.devicePixelRatioF())
+            pixmap = QPixmap()
+            pixmap.loadFromData(picture.data)
+            small = (
+                pixmap.scaledToHeight(height, Qt.TransformationMode.SmoothTransformation)
+                if not pixmap.isNull()
+                else pixmap
+            )
+            small.setDevicePixelRatio(self.devicePixelRatioF())
+            self._small = (picture, small)
+        return None if self._small[1].isNull() else self._small[1]
 
     def _fill(self) -> None:
         """Make the parts that show now, and let go of the others."""

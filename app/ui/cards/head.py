@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPixmap
 
 from app.ui import icons
 from app.ui.presenter.view import Status
@@ -13,6 +13,7 @@ from app.ui.style import font
 from app.ui.theme import Color, Theme
 
 _MARKS = {
+    Status.WAITING: ("pause", "accent"),
     Status.OK: ("check", "ok"),
     Status.UNVERIFIED: ("circle", "muted"),
     Status.FAILED: ("notch", "bad"),
@@ -31,6 +32,7 @@ class Head:
     elapsed: str = ""
     opens: bool | None = None
     glyph_color: str = "muted"
+    thumbnail: QPixmap | None = None
 
 
 def paint_head(painter: QPainter, box: QRectF, head: Head, theme: Theme) -> None:
@@ -60,12 +62,32 @@ def _paint_right(painter: QPainter, box: QRectF, head: Head, theme: Theme) -> fl
         glyph, color = _MARKS[head.status]
         icons.draw(painter, glyph, QRectF(x - side, middle - side / 2, side, side), theme.color(color))
         x -= side + gap / 2
+    if head.thumbnail is not None:
+        x = _paint_thumbnail(
+            painter, QRectF(box.left(), box.top(), x - box.left(), box.height()), head.thumbnail, theme
+        )
     if head.elapsed:
         painter.setFont(font(theme, "small"))
         width = QFontMetricsF(painter.font()).horizontalAdvance(head.elapsed) + 2
         _words(painter, QRectF(x - width, box.top(), width, box.height()), head.elapsed, theme.color("muted"))
         x -= width + gap / 2
     return x - gap / 2
+
+
+def _paint_thumbnail(painter: QPainter, box: QRectF, picture: QPixmap, theme: Theme) -> float:
+    size = picture.deviceIndependentSize()
+    place = QRectF(box.right() - size.width(), box.center().y() - size.height() / 2, size.width(), size.height())
+    outline = QPainterPath()
+    radius = theme.size("grid")
+    outline.addRoundedRect(place, radius, radius)
+    painter.save()
+    painter.setClipPath(outline)
+    painter.drawPixmap(place.topLeft(), picture)
+    painter.restore()
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QColor(*theme.color("edge")))
+    painter.drawPath(outline)
+    return place.left() - theme.size("gap")
 
 
 def _paint_words(painter: QPainter, box: QRectF, head: Head, theme: Theme) -> None:

@@ -42,22 +42,22 @@ class CardSteps:
         return replace(added(view, card), doing=doing(card))
 
     def delta(self, view: View, event: agent.TagDelta, _now: float) -> View:
-        card = _open_card(view, event.call_id)
+        card = open_card(view, event.call_id)
         if card is None or words_for(card.tool).body not in ("", event.param):
             return view
         body, gone = _end_of(card.body + event.text)
         return replaced(view, replace(card, body=body, body_left_out=card.body_left_out + gone))
 
     def running(self, view: View, event: agent.ToolRunning, now: float) -> View:
-        card = _open_card(view, event.call_id)
+        card = open_card(view, event.call_id)
         view = replace(view, orb=Orb.BUSY) if view.orb is Orb.THINKING else view
         if card is None:
             return view
-        card = replace(card, object=self._object(card, event.arguments), since=now)
+        card = replace(card, object=self._object(card, event.arguments), status=Status.RUNNING, since=now)
         return replace(replaced(view, card), doing=doing(card))
 
     def progress(self, view: View, event: agent.ToolProgress, _now: float) -> View:
-        card = _open_card(view, event.call_id)
+        card = open_card(view, event.call_id)
         if card is None:
             return view
         output, gone = _end_of(card.output + _first_text(event.payload, _OUTPUT_NAMES))
@@ -71,7 +71,7 @@ class CardSteps:
         return replaced(view, card)
 
     def finished(self, view: View, event: agent.ToolFinished, _now: float) -> View:
-        card = _open_card(view, event.call_id)
+        card = open_card(view, event.call_id)
         if card is None:
             return view
         entry = words_for(card.tool)
@@ -102,10 +102,11 @@ def doing(card: Card) -> str:
     return f"{card.verb} {card.object}".strip()
 
 
-def _open_card(view: View, call_id: str) -> Card | None:
+def open_card(view: View, call_id: str) -> Card | None:
+    """The card of a call that has not ended."""
     for item in reversed(view.items):
-        if isinstance(item, Card) and item.key.partition(":")[2] == call_id:
-            return item if item.status is Status.RUNNING else None
+        if isinstance(item, Card) and item.call_id == call_id:
+            return item if item.is_open else None
     return None
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.agent import events as agent
-from app.ui.presenter.cardsteps import CardSteps
+from app.ui.presenter.cardsteps import CardSteps, open_card
 from app.ui.presenter.cardwords import Words
 from app.ui.presenter.items import added, dropped_below, replaced
 from app.ui.presenter.view import Approval, Asked, Card, Ended, Item, Orb, Said, Status, Told, Usage, View
@@ -104,7 +104,7 @@ def _state_changed(view: View, event: agent.StateChanged, _now: float) -> View:
 
 def _acting(view: View) -> Orb:
     """The agent also says that somebody drives while its own hands do: with a call under way it is Wisp itself."""
-    at_work = any(isinstance(item, Card) and item.status is Status.RUNNING for item in view.items[-8:])
+    at_work = any(isinstance(item, Card) and item.is_open for item in view.items[-8:])
     return Orb.BUSY if at_work else Orb.DRIVING
 
 
@@ -139,7 +139,9 @@ def _room(shown: str, more: str) -> int:
 
 def _approval_wanted(view: View, event: agent.ApprovalWanted, _now: float) -> View:
     view = replace(view, orb=Orb.NEEDS_YOU, unread=view.unread + (not view.attended))
-    return added(view, Approval(f"a{event.approval_id}", event.approval_id, event.sentence, event.detail))
+    view = _with_card(view, event.call_id, Status.WAITING)
+    key = f"a{event.approval_id}"
+    return added(view, Approval(key, event.approval_id, event.call_id, event.sentence, event.detail))
 
 
 def _approval_answered(view: View, event: agent.ApprovalAnswered, _now: float) -> View:
@@ -148,9 +150,17 @@ def _approval_answered(view: View, event: agent.ApprovalAnswered, _now: float) -
             return replace(item, allowed=event.allowed, words=event.words)
         return item
 
+    asked = view.open_approval
     view = _each(view, answered)
+    if asked is not None and asked.approval_id == event.approval_id:
+        view = _with_card(view, asked.call_id, Status.RUNNING)
     waiting = view.orb is Orb.NEEDS_YOU and view.running and view.open_approval is None
     return replace(view, orb=Orb.BUSY) if waiting else view
+
+
+def _with_card(view: View, call_id: str, status: Status) -> View:
+    card = open_card(view, call_id)
+    return view if card is None else replaced(view, replace(card, status=status))
 
 
 def _usage(view: View, event: agent.UsageChanged, _now: float) -> View:
@@ -163,7 +173,7 @@ def _notice(view: View, event: agent.Notice, _now: float) -> View:
 
 def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
     def closed(item: Item) -> Item:
-        if isinstance(item, Card) and item.status is Status.RUNNING:
+        if isinstance(item, Card) and item.is_open:
             return replace(item, status=Status.STOPPED, elapsed_s=now - item.since)
         if isinstance(item, Said) and not item.done:
             return replace(item, done=True)

@@ -22,9 +22,10 @@ class Orb(StrEnum):
 
 
 class Status(StrEnum):
-    """How a card stands. UNVERIFIED: done, and nobody could check that it worked."""
+    """How a card stands. WAITING: for the person's word. UNVERIFIED: done, and nobody could check that it worked."""
 
     RUNNING = "running"
+    WAITING = "waiting"
     OK = "ok"
     UNVERIFIED = "unverified"
     FAILED = "failed"
@@ -85,6 +86,15 @@ class Card:
     share: float | None = None
     small: bool = False
 
+    @property
+    def call_id(self) -> str:
+        return self.key.partition(":")[2]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its call has not ended yet."""
+        return self.status in (Status.RUNNING, Status.WAITING)
+
 
 @dataclass(frozen=True, slots=True)
 class Approval:
@@ -92,6 +102,7 @@ class Approval:
 
     key: str
     approval_id: str
+    call_id: str
     sentence: str
     detail: str
     glyph: str = "shield"
