@@ -49,13 +49,12 @@ def _current(said: Sequence[Exchange]) -> tuple[Reading, list[Outcome]]:
         outcomes = [*exchange.outcomes, *outcomes]
         reading = _together(exchange.wishes)
         if not isinstance(reading, Resume):
-            is_resumed = exchange is not said[-1]
-            return (Resume() if is_resumed and not _has_more(reading, outcomes) else reading), outcomes
+            is_idle = exchange is not said[-1] and not said[-1].outcomes
+            return (Resume() if is_idle and not _has_more(reading, outcomes) else reading), outcomes
     return Resume(), outcomes
 
 
 def _has_more(reading: Reading, outcomes: Sequence[Outcome]) -> bool:
-    """Whether a resumed plan goes on: something is left, or has just been done."""
     return isinstance(reading, Plan) and sum(outcome.ok for outcome in outcomes) < len(reading.steps)
 
 

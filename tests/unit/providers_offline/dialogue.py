@@ -5,43 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from app.agent.words import told
+from app.protocol.arguments import to_call
+from app.protocol.call import ToolCall
 from app.protocol.dialects.api import Answer
 from app.protocol.dialects.xml import XmlDialect
-from app.protocol.events import CallClosed, Text
-from app.protocol.message import Message, Role, TextPart, assistant, user
-from app.protocol.result import ToolResult, tool_error
-from app.protocol.spec import Effect, Kind, Param, ToolSpec, unbound
+from app.protocol.events import CallClosed, CallDelta, CallOpened
+from app.protocol.message import Message, Role, assistant, user
+from app.protocol.result import JsonValue, ToolResult, tool_error
 from app.providers.api import Request, Said, Stopped, StreamEvent
 from app.providers.offline.provider import OfflineProvider
+from app.tools.computer import COMPUTER
 from app.tools.say import SAY
+from app.tools.screen import SCREEN
+from app.tools.watching import WATCHING
+from app.tools.windows import WINDOWS
 
-NUMBERS = {"x", "y", "count", "repeat", "dx", "dy", "seconds", "limit_s"}
-TOOLS = {
-    "open_app": "name",
-    "close_window": "title",
-    "focus_window": "title",
-    "list_windows": "",
-    "computer_key": "keys repeat",
-    "computer_click": "target x y space button count modifiers",
-    "computer_scroll": "dx dy",
-    "computer_drag": "from to space",
-    "wait": "seconds",
-    "wait_for": "text limit_s",
-    "screen_capture": "",
-    "read_screen": "view",
-}
-
-
-def _spec(name: str, attrs: str, body: Param | None = None) -> ToolSpec:
-    params = tuple(Param(attr, Kind.NUMBER if attr in NUMBERS else Kind.TEXT) for attr in attrs.split())
-    return ToolSpec(name, name, Effect.DESKTOP, unbound, attrs=params, body=body)
-
-
-SPECS = (
-    *SAY.tools,
-    *(_spec(name, attrs) for name, attrs in TOOLS.items()),
-    _spec("computer_type", "", Param("text", short=False)),
-)
+SPECS = (*SAY.tools, *COMPUTER.tools, *WINDOWS.tools, *WATCHING.tools, *SCREEN.tools)
+BY_NAME = {spec.name: spec for spec in SPECS}
+VOICES = ("say", "attempt_completion")
 
 
 @dataclass
@@ -49,7 +30,7 @@ class Reply:
     """One pass as a reader takes it: `said` is speech or the result, `calls` everything else."""
 
     said: str
-    calls: list[tuple[str, dict[str, str]]]
+    calls: list[tuple[str, dict[str, JsonValue]]]
     reason: str
     raw: str
     ends: bool
@@ -97,32 +78,19 @@ class Dialogue:
 
     def _read(self, events: list[StreamEvent]) -> Reply:
         raw = "".join(event.text for event in events if isinstance(event, Said))
-        said, calls, ends = [], [], False
-        for event in read(raw):
-            assert isinstance(event, CallClosed), event
-            block = event.block
-            if block.name == "say":
-                said.append(block.body)
-            elif block.name == "attempt_completion":
-                said.append(block.children[0].text)
-                ends = True
-            else:
-                calls.append((block.name, {**block.attrs, **({"text": block.body} if block.body else {})}))
         (stopped,) = [event for event in events if isinstance(event, Stopped)]
-        return Reply("".join(said), calls, stopped.reason, raw, ends or stopped.reason == "refusal")
+        calls = calls_in(raw)
+        said = [call.text("text" if call.name == "say" else "result") for call in calls if call.name in VOICES]
+        deeds = [(call.name, dict(call.arguments)) for call in calls if call.name not in VOICES]
+        return Reply(
+            "".join(said), deeds, stopped.reason, raw, ends="attempt_completion" in [call.name for call in calls]
+        )
 
 
-def read(text: str) -> list[object]:
-    """What the reader reports of whole calls and of prose; empty prose is nothing."""
+def calls_in(text: str) -> list[ToolCall]:
+    """Every call in a reply, as it would run; anything else in it fails."""
     reader = XmlDialect().reader(SPECS)
     events = [*reader.feed(text), *reader.flush()]
-    return [
-        event
-        for event in events
-        if not isinstance(event, Text) or event.text.strip()
-        if type(event).__name__ not in ("CallOpened", "CallDelta")
-    ]
-
-
-def text_of(message: Message) -> str:
-    return "".join(part.text for part in message.parts if isinstance(part, TextPart))
+    strange = [event for event in events if not isinstance(event, (CallOpened, CallDelta, CallClosed))]
+    assert strange == []
+    return [to_call(BY_NAME[event.block.name], event.block) for event in events if isinstance(event, CallClosed)]
