@@ -89,8 +89,8 @@ class Bench:
 
     async def stop_all(self) -> None:
         """End what the test started."""
-        for run in self.processes.recent(1000):
-            await self.processes.stop(run)
+        runs = self.processes.recent(1000)
+        await asyncio.gather(*(self.processes.stop(run) for run in runs if run.is_running))
 
     def _handlers(self) -> list[object]:
         space, clock = self.workspace, SystemClock()

@@ -51,7 +51,7 @@ def _everything(folder: Path) -> dict[str, str]:
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if not name.startswith(("checkpoints", "wisp")):
-            found[name] = os.readlink(path) if path.is_symlink() else path.read_text() if path.is_file() else "/"
+            found[name] = str(path.readlink()) if path.is_symlink() else path.read_text() if path.is_file() else "/"
     return found
 
 

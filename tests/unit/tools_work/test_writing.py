@@ -38,7 +38,7 @@ async def test_the_mode_stays_and_nothing_is_left_beside(bench: Bench) -> None:
     file.write_text("old")
     file.chmod(0o751)
     await bench.call("write_file", path="run.sh", content="new")
-    assert (stat.S_IMODE(file.stat().st_mode), os.listdir(bench.root)) == (0o751, ["run.sh"])
+    assert (stat.S_IMODE(file.stat().st_mode), list(bench.root.iterdir())) == (0o751, [file])
 
 
 async def test_a_new_file_gets_the_usual_mode(bench: Bench) -> None:

@@ -1,0 +1,315 @@
+"""Commands as people have them: long, loud, silent, deaf, asking, many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.base.clock import SystemClock
+from app.protocol.result import ToolResult
+from app.services.processes import tree
+from app.services.processes.processes import Limits, Processes
+from tests.unit.tools_work.bench import Bench
+
+_PYTHON = sys.executable
+
+
+def _text(result: ToolResult, name: str) -> str:
+    value = result.payload[name]
+    assert isinstance(value, str)
+    return value
+
+
+def _without_numbers(result: ToolResult) -> str:
+    return result.llm_echo.replace(_text(result, "run_id"), "RUN").replace(f"{result.payload['seconds']:.1f}", "T")
+
+
+async def test_output_and_exit_code_come_back(bench: Bench) -> None:
+    result = await bench.xml("<execute_command><command>echo out; echo err >&2; exit 3</command></execute_command>")
+    assert _without_numbers(result) == "Run RUN ended with exit code 3 after T s.\nout\n[stderr]\nerr"
+    assert {name: result.payload[name] for name in ("running", "exit_code", "stdout", "stderr", "cwd")} == {
+        "running": False,
+        "exit_code": 3,
+        "stdout": "out\n",
+        "stderr": "err\n",
+        "cwd": str(bench.root),
+    }
+    assert bench.audited == ["command_started"]
+
+
+async def test_bash_is_another_name_and_shell_syntax_works(bench: Bench) -> None:
+    (bench.root / "sub").mkdir()
+    result = await bench.xml("<bash><![CDATA[cd sub && pwd | tr a-z A-Z > ../up && cat < ../up]]></bash>")
+    assert result.payload["stdout"] == f"{bench.root}/sub\n".upper()
+
+
+async def test_the_folder_can_be_chosen(bench: Bench) -> None:
+    result = await bench.call("execute_command", command="pwd", cwd="device:/")
+    assert result.payload["stdout"] == f"{bench.home}\n"
+
+
+async def test_output_is_shown_on_the_card_while_it_comes(bench: Bench) -> None:
+    await bench.call("execute_command", command="echo one; sleep 0.3; echo two")
+    pieces = [payload["text"] for event, payload in bench.told if event == "command_output"]
+    assert pieces == ["one\n", "two\n"]
+
+
+async def test_secrets_of_ours_are_not_in_the_environment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "WISP_BASE_URL", "GITHUB_TOKEN", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "canary-value")
+    monkeypatch.setenv("KEYBOARD_LAYOUT", "de")
+    result = await bench.call("execute_command", command="env | grep -c canary-value; echo $KEYBOARD_LAYOUT")
+    assert result.payload["stdout"] == "0\nde\n"
+
+
+async def test_a_long_command_returns_early_and_goes_on(bench: Bench) -> None:
+    first = await bench.call("execute_command", command="echo begun; sleep 1.5; echo done")
+    assert (first.payload["running"], first.payload["stdout"]) == (True, "begun\n")
+    assert "read_command_tail shows more" in first.llm_echo
+    run = _text(first, "run_id")
+    await bench.call("wait_until", run_id=run)
+    tail = await bench.call("read_command_tail", run_id=run)
+    assert (tail.payload["running"], tail.payload["text"]) == (False, "begun\ndone\n")
+
+
+async def test_a_server_in_the_background_returns_with_its_address(bench: Bench) -> None:
+    command = f"{_PYTHON} -u -m http.server 0 --bind 127.0.0.1"
+    result = await bench.xml(f'<execute_command background="true">{command}</execute_command>')
+    assert (result.payload["running"], _text(result, "url").startswith("http://127.0.0.1:")) == (True, True)
+    port = int(_text(result, "url").rstrip("/").rpartition(":")[2])
+    assert (await bench.call("wait_until", port=port)).payload["met"] is True
+
+
+async def test_a_quiet_background_command_returns_at_its_first_rest(bench: Bench) -> None:
+    result = await bench.call("execute_command", command="echo ready; sleep 30", background=True)
+    assert (result.payload["running"], result.payload["stdout"], result.payload["url"]) == (True, "ready\n", "")
+
+
+async def test_the_timeout_of_the_call_ends_it_with_all_it_started(bench: Bench) -> None:
+    result = await bench.call("execute_command", command="sleep 60 & sleep 60", timeout_seconds=0.3)
+    assert (result.payload["exit_code"], result.payload["stopped"]) == (-15, "it was ended after its 0.3 seconds")
+    assert tree.members(_text(result, "run_id"), 0, 0.0) == []
+
+
+@pytest.mark.parametrize(("yolo", "running"), [(False, True), (True, False)])
+async def test_the_timeout_of_the_guide_counts_in_yolo_mode_only(bench: Bench, yolo: bool, running: bool) -> None:
+    bench.talk.yolo = yolo
+    result = await bench.call("execute_command", command="sleep 30", timeout=0.2)
+    assert result.payload["running"] is running
+
+
+async def test_a_hundred_megabytes_of_output_stay_on_disk(bench: Bench) -> None:
+    before = psutil.Process().memory_info().rss
+    command = (
+        f"{_PYTHON} -c \"import sys; [sys.stdout.write('x' * 999_999 + chr(10)) for _ in range(100)]; print('end')\""
+    )
+    started = await bench.call("execute_command", command=command)
+    run = _text(started, "run_id")
+    await bench.call("wait_until", run_id=run)
+    tail = await bench.call("read_command_tail", run_id=run)
+    grown = psutil.Process().memory_info().rss - before
+    assert (bench.processes.find(run).stdout.size(), tail.llm_echo.endswith("x\nend\n")) == (100_000_004, True)
+    assert grown < 20_000_000
+    assert len(started.llm_echo) < 20_000
+
+
+async def test_head_and_tail_are_kept_and_the_gap_is_told(bench: Bench) -> None:
+    result = await bench.call("execute_command", command="seq 1 100000; seq 1 100000 >&2")
+    out, err = _text(result, "stdout"), _text(result, "stderr")
+    assert (out.startswith("1\n2\n"), out.endswith("99999\n100000\n"), len(out) < 65_600) == (True, True, True)
+    assert "[… 523359 bytes left out …]" in out
+    assert (err.startswith("1\n2\n"), err.endswith("99999\n100000\n"), len(err) < 32_900) == (True, True, True)
+
+
+async def test_pages_of_output_follow_each_other(bench: Bench) -> None:
+    started = await bench.call("execute_command", command="seq 1 5000")
+    run = _text(started, "run_id")
+    text, offset = "", 0
+    while True:
+        page = await bench.call("read_command_tail", run_id=run, offset=offset)
+        if page.payload["next"] == offset:
+            break
+        text, offset = text + _text(page, "text"), int(str(page.payload["next"]))
+    assert text == "".join(f"{number}\n" for number in range(1, 5001))
+
+
+async def test_escapes_and_hidden_signs_never_reach_the_model(bench: Bench) -> None:
+    command = r"printf '\033[31mred\033[0m \033]0;title\007x\r\n10%%\r50%%\r100%%\nab\bc\342\200\256d\n'"
+    result = await bench.call("execute_command", command=command)
+    assert result.payload["stdout"] == "red x\n100%\nacd\n"
+
+
+async def test_binary_output_is_named(bench: Bench) -> None:
+    result = await bench.call("execute_command", command="head -c 5000 /dev/urandom")
+    assert result.payload["stdout"] == "[5000 bytes that are no text]"
+
+
+async def test_a_command_that_reads_finds_an_empty_input(bench: Bench) -> None:
+    result = await bench.call("execute_command", command="cat; echo done")
+    assert (result.payload["running"], result.payload["stdout"]) == (False, "done\n")
+
+
+async def test_prompts_are_answered_at_a_terminal(bench: Bench) -> None:
+    command = "read -p 'name? ' name; echo hello $name; test -t 0 && echo terminal"
+    started = await bench.call("execute_command", command=command, pty=True)
+    run = _text(started, "run_id")
+    assert (started.payload["running"], started.payload["stdout"]) == (True, "name? ")
+    answered = await bench.xml(f'<send_command_input run_id="{run}">Ada</send_command_input>')
+    assert answered.payload["text"] == "Ada\nhello Ada\nterminal\n"
+    late = await bench.call("send_command_input", run_id=run, text="more")
+    assert late.llm_echo == f"send_command_input: run_id: {run} has ended; it takes no input any more."
+
+
+async def test_a_key_interrupts_at_a_terminal(bench: Bench) -> None:
+    started = await bench.call("execute_command", command="echo on; sleep 30", pty=True)
+    pressed = await bench.call("send_command_input", run_id=_text(started, "run_id"), key="ctrl+c")
+    assert pressed.payload["running"] is False
+
+
+async def test_input_without_a_terminal_says_how_to_get_one(bench: Bench) -> None:
+    started = await bench.call("execute_command", command="echo on; sleep 30", background=True)
+    run = _text(started, "run_id")
+    result = await bench.call("send_command_input", run_id=run, text="x")
+    assert result.llm_echo == (
+        f"send_command_input: run_id: {run} was started without a terminal. Start it again with pty=true."
+    )
+
+
+async def test_two_hundred_children_that_ignore_sigterm_are_all_ended(bench: Bench) -> None:
+    command = "trap '' TERM; for i in $(seq 200); do (trap '' TERM; exec sleep 300) & done; echo ready; wait"
+    started = await bench.call("execute_command", command=command, background=True)
+    run = bench.processes.find(_text(started, "run_id"))
+    assert len(tree.members(run.id, run.record.pid, run.record.born)) >= 200
+    result = await bench.call("stop_command", run_id=run.id)
+    assert (result.ok, tree.members(run.id, run.record.pid, run.record.born)) == (True, [])
+    assert result.payload["stopped"] == "it was stopped"
+
+
+async def test_children_that_fork_again_and_again_are_all_ended(bench: Bench) -> None:
+    script = bench.root / "bomb.py"
+    script.write_text(
+        "import os, time\n"
+        "end = time.time() + 20\n"
+        "while time.time() < end:\n"
+        "    pid = os.fork()\n"
+        "    if pid:\n"
+        "        time.sleep(0.02)\n"
+        "        os._exit(0)\n"
+        "    os.setsid()\n"
+    )
+    started = await bench.call("execute_command", command=f"{_PYTHON} bomb.py & echo on; sleep 0.5", background=True)
+    run = bench.processes.find(_text(started, "run_id"))
+    await bench.call("stop_command", run_id=run.id)
+    assert tree.members(run.id, 0, 0.0) == []
+
+
+async def test_a_daemon_that_left_its_parents_is_ended_too(bench: Bench) -> None:
+    command = "setsid sh -c 'setsid sleep 300 & echo $! > pid' & sleep 0.5; echo on; sleep 30"
+    started = await bench.call("execute_command", command=command, background=True)
+    pid = int((bench.root / "pid").read_text())
+    assert psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    await bench.call("stop_command", run_id=_text(started, "run_id"))
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+async def test_stopping_the_turn_ends_the_command(bench: Bench) -> None:
+    asyncio.get_running_loop().call_later(0.2, bench.cancelled.set)
+    result = await bench.call("execute_command", command="sleep 60")
+    assert (result.ok, "The command was stopped with all it had started" in result.llm_echo) == (False, True)
+    [run] = bench.processes.recent(1)
+    assert (run.is_running, run.record.stopped) == (False, "it was stopped with the turn")
+
+
+async def test_fifty_commands_run_side_by_side(bench: Bench) -> None:
+    calls = [bench.call("execute_command", command=f"sleep 0.2; echo {number}") for number in range(50)]
+    results = await asyncio.gather(*calls)
+    assert [result.payload["stdout"] for result in results] == [f"{number}\n" for number in range(50)]
+
+
+async def test_a_folder_that_is_gone_names_the_argument(bench: Bench) -> None:
+    missing = await bench.call("execute_command", command="ls", cwd="nowhere")
+    shutil.rmtree(bench.root)
+    gone = await bench.call("execute_command", command="ls")
+    assert missing.llm_echo == "execute_command: cwd: there is no folder 'nowhere'."
+    assert gone.llm_echo == "execute_command: cwd: there is no folder '.'."
+
+
+async def test_a_folder_that_goes_while_it_starts_names_the_argument(bench: Bench) -> None:
+    result = await bench.call("execute_command", command='rmdir "$PWD"; ls . ; echo still here')
+    assert (result.payload["exit_code"], "still here" in _text(result, "stdout")) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("", "execute_command needs command"),
+        ("   ", "command is empty"),
+        ("echo a\0b", "command contains a NUL character"),
+        ("echo a\rrm b", "command contains a carriage return"),
+        ("echo a\u2028rm b", "command contains U+2028"),
+        ("echo \ud800", "command contains half of a surrogate pair"),
+        ("#" * 200_000, "command is too long for the system"),
+    ],
+)
+async def test_a_command_that_is_none_is_refused(bench: Bench, command: str, words: str) -> None:
+    result = await bench.xml(f"<execute_command>{command}</execute_command>")
+    assert (result.ok, words in result.llm_echo, bench.processes.recent(1)) == (False, True, [])
+
+
+async def test_windows_line_ends_in_a_command_do_no_harm(bench: Bench) -> None:
+    result = await bench.call("execute_command", command="echo a\r\necho b\r\n")
+    assert result.payload["stdout"] == "a\nb\n"
+
+
+@pytest.mark.parametrize("tool", ["read_command_tail", "stop_command", "send_command_input"])
+async def test_an_unknown_run_is_named(bench: Bench, tool: str) -> None:
+    rest = {"text": "x"} if tool == "send_command_input" else {}
+    result = await bench.call(tool, run_id="r0", **rest)
+    assert result.llm_echo == f"{tool}: run_id: there is no run 'r0'. list_recent_commands shows them."
+
+
+async def test_too_much_output_on_disk_ends_the_command(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, Limits(return_s=20.0, most_bytes=1_000_000))
+    result = await bench.call("execute_command", command="yes")
+    assert result.payload["stopped"] == "it was ended because it wrote more than 1000000 bytes"
+
+
+async def test_a_command_that_outlives_wisp_is_listed_and_can_be_stopped(bench: Bench, tmp_path: Path) -> None:
+    started = await bench.call("execute_command", command="echo on; sleep 300", background=True)
+    run = _text(started, "run_id")
+    later = Processes(tmp_path / "runs", SystemClock())
+    [left] = later.left_over()
+    assert (left.id, left.record.command, left.stdout.tail(10)) == (run, "echo on; sleep 300", b"on\n")
+    await later.stop(left)
+    assert (later.left_over(), tree.members(run, left.record.pid, left.record.born)) == ([], [])
+
+
+async def test_a_run_that_ended_unseen_has_no_exit_code(bench: Bench, tmp_path: Path) -> None:
+    started = await bench.call("execute_command", command="exit 4")
+    run = bench.processes.find(_text(started, "run_id"))
+    run.record.ended_at = run.record.exit_code = None
+    run.record.save(run.folder)
+    later = Processes(tmp_path / "runs", SystemClock())
+    assert (later.left_over(), later.find(run.id).record.exit_code) == ([], None)
+
+
+async def test_recent_commands_are_listed_newest_first(bench: Bench) -> None:
+    first = await bench.call("execute_command", command="echo 1")
+    second = await bench.call("execute_command", command="exit 2")
+    listed = await bench.call("list_recent_commands", count=5)
+    runs = listed.payload["runs"]
+    assert isinstance(runs, list)
+    assert [run["run_id"] for run in runs] == [second.payload["run_id"], first.payload["run_id"]]
+    assert "'exit 2' in" in listed.llm_echo
+
+
+async def test_old_runs_are_forgotten(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, Limits(kept_runs=3))
+    for number in range(6):
+        await bench.call("execute_command", command=f"echo {number}")
+    assert len(list((tmp_path / "runs").iterdir())) <= 4
