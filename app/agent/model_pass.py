@@ -223,15 +223,15 @@ class ModelPass:
         """The answer ended inside a call. In the middle of an answer a misreading follows, and tells the model why."""
         self._cards.closed(block)
         if self._is_over:
-            self._refuse(block.call_id, block.name, told("cut_call"))
+            self._refuse(block, told("cut_call"))
 
     # acting
 
     async def _act(self) -> None:
         for block, why in self._native.refused:
-            self._refuse(block.call_id, block.name, why)
+            self._refuse(block, why, answers=block.call_id)
         for block in self._native.cut():
-            self._refuse(block.call_id, block.name, told("cut_call"))
+            self._refuse(block, told("cut_call"))
         pacing = self._parts.dialect.pacing
         together = [block for block in self._pending if pacing is not Pacing.ONE_BATCH or block.call_id in self._batch]
         if len(together) == 1:
@@ -242,10 +242,10 @@ class ModelPass:
             for answer in self._calls.answers:
                 self._heard(answer)
 
-    def _refuse(self, call_id: str, tool: str, reason: str) -> None:
-        """Answer a call that cannot run."""
-        self._calls.complain(tool, reason, call_id)
-        self._cards.finished(call_id, self._calls.answers[-1].result)
+    def _refuse(self, block: Block, reason: str, *, answers: str = "") -> None:
+        """Tell the model about a call that cannot run; only a complete native call is answered by its id."""
+        self._calls.complain(block.name, reason, answers)
+        self._cards.finished(block.call_id, self._calls.answers[-1].result)
 
     def _leave(self) -> None:
         """The pass breaks off: forget the open call, answer the calls that will not run."""

@@ -127,9 +127,7 @@ class Session:
 
     async def _ended(self, turn: Turn) -> TurnEnded:
         try:
-            if turn.cancelled.is_set():
-                raise asyncio.CancelledError
-            return await self._loop.run(turn)
+            return await self._stoppable(turn)
         except asyncio.CancelledError:
             self.history.add(Kind.NOTE, user(told("stopped_turn")))
             return TurnEnded(turn.id, Outcome.STOPPED, ending("stopped"))
@@ -139,3 +137,13 @@ class Session:
         finally:
             for said in turn.take_meanwhile():
                 self.history.add(Kind.PERSON, Message(Role.USER, said.parts))
+
+    async def _stoppable(self, turn: Turn) -> TurnEnded:
+        """The turn's own end, unless it was stopped: before it began, or so late that it never paused again."""
+        try:
+            if turn.cancelled.is_set():
+                raise asyncio.CancelledError
+            return await self._loop.run(turn)
+        finally:
+            if turn.cancelled.is_set():
+                await asyncio.sleep(0)
