@@ -9,14 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.protocol.dialects.choose import by_name
-
 from app.agent.events import AgentEvent, StateChanged, TurnEnded
 from app.agent.parts import Parts
 from app.agent.policy import Mode, Policy
 from app.agent.session import Session
 from app.base.errors import NeedsPerson, ToolFailed
 from app.protocol.call import ToolCall
+from app.protocol.dialects.choose import by_name
 from app.protocol.result import Media, ToolResult
 from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec
 from app.providers.scripted import Reply, Scripted
