@@ -122,7 +122,8 @@ class CardRow(_Openable):
         box = self.paint_ground(painter, waits=card.status is Status.WAITING)
         opens = self.is_open if self._has_more() else None
         failed = card.status is Status.FAILED
-        head = Head(card.glyph, card.verb, card.object, card.status, self._elapsed, opens, "bad" if failed else "muted")
+        color = "bad" if failed else "muted"
+        head = Head(card.glyph, card.verb, card.object, card.status, self._elapsed, opens, color, self._thumbnail())
         paint_head(painter, self.head_box(), head, self.theme)
         if card.status is Status.RUNNING:
             self._paint_line(painter, box)
@@ -144,11 +145,7 @@ class CardRow(_Openable):
             height = round(self.theme.size("thumbnail") * self.devicePixelRatioF())
             pixmap = QPixmap()
             pixmap.loadFromData(picture.data)
-            small = (
-                pixmap.scaledToHeight(height, Qt.TransformationMode.SmoothTransformation)
-                if not pixmap.isNull()
-                else pixmap
-            )
+            small = pixmap.scaledToHeight(height, Qt.TransformationMode.SmoothTransformation)
             small.setDevicePixelRatio(self.devicePixelRatioF())
             self._small = (picture, small)
         return None if self._small[1].isNull() else self._small[1]
