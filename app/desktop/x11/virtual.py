@@ -9,7 +9,6 @@ import ctypes
 import os
 import select
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -24,6 +23,7 @@ _LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-
 _START_LIMIT_S = 20.0
 _BACKGROUND = 0x3A4250
 _PR_SET_PDEATHSIG = 1
+_SIGKILL = 9
 _libc = ctypes.CDLL(None)
 
 
@@ -163,4 +163,4 @@ def _clean_environment() -> dict[str, str]:
 
 
 def _end_with_parent() -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL)

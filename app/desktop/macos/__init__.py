@@ -1,0 +1,1 @@
+"""macOS: checked by types, not yet run on a machine of ours."""

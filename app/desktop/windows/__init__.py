@@ -1,0 +1,1 @@
+"""Windows: checked by types, not yet run on a machine of ours."""

@@ -1,0 +1,41 @@
+"""All seams of Windows."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+from app.desktop.backend import Backend
+from app.desktop.elements import NoAccessibility
+from app.desktop.portable.keyboard import DirectTyping, PortableKeyboard
+from app.desktop.portable.pointer import PortablePointer
+from app.desktop.portable.screen import PortableScreen
+from app.desktop.windows.apps import PowerShellClipboard, StartMenu
+from app.desktop.windows.windows import Win32Windows
+
+assert sys.platform == "win32"
+
+_NOTCH = 120
+_PER_MONITOR_V2 = -4
+
+
+def make_backend() -> Backend:
+    """On the desktop thread. Physical pixels everywhere: who asks first decides, so this must precede pyautogui."""
+    ctypes.windll.user32.SetProcessDpiAwarenessContext(ctypes.c_void_p(_PER_MONITOR_V2))
+    screen, keyboard = PortableScreen(), PortableKeyboard()
+
+    async def close() -> None:
+        screen.close()
+
+    return Backend(
+        name="windows",
+        screen=screen,
+        pointer=PortablePointer(_NOTCH),
+        keyboard=keyboard,
+        exact=DirectTyping(keyboard),
+        windows=Win32Windows(),
+        apps=StartMenu(),
+        clipboard=PowerShellClipboard(),
+        accessibility=NoAccessibility("Wisp does not read Windows' accessibility tree."),
+        close=close,
+    )

@@ -1,0 +1,139 @@
+"""Top-level windows, through user32."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import sys
+from collections.abc import Callable
+from ctypes import wintypes
+
+from app.base.errors import ToolFailed
+from app.base.geometry import Rect
+from app.desktop.api import Window
+
+assert sys.platform == "win32"
+
+_LIMIT_S = 2.0
+_POLL_S = 0.05
+_MINIMISE, _RESTORE = 6, 9
+_CLOSE = 0x0010
+_NULL_MESSAGE = 0x0000
+_ABORT_IF_HUNG = 0x0002
+_CLOAKED = 14
+_QUERY_LIMITED = 0x1000
+_PATH_CHARS = 1024
+
+_user32 = ctypes.windll.user32
+_kernel32 = ctypes.windll.kernel32
+_dwm = ctypes.windll.dwmapi
+_Visit = ctypes.WINFUNCTYPE(wintypes.BOOL, wintypes.HWND, wintypes.LPARAM)
+
+
+class Win32Windows:
+    """EnumWindows tells them topmost first."""
+
+    def all(self) -> tuple[Window, ...]:
+        handles: list[int] = []
+
+        def visit(handle: int, _: int) -> bool:
+            handles.append(handle)
+            return True
+
+        _user32.EnumWindows(_Visit(visit), 0)
+        return tuple(_told(handle) for handle in handles if _is_shown(handle))
+
+    async def focus(self, ref: str) -> Window:
+        window, handle = self._find(ref), _handle(ref)
+        if window.is_minimised:
+            _user32.ShowWindow(handle, _RESTORE)
+        _user32.SetForegroundWindow(handle)
+        if not await _until(lambda: int(_user32.GetForegroundWindow() or 0) == handle):
+            raise ToolFailed(
+                f"The window {window.title!r} did not come forward; another one may be holding the keyboard."
+            )
+        return self._find(ref)
+
+    async def close(self, ref: str) -> bool:
+        handle = _handle(self._find(ref).ref)
+        _user32.PostMessageW(handle, _CLOSE, 0, 0)
+        return await _until(lambda: not _user32.IsWindow(handle))
+
+    async def place(self, ref: str, area: Rect) -> Window:
+        handle = _handle(self._find(ref).ref)
+        _user32.ShowWindow(handle, _RESTORE)
+        _user32.MoveWindow(handle, area.x, area.y, area.width, area.height, True)
+        return self._find(ref)
+
+    async def minimise(self, ref: str) -> None:
+        _user32.ShowWindow(_handle(self._find(ref).ref), _MINIMISE)
+
+    async def answers(self, ref: str, limit_s: float) -> bool:
+        result = wintypes.DWORD()
+        millis = int(limit_s * 1000)
+        answered = await asyncio.to_thread(
+            _user32.SendMessageTimeoutW, _handle(ref), _NULL_MESSAGE, 0, 0, _ABORT_IF_HUNG, millis, ctypes.byref(result)
+        )
+        return bool(answered)
+
+    async def changed(self, limit_s: float) -> None:
+        before = self.all()
+        await _until(lambda: self.all() != before, limit_s)
+
+    def _find(self, ref: str) -> Window:
+        found = next((window for window in self.all() if window.ref == ref), None)
+        if found is None:
+            raise ToolFailed("That window is gone; list_windows shows what is there.")
+        return found
+
+
+async def _until(is_so: Callable[[], bool], limit_s: float = _LIMIT_S) -> bool:
+    loop = asyncio.get_running_loop()
+    limit = loop.time() + limit_s
+    while not is_so():
+        if loop.time() >= limit:
+            return False
+        await asyncio.sleep(_POLL_S)
+    return True
+
+
+def _is_shown(handle: int) -> bool:
+    cloaked = wintypes.DWORD()
+    _dwm.DwmGetWindowAttribute(handle, _CLOAKED, ctypes.byref(cloaked), ctypes.sizeof(cloaked))
+    return bool(_user32.IsWindowVisible(handle)) and not cloaked.value and _user32.GetWindowTextLengthW(handle) > 0
+
+
+def _told(handle: int) -> Window:
+    length = _user32.GetWindowTextLengthW(handle) + 1
+    title = ctypes.create_unicode_buffer(length)
+    _user32.GetWindowTextW(handle, title, length)
+    area = wintypes.RECT()
+    _user32.GetWindowRect(handle, ctypes.byref(area))
+    pid = wintypes.DWORD()
+    _user32.GetWindowThreadProcessId(handle, ctypes.byref(pid))
+    return Window(
+        ref=f"w{handle:x}",
+        title=title.value,
+        app=_program(pid.value),
+        area=Rect(area.left, area.top, area.right - area.left, area.bottom - area.top),
+        pid=pid.value,
+        is_active=int(_user32.GetForegroundWindow() or 0) == handle,
+        is_minimised=bool(_user32.IsIconic(handle)),
+    )
+
+
+def _program(pid: int) -> str:
+    process = _kernel32.OpenProcess(_QUERY_LIMITED, False, pid)
+    if not process:
+        return ""
+    path, size = ctypes.create_unicode_buffer(_PATH_CHARS), wintypes.DWORD(_PATH_CHARS)
+    _kernel32.QueryFullProcessImageNameW(process, 0, path, ctypes.byref(size))
+    _kernel32.CloseHandle(process)
+    return path.value.rsplit("\\", 1)[-1].removesuffix(".exe")
+
+
+def _handle(ref: str) -> int:
+    try:
+        return int(ref.removeprefix("w"), 16)
+    except ValueError:
+        raise ToolFailed(f"There is no window {ref!r}; list_windows shows what is there.") from None
