@@ -66,7 +66,7 @@ class Fault:
 
     def error(self, service: Service) -> ProviderError:
         """The error to raise, sorted by who must act."""
-        name, said = service.name, f" It said: {clip_line(self.message, _WORDS_SHOWN)}" if self.message else ""
+        name, said = service.name, _quoted(self.message)
         code = self._code
         if code in (400, 413, 422, 500) and (code == 413 or _OVERFLOW.search(f"{self.kind} {self.message}")):
             return ContextOverflow(f"The conversation is longer than the model can read.{said}")
@@ -80,6 +80,11 @@ class Fault:
         if code in (408, 409, 425) or code >= 500:
             return Unreachable(f"{name} failed to answer (error {code}); try again.{said}")
         return _refused(code, name, said)
+
+
+def _quoted(message: str) -> str:
+    words = clip_line(message, _WORDS_SHOWN).rstrip(".")
+    return f" It said: {words}." if words else ""
 
 
 def _refused(code: int, name: str, said: str) -> ProviderError:

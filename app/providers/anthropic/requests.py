@@ -7,6 +7,7 @@ facts of the moment last. At most four cache markers: one on the system block, t
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,7 @@ BINDING_BETA = "thinking-binding-controls-2026-08-01"
 COMPUTER_TOOL, BLOCK_BINDING, EFFORT, THINKING = "computer_tool", "block_binding", "effort", "thinking"
 """Fields that a server may refuse and that can be left out."""
 
+_SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 _MARKER = {"type": "ephemeral"}
 _MARKED_MESSAGES = 3
 
@@ -36,7 +38,8 @@ class Contexts:
     """Which facts of the moment went out with which message.
 
     Models that bind their thinking to everything before it lose that thinking when an earlier request is changed
-    afterwards: for them the facts stay where they were sent. For all others only the latest are sent.
+    afterwards: for them the facts stay where they were sent, and later ones tell only the sections that are new. For
+    all others only the latest are sent.
     """
 
     def __init__(self) -> None:
@@ -51,7 +54,10 @@ class Contexts:
         self._sent = {key: self._sent[key] for key in keys if key in self._sent}
         if keys and keys[-1][0] == last:
             self._sent[keys[-1]] = context
-        return {number: text for (number, _), text in self._sent.items()}
+        told = ["", *self._sent.values()]
+        return {
+            number: _news(before, now) for (number, _), before, now in zip(self._sent, told, told[1:], strict=False)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,14 @@ class Manner:
         """Features that a header must ask for."""
         binding = (BINDING_BETA,) if self.profile.binds_thinking and BLOCK_BINDING not in self.declined else ()
         return (*binding, *((BETAS[self.computer_tool],) if self.computer_tool in BETAS else ()))
+
+
+def _news(before: str, now: str) -> str:
+    """The sections (`## …`) of `now` that differ, under its title; nothing where all are as they were."""
+    title, *sections = _SECTION.split(now)
+    known = set(_SECTION.split(before))
+    news = [section for section in sections if section not in known]
+    return "".join([title, *news]) if news or title not in known else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +185,7 @@ def _blocks(part: Part, calls: Calls) -> Iterable[Wire]:
 
 def _result(part: ResultPart, toolset: str | None) -> Iterable[Wire]:
     """A failed call's result may hold only text: its pictures follow it."""
-    pictures = [block for media in part.media for block in _picture(media)]
+    pictures = [block for media in part.media for block in _picture(media, told=part.text)]
     text = [_text(part.text)] if part.text.strip() else []
     inside = text if part.is_error else text + pictures
     block: Wire = {"type": "tool_result", "tool_use_id": part.call_id}
@@ -184,11 +198,11 @@ def _result(part: ResultPart, toolset: str | None) -> Iterable[Wire]:
     return [block]
 
 
-def _picture(media: Media) -> list[Wire]:
-    """The label goes before the picture: the model clicks better when it has read what it looks at."""
+def _picture(media: Media, told: str = "") -> list[Wire]:
+    """The label goes before the picture, unless it was told: the model clicks better when it has read what it sees."""
     source = {"type": "base64", "media_type": media.media_type, "data": base64.b64encode(media.data).decode("ascii")}
     image: Wire = {"type": "image", "source": source}
-    return [_text(media.label), image] if media.label.strip() else [image]
+    return [_text(media.label), image] if media.label.strip() and media.label not in told else [image]
 
 
 def _text(text: str) -> Wire:

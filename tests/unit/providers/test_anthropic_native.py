@@ -12,6 +12,7 @@ from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role
 from app.protocol.result import Media
 from app.providers.anthropic.provider import AnthropicProvider
 from app.providers.api import (
+    Alive,
     NativeCallDelta,
     NativeCallEnded,
     NativeCallStarted,
@@ -21,7 +22,7 @@ from app.providers.api import (
     StreamEvent,
     Thinking,
 )
-from tests.support.loopback import AnthropicServer, Call, Reply, Status, Thought
+from tests.support.loopback import AnthropicServer, Call, Ping, Reply, Status, Thought
 from tests.unit.providers.test_computer_toolset import OURS, tools
 
 PICTURE = Media(b"\x89PNG\r\n\x1a\n00000000\x00\x00\x04\x00\x00\x00\x03\x00", "image/png", 1024, 768)
@@ -144,6 +145,16 @@ async def test_a_field_that_is_refused_again_is_a_refusal(server: AnthropicServe
         await told(provider)
     assert "block_binding" in server.bodies[0]["thinking"]
     assert "block_binding" not in server.bodies[1]["thinking"]
+
+
+async def test_the_vendors_pings_are_signs_of_life(server: AnthropicServer, provider: AnthropicProvider) -> None:
+    server.replies = ["warm", Reply.of("x", Ping(), Ping())]
+    await told(provider)
+    assert [event for event in await told(provider) if isinstance(event, (Alive, Said))] == [
+        Said("x"),
+        Alive(),
+        Alive(),
+    ]
 
 
 async def test_thinking_is_kept_with_its_signature(server: AnthropicServer, provider: AnthropicProvider) -> None:

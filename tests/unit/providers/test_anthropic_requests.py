@@ -60,6 +60,16 @@ def test_a_model_that_binds_its_thinking_keeps_each_moment_where_it_was_sent() -
     assert marked(later) == ["You are Wisp.", "noon", "one"]
 
 
+def test_only_news_of_the_moment_is_added_to_what_stays() -> None:
+    memory = Memory()
+    facts = "# Facts\n\n## Time\n{}\n\n## Screen\n1280x800\n"
+    turns = (user("a"), assistant("b"), user("c"), assistant("d"), user("e"))
+    for count, hour in ((1, "noon"), (3, "noon"), (5, "one")):
+        sent = body(*turns[:count], model=BINDING, memory=memory, context=facts.format(hour))
+    texts = [[block["text"] for block in message["content"]] for message in sent["messages"][::2]]
+    assert texts == [["a", facts.format("noon")], ["c"], ["e", "# Facts\n\n## Time\none\n\n"]]
+
+
 def test_asking_again_replaces_the_moment_that_was_sent_last() -> None:
     memory = Memory()
     body(user("a"), model=BINDING, memory=memory, context="noon")
@@ -109,6 +119,16 @@ def test_calls_of_the_vendors_toolset_are_replayed_as_they_were_written() -> Non
         {"type": "tool_result", "tool_use_id": "c2", "content": [{"type": "text", "text": "OK"}]},
         {"type": "text", "text": "also", "cache_control": MARKER},
     ]
+
+
+def test_a_label_that_the_result_tells_is_not_said_twice() -> None:
+    picture = Media(b"png", "image/png", 1, 1, label="Capture c1")
+    sent = body(
+        user("a"),
+        Message(Role.ASSISTANT, (CallPart("c1", "screen_capture", {}),)),
+        Message(Role.USER, (ResultPart("c1", "Capture c1, 1280x800.", (picture,)),)),
+    )
+    assert [block["type"] for block in sent["messages"][2]["content"][0]["content"]] == ["text", "image"]
 
 
 def test_a_failed_result_holds_only_text_and_its_picture_follows() -> None:
