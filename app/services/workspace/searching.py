@@ -89,17 +89,27 @@ async def _ended_on(cancelled: asyncio.Event, process: Process) -> None:
 async def _read(process: Process, collector: _Collector) -> str:
     assert process.stdout
     assert process.stderr
-    reading = asyncio.create_task(process.stderr.read(_MOST_CHARS))
+    reading = asyncio.create_task(_complaints(process.stderr))
     try:
         async for line in process.stdout:
             if not collector.take(json.loads(line)):
                 return ""
-        return (await reading).decode(errors="replace")
+        complaints = await reading
+        await process.wait()
+        return complaints
     except ValueError:
         collector.hits.notes.append("stopped at a line that is too long")
         return ""
     finally:
         reading.cancel()
+
+
+async def _complaints(stream: asyncio.StreamReader) -> str:
+    """The beginning of what ripgrep complains about; the rest is read too, so that it never waits for us."""
+    kept = b""
+    while chunk := await stream.read(_MOST_CHARS):
+        kept = (kept + chunk)[:_MOST_CHARS]
+    return kept.decode(errors="replace")
 
 
 async def _end(process: Process) -> None:
