@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -66,6 +67,7 @@ def head_of(tokens: Tokens) -> Head:
     return Head("", 0)
 
 
+@functools.cache
 def verbs() -> frozenset[str]:
     """Verbs of one word."""
     return frozenset(verb for said in lexicon().table("commands.verbs").values() for verb in said if verb.isalpha())

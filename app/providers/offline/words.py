@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,12 @@ class Token:
     @property
     def low(self) -> str:
         """Lower case, plain apostrophes, no colon; empty for all but words, so that quoted text matches no rule."""
-        return self.text.lower().translate(_CURLY).rstrip(":") if self.kind is Kind.WORD else ""
+        return _folded(self.text) if self.kind is Kind.WORD else ""
+
+
+@functools.lru_cache(maxsize=4096)
+def _folded(word: str) -> str:
+    return word.lower().translate(_CURLY).rstrip(":")
 
 
 def tokens_of(wish: str, verbs: Collection[str] = ()) -> tuple[Token, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +10,7 @@ from app.providers.offline import wording, write
 from app.providers.offline.reading import read_wish
 from app.providers.offline.steps import Plan, Step
 from tests.unit.providers_offline.dialogue import calls_in
-from tests.unit.providers_offline.table import DONE, Sentence
+from tests.unit.providers_offline.table import DONE
 
 TEXT = st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=80)
 MARKUP = st.lists(
@@ -51,15 +50,17 @@ def as_pairs(text: str) -> list[tuple[str, dict[str, JsonValue]]]:
     return [(call.name, dict(call.arguments)) for call in calls_in(text)]
 
 
-@pytest.mark.parametrize("sentence", DONE, ids=lambda sentence: sentence.say[:50])
-def test_the_calls_of_a_sentence_read_back(sentence: Sentence) -> None:
-    reading = read_wish(sentence.say)
+def spoken_and_written(wish: str) -> str:
+    reading = read_wish(wish)
     assert isinstance(reading, Plan)
-    spoken = [wording.doing(step, index) for index, step in enumerate(reading.steps)]
-    written = "".join(
-        write.speech(said, "warm") + write.call(step) for said, step in zip(spoken, reading.steps, strict=True)
-    )
-    assert [pair for pair in as_pairs(written) if pair[0] != "say"] == list(sentence.calls)
+    steps = enumerate(reading.steps)
+    return "".join(write.speech(wording.doing(step, index), "warm") + write.call(step) for index, step in steps)
+
+
+def test_the_calls_of_every_sentence_read_back() -> None:
+    written = {sentence.say: as_pairs(spoken_and_written(sentence.say)) for sentence in DONE}
+    called = {say: [pair for pair in pairs if pair[0] != "say"] for say, pairs in written.items()}
+    assert called == {sentence.say: list(sentence.calls) for sentence in DONE}
 
 
 @given(TEXT | MARKUP)
