@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
+import subprocess
 import sys
+import weakref
 from collections import OrderedDict
 from pathlib import Path
 
@@ -19,16 +22,22 @@ _LIMIT_S = 45.0
 _IDLE_S = 90.0
 _REMEMBERED = 64
 _SMALLEST_PX = 8
+_UNLIKELY = 0.6
+"""Below that sureness it is a picture that was taken for a character."""
 
 Lines = tuple[tuple[str, Rect, float], ...]
 """Text, box within the picture, score."""
 
 
 class RapidOcr:
-    """Implements `Ocr`. Pictures are read one at a time; the same pixels are read once. Lives on one event loop."""
+    """Implements `Ocr`. Pictures are read one at a time; the same pixels are read once. Lives on one event loop.
+
+    The process ends with `close`, with this object, or with this program, whichever comes first.
+    """
 
     def __init__(self) -> None:
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ending: weakref.finalize[..., RapidOcr] | None = None
         self._one_at_a_time = asyncio.Lock()
         self._read: OrderedDict[bytes, Lines] = OrderedDict()
         self._dropping: asyncio.TimerHandle | None = None
@@ -37,19 +46,16 @@ class RapidOcr:
         area = frame.area
         if min(area.width, area.height) < _SMALLEST_PX:
             return ()
-        lines = await self._lines(frame)
         return tuple(
             TextBox(text, Rect(area.x + box.x, area.y + box.y, box.width, box.height), score)
-            for text, box, score in lines
+            for text, box, score in await self._lines(frame)
+            if text and score >= _UNLIKELY
         )
 
     async def close(self) -> None:
         if self._dropping:
             self._dropping.cancel()
-        process, self._process = self._process, None
-        if process:
-            _end(process)
-            await process.wait()
+        self._drop()
 
     async def _lines(self, frame: Frame) -> Lines:
         """From memory where the same pixels were read before."""
@@ -65,13 +71,12 @@ class RapidOcr:
     async def _asked(self, frame: Frame) -> Lines:
         if self._dropping:
             self._dropping.cancel()
-        process = await self._running()
         try:
             async with asyncio.timeout(_LIMIT_S):
-                answer = await _exchange(process, frame)
+                answer = await asyncio.to_thread(_exchange, self._running(), frame)
         except TimeoutError as late:
             raise ToolFailed(f"Reading text off the screen took over {_LIMIT_S:g} s. Try a smaller region.") from late
-        except (asyncio.IncompleteReadError, ConnectionError) as ended:
+        except (EOFError, OSError) as ended:
             raise ToolFailed(
                 "Text recognition does not run here: its process ended. Look with screen_capture."
             ) from ended
@@ -81,36 +86,47 @@ class RapidOcr:
                 self._drop()  # an answer under way would be taken for the next picture's
         return tuple((text, Rect(*box), score) for text, box, score in answer)
 
-    async def _running(self) -> asyncio.subprocess.Process:
-        if self._process is None or self._process.returncode is not None:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-P",  # its own folder is no place to import from
-                str(Path(worker.__file__)),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-            )
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._drop()
+            self._process = _started()
+            self._ending = weakref.finalize(self, _end, self._process)
         return self._process
 
     def _drop(self) -> None:
-        process, self._process = self._process, None
-        if process:
-            _end(process)
+        self._process = None
+        if self._ending:
+            self._ending()
 
 
-async def _exchange(process: asyncio.subprocess.Process, frame: Frame) -> list[tuple[str, list[int], float]]:
+def _started() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-P", str(Path(worker.__file__))],  # -P: its own folder is no place to import from
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _exchange(process: subprocess.Popen[bytes], frame: Frame) -> list[tuple[str, list[int], float]]:
+    """Blocks. Raises EOFError or OSError when the process ends, ToolFailed when it says why."""
     assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(worker.HEADER.pack(frame.area.width, frame.area.height))
-    process.stdin.write(frame.bgrx)
-    await process.stdin.drain()
-    (size,) = worker.LENGTH.unpack(await process.stdout.readexactly(worker.LENGTH.size))
-    answer: list[tuple[str, list[int], float]] | str = json.loads(await process.stdout.readexactly(size))
+    process.stdin.write(worker.HEADER.pack(frame.area.width, frame.area.height) + frame.bgrx)
+    process.stdin.flush()
+    length = process.stdout.read(worker.LENGTH.size)
+    if len(length) < worker.LENGTH.size:
+        raise EOFError
+    (size,) = worker.LENGTH.unpack(length)
+    answer: list[tuple[str, list[int], float]] | str = json.loads(process.stdout.read(size) or "[]")
     if isinstance(answer, str):
         raise ToolFailed(f"Text recognition does not run here: {answer}")
     return answer
 
 
-def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        process.kill()
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):  # what was not written yet has nobody to go to
+            if pipe:
+                pipe.close()

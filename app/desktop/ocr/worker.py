@@ -15,7 +15,7 @@ from typing import IO, Any
 
 HEADER = struct.Struct("<II")
 LENGTH = struct.Struct("<I")
-THREADS = 2
+_MOST_THREADS = 4
 _LONGEST_SIDE_PX = 4096
 _BYTES = 4
 
@@ -37,8 +37,15 @@ def _engine() -> Any:
 
     # `max` keeps small crops as they are; the default `min` blows them up to 736 pixels and takes three times as long.
     return RapidOCR(
-        det_limit_type="max", det_limit_side_len=_LONGEST_SIDE_PX, use_cls=False, intra_op_num_threads=THREADS
+        det_limit_type="max", det_limit_side_len=_LONGEST_SIDE_PX, use_cls=False, intra_op_num_threads=_threads()
     )
+
+
+def _threads() -> int:
+    """As many as there are idle cores: onnxruntime's threads spin, and on busy cores two are slower than one by half."""
+    cores = os.cpu_count() or 1
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return min(max(round(cores - busy), 1), _MOST_THREADS)
 
 
 def _lines(engine: Any, pixels: bytes, width: int, height: int) -> list[object]:
