@@ -106,7 +106,7 @@ class Floating(QWidget):
 
     def shape(self) -> None:
         """Cut the window (or, with a compositor, only its input) to the body."""
-        if not self.isVisible():
+        if not (self.isVisible() and self.isWindow()):
             return
         region = QRegion(self.body_path().toFillPolygon().toPolygon())
         if not self.around.composited:
@@ -121,9 +121,12 @@ class Floating(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.around.composited:
             self._paint_shadow(painter)
+        else:
+            painter.fillRect(self.rect(), QColor(*theme.color("hairline")))  # smooth edges need a ground
         ground = theme.color("paper")
         if self.around.composited:
             ground = ground.faded(theme.ratio("bubble_opacity"))
+        if self.around.composited and self.isWindow():
             painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Source)
         painter.fillPath(path, QColor(*ground))
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
@@ -137,13 +140,15 @@ class Floating(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        with self.around.lock:
-            self.around.shown.add(int(self.winId()))
-        self.shape()
+        if self.isWindow():
+            with self.around.lock:
+                self.around.shown.add(int(self.winId()))
+            self.shape()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        with self.around.lock:
-            self.around.shown.discard(int(self.winId()))
+        if self.isWindow():
+            with self.around.lock:
+                self.around.shown.discard(int(self.winId()))
         super().hideEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -134,7 +134,7 @@ class CardRow(_Openable):
 
     def _has_more(self) -> bool:
         card = self._card
-        return card is not None and bool(card.body.strip() or card.output.strip() or card.picture)
+        return card is not None and bool(_own_body(card) or card.output.strip() or card.picture)
 
     def _thumbnail(self) -> QPixmap | None:
         """The picture, small, in the head of a closed card."""
@@ -159,7 +159,7 @@ class CardRow(_Openable):
             self._sentence = _shown(Prose(theme, "small", theme.color("ink"), self))
         if self._sentence is not None:
             self._sentence.show_text(card.sentence)
-        body = with_left_out(card.body, card.body_left_out) if self.is_open and card.body.strip() else ""
+        body = with_left_out(_own_body(card), card.body_left_out) if self.is_open else ""
         self._body = self._code(self._body, body, as_diff=card.tool == "replace_in_file")
         output = with_left_out(card.output, card.output_left_out) if self.is_open and card.output.strip() else ""
         self._output = self._code(self._output, output)
@@ -246,10 +246,15 @@ class FoldRow(_Openable):
 
 def with_left_out(text: str, count: int) -> str:
     """The text, told how much of its beginning is not kept."""
-    if not count:
+    if not (count and text):
         return text
     words = QCoreApplication.translate("Cards", "… {count} characters before this").format(count=count)
     return f"{words}\n{text}"
+
+
+def _own_body(card: Card) -> str:
+    """The card's text; nothing where the head says all of it."""
+    return "" if card.body.strip() in card.object else card.body
 
 
 def _elapsed(card: Card) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QEnterEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtGui import QColor, QContextMenuEvent, QEnterEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QApplication
 
 from app.base.geometry import Rect
@@ -107,6 +107,8 @@ class OrbWindow(Floating):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
+        if not self.around.composited:
+            painter.fillRect(self.rect(), QColor(*self.theme.orb(self._state.value)[1]))  # smooth edges need a ground
         center = QPointF(self.rect().toRectF().center())
         if self._bounce > 0:
             spent = 1 - self._bounce * 1000 / self.theme.ms("bounce")

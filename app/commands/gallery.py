@@ -1,0 +1,31 @@
+"""`wisp gallery`: all states and cards with sample data, in light and dark; for theme authors and pictures."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from app.commands.display import on_a_display
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--shot", type=Path, metavar="DIR", help="write a PNG of every piece into DIR and leave")
+    parser.add_argument("--theme", type=Path, metavar="FILE", help="a theme file (TOML) whose tokens go on top")
+
+
+def run(options: argparse.Namespace) -> int:
+    """1 where the theme file has errors; each is told on standard output."""
+    with on_a_display():
+        from app.ui import application
+        from app.ui.gallery import board
+
+        process = application.make_application()
+        made = board.boards(process, options.theme)
+        problems = next(iter(made.values())).problems
+        print(*problems, sep="\n", end="\n" if problems else "")
+        if options.shot is None:
+            board.show(process, made)
+        else:
+            for path in board.shoot(process, made, options.shot):
+                print(path)
+        return 1 if problems else 0
