@@ -12,6 +12,8 @@ from app.base.paths import resources
 from app.desktop.api import Window
 from app.desktop.portable.commands import output_of
 
+_POLL_S = 0.05
+
 
 class MacWindows:
     """`all` is what the last look found; every action looks again first. Titles are the refs' second half."""
@@ -60,8 +62,8 @@ class MacWindows:
     async def changed(self, limit_s: float) -> None:
         before = self._seen
         limit = asyncio.get_running_loop().time() + limit_s
-        while await self.look() == before and asyncio.get_running_loop().time() < limit:
-            await asyncio.sleep(0)
+        while await self.look() == before and asyncio.get_running_loop().time() < limit:  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(_POLL_S)
 
     async def _find(self, ref: str) -> Window:
         found = next((window for window in await self.look() if window.ref == ref), None)

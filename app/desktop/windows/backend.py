@@ -10,17 +10,19 @@ from app.desktop.elements import NoAccessibility
 from app.desktop.portable.keyboard import DirectTyping, PortableKeyboard
 from app.desktop.portable.pointer import PortablePointer
 from app.desktop.portable.screen import PortableScreen
-from app.desktop.windows.apps import PowerShellClipboard, StartMenu
-from app.desktop.windows.windows import Win32Windows
-
-assert sys.platform == "win32"
 
 _NOTCH = 120
 _PER_MONITOR_V2 = -4
 
 
+if sys.platform == "win32":
+    from app.desktop.windows.apps import PowerShellClipboard, StartMenu
+    from app.desktop.windows.windows import Win32Windows
+
+
 def make_backend() -> Backend:
     """On the desktop thread. Physical pixels everywhere: who asks first decides, so this must precede pyautogui."""
+    assert sys.platform == "win32"
     ctypes.windll.user32.SetProcessDpiAwarenessContext(ctypes.c_void_p(_PER_MONITOR_V2))
     screen, keyboard = PortableScreen(), PortableKeyboard()
 
