@@ -1,0 +1,186 @@
+"""`wisp parse`: reads model text from standard input and prints what a reader makes of it, one JSON object a line.
+
+`{"kind": "text|tool|think|execute|results|end|error", "name", "attrs", "children", "body", "args", "partial", "text",
+"code"}`, only the keys that apply. Prose is one block per stretch between calls; a call that was cut off is a tool
+block with `"partial": true`. A message without any call is looked through for foreign formats, as the agent does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from io import BufferedReader
+from pathlib import Path
+from typing import cast
+
+from app.protocol.call import Block, Child
+from app.protocol.dialects.batch import read_batch
+from app.protocol.dialects.fallback import split_foreign
+from app.protocol.dialects.stream import StreamReader
+from app.protocol.dialects.xml_reader import read_xml
+from app.protocol.events import BatchClosed, CallClosed, CallCut, Ended, Invented, Misread, ReaderEvent, Text, Thought
+from app.protocol.result import JsonValue
+from app.protocol.shapes import BadShapes, shapes_of
+from app.protocol.spec import ToolSpec
+
+_MISUSED = 2
+_READ_BYTES = 65_536
+
+Line = dict[str, JsonValue]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dialect", choices=("xml", "batch"), default="xml", help="how the calls are written")
+    parser.add_argument("--chunk", type=_count, metavar="N", help="feed the reader N characters at a time")
+    parser.add_argument("--tools", metavar="FILE", help="parse against the tool shapes of this JSON file")
+
+
+def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) -> int:
+    """0, or 2 with a sentence where the tools file cannot be used. `specs` default to the registry's."""
+    try:
+        known = _shapes(options.tools) if options.tools else specs
+    except (OSError, UnicodeDecodeError, BadShapes) as error:
+        print(f"wisp: {error}", file=sys.stderr)
+        return _MISUSED
+    if options.dialect == "batch":
+        printer = _Printer(())
+        reader = read_batch()
+    else:
+        known = _registered() if known is None else known
+        printer = _Printer(known)
+        reader = read_xml(known)
+    for line in _lines(reader, printer, _pieces(options.chunk)):
+        _print(line)
+    return 0
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError("N is a number from 1")
+    return int(text)
+
+
+def _shapes(path: str) -> tuple[ToolSpec, ...]:
+    return shapes_of(Path(path).read_text(encoding="utf-8"))
+
+
+def _registered() -> Sequence[ToolSpec]:
+    from app.wiring import registry
+
+    return registry().specs
+
+
+def _pieces(size: int | None) -> Iterator[str]:
+    """Standard input as it arrives, or in pieces of `size` characters; what is no UTF-8 becomes U+FFFD."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    held = ""
+    source = cast(BufferedReader, sys.stdin.buffer)
+    while data := source.read1(_READ_BYTES):
+        held += decoder.decode(data)
+        whole = len(held) - len(held) % size if size else len(held)
+        yield from _cut(held[:whole], size)
+        held = held[whole:]
+    yield from _cut(held + decoder.decode(b"", final=True), size)
+
+
+def _cut(text: str, size: int | None) -> Iterator[str]:
+    step = size or max(len(text), 1)
+    for at in range(0, len(text), step):
+        yield text[at : at + step]
+
+
+def _lines(reader: StreamReader, printer: _Printer, pieces: Iterator[str]) -> Iterator[Line]:
+    for piece in pieces:
+        for event in reader.feed(piece):
+            yield from printer.take(event)
+    for event in reader.flush():
+        yield from printer.take(event)
+    yield from printer.finish()
+
+
+def _print(line: Line) -> None:
+    text = json.dumps(line, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(line)
+    print(text, flush=True)
+
+
+class _Printer:
+    """Turns reports into lines: gathers prose and thoughts, passes over what is for display only."""
+
+    def __init__(self, foreign: Sequence[ToolSpec]) -> None:
+        self._foreign = foreign
+        self._text: list[str] = []
+        self._thought: list[str] = []
+        self._has_calls = False
+
+    def take(self, event: ReaderEvent) -> Iterator[Line]:
+        if isinstance(event, Text):
+            self._text.append(event.text)
+        elif isinstance(event, Thought):
+            yield from self._think(event)
+        elif line := self._line(event):
+            self._has_calls = self._has_calls or line["kind"] in ("tool", "execute", "error")
+            yield from self._prose()
+            yield line
+
+    def finish(self) -> Iterator[Line]:
+        text = "".join(self._text)
+        if self._has_calls or not self._foreign:
+            yield from self._prose()
+            return
+        for part in split_foreign(text, self._foreign):
+            yield from [_tool(part)] if isinstance(part, Block) else _spoken(part)
+
+    def _think(self, event: Thought) -> Iterator[Line]:
+        if not self._thought:
+            yield from self._prose()
+        self._thought.append(event.text)
+        if event.last:
+            yield {"kind": "think", "text": "".join(self._thought)}
+            self._thought = []
+
+    def _prose(self) -> Iterator[Line]:
+        yield from _spoken("".join(self._text))
+        self._text = []
+
+    def _line(self, event: ReaderEvent) -> Line | None:
+        match event:
+            case CallClosed() | CallCut():
+                return _tool(event.block)
+            case BatchClosed():
+                return {"kind": "execute"}
+            case Invented():
+                return {"kind": "results", "text": event.text}
+            case Ended():
+                return {"kind": "end"}
+            case Misread():
+                return {"kind": "error", "code": event.code, "text": event.detail}
+            case _:
+                return None
+
+
+def _spoken(text: str) -> list[Line]:
+    return [{"kind": "text", "text": text}] if text.strip() else []
+
+
+def _tool(block: Block) -> Line:
+    if block.args is not None:
+        return {"kind": "tool", "name": block.name, "args": dict(block.args), "partial": block.partial}
+    return {
+        "kind": "tool",
+        "name": block.name,
+        "attrs": dict(block.attrs),
+        "children": {child.name: _child(child) for child in block.children},
+        "body": block.body,
+        "partial": block.partial,
+    }
+
+
+def _child(child: Child) -> JsonValue:
+    return {**child.attrs, "text": child.text} if child.attrs else child.text

@@ -1,0 +1,52 @@
+"""`wisp tools`: the tool docs exactly as a model gets them, or the schemas as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from app.protocol import schema
+from app.protocol.dialects.choose import NAMES, by_name
+from app.protocol.spec import ToolSpec
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dialect", choices=NAMES, default="xml", help="how the model writes calls")
+    parser.add_argument("--json", action="store_true", help="names, descriptions and JSON schemas instead of the text")
+
+
+def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) -> int:
+    """Always 0. `specs` default to the registry's."""
+    known = _registered() if specs is None else specs
+    print(json.dumps(_listed(known), ensure_ascii=False, indent=2) if options.json else _taught(options.dialect, known))
+    return 0
+
+
+def _registered() -> Sequence[ToolSpec]:
+    from app.wiring import registry
+
+    return registry().specs
+
+
+def _taught(name: str, specs: Sequence[ToolSpec]) -> str:
+    dialect = by_name(name)
+    declared = dialect.schemas(specs)
+    text = dialect.teach(specs)
+    return text if not declared else f"{text}\n{json.dumps(declared, ensure_ascii=False, indent=2)}"
+
+
+def _listed(specs: Sequence[ToolSpec]) -> list[dict[str, object]]:
+    return [
+        {
+            "name": spec.name,
+            "description": spec.description,
+            "aliases": list(spec.aliases),
+            "effect": spec.effect.value,
+            "voiced": spec.voiced,
+            "feeds_back": spec.feeds_back,
+            "examples": list(spec.examples),
+            "input_schema": schema.of_tool(spec),
+        }
+        for spec in specs
+    ]
