@@ -70,11 +70,10 @@ async def _carry_out(options: argparse.Namespace, settings: wiring.Settings, rec
 
 def _stop_on_signals(stop: Callable[[], None]) -> None:
     """Ctrl+C and a polite kill end the turn like the stop key: nothing stays pressed, the exit code is 130."""
-    if sys.platform == "win32":
-        return
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
+    if sys.platform != "win32":
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
 
 
 def print_json(event: AgentEvent) -> None:

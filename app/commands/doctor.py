@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from app.base.errors import NeedsPerson
 from app.commands.checks import models, python, screen
-from app.commands.checks.report import Finding, Verdict, fail
+from app.commands.checks.report import Finding, Verdict, fail, note
 from app.commands.display import on_a_display
 
+_IS_LINUX = sys.platform.startswith("linux")
+_PERMISSIONS = "Allow Wisp to record the screen and to control the computer if captures are black or clicks do nothing."
 _MARKS = {Verdict.OK: "ok  ", Verdict.NOTE: "note", Verdict.FAIL: "FAIL"}
 
 
@@ -32,14 +35,18 @@ def run(options: argparse.Namespace) -> int:
 
 def examine() -> list[Finding]:
     """All findings, in the order a person would mend them."""
-    findings = [python.qt_and_python(), python.xlib_clash()]
+    seen = _x11() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
+    libraries = [python.qt_and_python(), python.xlib_clash()]
+    return [*libraries, *seen, python.ocr(), models.keys(), models.reachable()]
+
+
+def _x11() -> list[Finding]:
     try:
         with on_a_display() as own:
-            findings.append(screen.display(own.private))
-            findings += [check() for check in (screen.capture, screen.pointer, screen.accessibility, screen.fonts)]
+            checks = (screen.capture, screen.pointer, screen.accessibility, screen.fonts)
+            return [screen.display(own.private), *(check() for check in checks)]
     except NeedsPerson as error:
-        findings.append(fail("Display", "There is none, and a private desktop cannot start.", str(error)))
-    return [*findings, python.ocr(), models.keys(), models.reachable()]
+        return [fail("Display", "There is none, and a private desktop cannot start.", str(error))]
 
 
 def _line(finding: Finding) -> str:

@@ -1,11 +1,10 @@
-"""Display, capture and input: each is tried for real. A green check that captured nothing would prove nothing."""
+"""Display, capture and input on X11: each is tried for real. A check that captured nothing would prove nothing."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-import sys
 
 from app.base.errors import WispError
 from app.commands.checks.report import Finding, Verdict, fail, note, ok
@@ -16,8 +15,6 @@ _SIDE_PX = 8
 
 def display(private: str) -> Finding:
     name = "Display"
-    if sys.platform != "linux":
-        return ok(name, "the system's own")
     if private:
         return note(
             name, f"none; a private desktop works ({private})", "Start Wisp inside a desktop session to use that one."
@@ -36,8 +33,6 @@ def display(private: str) -> Finding:
 def capture() -> Finding:
     """Draw a small window of a known colour, grab it, compare."""
     name = "Screen capture"
-    if sys.platform != "linux":
-        return note(name, "not tried on this system", "Allow screen recording for Wisp if captures come out empty.")
     import mss
     import mss.exception
     from Xlib import X
@@ -73,10 +68,6 @@ def capture() -> Finding:
 def pointer() -> Finding:
     """Move the pointer with XTEST, read it back, put it where it was."""
     name = "Input"
-    if sys.platform != "linux":
-        return note(
-            name, "not tried on this system", "Allow input control (accessibility) for Wisp if clicks do nothing."
-        )
     from Xlib import X
     from Xlib.display import Display
     from Xlib.error import DisplayError
@@ -109,8 +100,6 @@ def pointer() -> Finding:
 def accessibility() -> Finding:
     """Ask the session for the accessibility bus, as every program does."""
     name = "Accessibility"
-    if sys.platform != "linux":
-        return note(name, "not used on this system yet", "Names on the screen are read by OCR instead.")
     import asyncio
 
     fix = "Install at-spi2-core and log in again: sudo apt-get install at-spi2-core"
@@ -146,8 +135,6 @@ async def _bus_address() -> str:
 def fonts() -> Finding:
     """Without fonts the presence shows boxes."""
     name = "Fonts"
-    if sys.platform != "linux":
-        return ok(name, "the system's own")
     listed = ""
     if shutil.which("fc-list"):
         listed = subprocess.run(
