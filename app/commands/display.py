@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,8 @@ class OwnDisplay:
 @contextmanager
 def on_a_display(*, needed: bool = True) -> Iterator[OwnDisplay]:
     """Make sure that there is a display while inside. Raises NeedsPerson where a private one cannot be started."""
-    if not needed or sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+    is_at_hand = platform.system() != "Linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if is_at_hand or not needed:
         yield OwnDisplay()
         return
     from app.desktop.x11.virtual import VirtualDesktop

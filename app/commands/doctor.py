@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+import platform
 
 from app.base.errors import NeedsPerson
 from app.commands.checks import models, python, screen
 from app.commands.checks.report import Finding, Verdict, fail, note
 from app.commands.display import on_a_display
 
-_IS_LINUX = sys.platform.startswith("linux")
+_IS_LINUX = platform.system() == "Linux"
 _PERMISSIONS = "Allow Wisp to record the screen and to control the computer if captures are black or clicks do nothing."
 _MARKS = {Verdict.OK: "ok  ", Verdict.NOTE: "note", Verdict.FAIL: "FAIL"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import platform
 import sys
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def qt_and_python() -> Finding:
 def xlib_clash() -> Finding:
     """python3-xlib 0.15 and python-xlib 0.33 are the same package directory; the last one installed wins."""
     name = "Xlib"
-    if sys.platform != "linux":
+    if platform.system() != "Linux":
         return ok(name, "not used on this system")
     if _version("python3-xlib") is not None:
         return fail(
