@@ -88,8 +88,9 @@ class TurnGate:
         return refusal
 
     def _unless_circling(self, call: ToolCall, verdict: Verdict) -> Verdict:
-        count = self._turn.repetition.note(call.name, call.arguments)
-        if count < ASK_AT or count % ASK_AT:
+        repetition = self._turn.repetition
+        count = max(repetition.note(call.name, call.arguments), repetition.idle)
+        if count < ASK_AT:
             return verdict
         self._turn.looping = True
         return Verdict(Decision.ASK, told("repeated_ask", count=str(count)))
@@ -101,8 +102,9 @@ class TurnGate:
             refusal = await self._approvals.ask(call, sentence, self._turn.tell)
         finally:
             self._turn.budget.waited_s += self._clock.now() - begun
-        if not refusal:
+        if not refusal and self._turn.looping:
             self._turn.looping = False
+            self._turn.repetition.forgive()
         return refusal
 
     def _count(self, spec: ToolSpec, *, refused: bool) -> None:

@@ -106,9 +106,10 @@ class Calls:
             return execution
         repetition = self._turn.repetition
         repetition.came(execution.result)
-        if repetition.count < WARN_AT:
+        if max(repetition.count, repetition.idle) < WARN_AT:
             return execution
-        warning = told("repeated", count=str(repetition.count))
+        name = "repeated" if repetition.count >= WARN_AT else "idle"
+        warning = told(name, count=str(max(repetition.count, repetition.idle)))
         echo = f"{execution.result.llm_echo}\n{warning}".lstrip()
         return replace(execution, result=replace(execution.result, llm_echo=echo))
 

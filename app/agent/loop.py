@@ -5,6 +5,8 @@ The loop knows no tool by name: what a spec feeds back and what a result says de
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.agent.approvals import REFUSALS, Approvals, TurnGate
 from app.agent.calls import Calls, ending
 from app.agent.cards import Cards
@@ -17,28 +19,35 @@ from app.agent.prompt import rendered, system_prompt
 from app.agent.turn import Turn
 from app.agent.words import ending as closing
 from app.agent.words import only_announces, told
-from app.base.errors import ContextOverflow, WispError
+from app.base.errors import ContextOverflow, ToolsDeclined, WispError
 from app.protocol.dialects.api import Pacing
+from app.protocol.dialects.choose import by_name
 from app.protocol.message import Message, Role, user
 from app.protocol.result import WAITING
 from app.providers.api import Request
 from app.settings.catalog import MAX_TOKENS
+
+_WRITTEN = "xml"
+"""The dialect of models that take no declared tools."""
 
 
 class Loop:
     """Runs turns over one history."""
 
     def __init__(self, parts: Parts, history: History, approvals: Approvals) -> None:
-        self._parts = parts
         self._history = history
         self._approvals = approvals
+        self._speak(parts)
+
+    def _speak(self, parts: Parts) -> None:
+        """Take these parts; the prompt is written once for them and never changes."""
+        self._parts = parts
         self.system = system_prompt(parts.dialect, parts.registry.specs, parts.settings)
-        self._compactor = Compactor(parts, history, self.system)
+        self._compactor = Compactor(parts, self._history, self.system)
         self._schemas = parts.dialect.schemas(parts.registry.specs)
 
     async def run(self, turn: Turn) -> TurnEnded:
         """The turn's end. Raises the ProviderError that stopped it; the history is continuable in any case."""
-        context = await self._context()
         while True:
             if sentence := turn.budget.exceeded():
                 return TurnEnded(turn.id, Outcome.FAILED, sentence)
@@ -46,7 +55,7 @@ class Loop:
             turn.mood.become(State.THINKING)
             turn.tell(PassStarted(turn.budget.passes))
             await self._compactor.keep_room(turn)
-            ended = await self._fitting_pass(turn, context)
+            ended = await self._fitting_pass(turn)
             if not self._hear_meanwhile(turn) and ended:
                 return ended
 
@@ -56,17 +65,24 @@ class Loop:
         except WispError as error:
             return str(error)
 
-    async def _fitting_pass(self, turn: Turn, context: str) -> TurnEnded | None:
-        """One pass; a conversation that turns out too long is shortened, once a turn."""
+    async def _fitting_pass(self, turn: Turn) -> TurnEnded | None:
+        """One pass. What the model cannot take is changed, and the next pass tries again: a conversation that is too
+        long is shortened once a turn, declared tools give way to calls written as text.
+        """
         try:
-            return await self._one_pass(turn, context)
+            return await self._one_pass(turn)
         except ContextOverflow:
             if turn.made_room or not await self._compactor.make_room(turn):
                 raise
             turn.made_room = True
-            return None
+        except ToolsDeclined:
+            if not self._schemas:
+                raise
+            self._speak(replace(self._parts, dialect=by_name(_WRITTEN)))
+        return None
 
-    async def _one_pass(self, turn: Turn, context: str) -> TurnEnded | None:
+    async def _one_pass(self, turn: Turn) -> TurnEnded | None:
+        context = await self._context()
         cards = Cards(turn.tell, self._parts.registry)
         gate = TurnGate(self._parts.policy, self._approvals, turn, cards, self._parts.clock)
         calls = Calls(self._parts.executor, self._parts.registry, turn, cards, gate)

@@ -17,6 +17,7 @@ from app.agent.turn import Turn
 from app.agent.words import told
 from app.protocol.call import Block
 from app.protocol.dialects.api import Answer, Pacing
+from app.protocol.dialects.fallback import read_foreign
 from app.protocol.events import (
     BatchClosed,
     CallClosed,
@@ -32,6 +33,7 @@ from app.protocol.events import (
 )
 from app.protocol.message import Message, OpaquePart, user
 from app.providers.api import OpaqueBlock, Said, Stopped, StreamEvent, Thinking
+from app.settings.catalog import FALLBACK_FORMATS
 
 _TAIL = 400
 """Characters of the cut answer that the model is shown when it is asked to go on."""
@@ -77,6 +79,7 @@ class ModelPass:
             if not self.is_cut:
                 self._is_over = True
                 await self._handle_all(self._reader.flush())
+                await self._read_foreign_calls()
             await self._act()
             complete = True
         finally:
@@ -206,6 +209,16 @@ class ModelPass:
         self._heard(answer)
         if ending((answer,)):
             self._cut(block.span[1])
+
+    async def _read_foreign_calls(self) -> None:
+        """The last resort: a whole answer without a call of ours may hold one in another agent's format."""
+        if self._pending or self._calls.answers or not self._parts.settings[FALLBACK_FORMATS]:
+            return
+        blocks = read_foreign(self._transcript.text, self._parts.registry.specs)
+        self._batch = tuple(block.call_id for block in blocks)
+        for block in blocks:
+            if not self.is_cut:
+                await self._closed(block)
 
     def _heard(self, answer: Answer) -> None:
         spec = self._parts.registry.find(answer.tool)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from app.agent.events import Notice, Outcome, SayDelta, State, ToolFinished, TurnEnded
-from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, Unreachable
+from app.agent.events import AgentEvent, ApprovalWanted, Notice, Outcome, SayDelta, State, ToolFinished, TurnEnded
+from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, ToolsDeclined, Unreachable
 from app.providers.api import Stopped, Usage
 from app.providers.scripted import Fail, Pause
 from tests.unit.agent.stage import Stage, texts
@@ -217,3 +217,65 @@ async def test_a_nonsense_answer_of_the_service_is_tried_again(tmp_path: Path) -
 async def test_a_model_that_declines_ends_the_turn_plainly(tmp_path: Path) -> None:
     stage = Stage(tmp_path, [Stopped("refusal")])
     assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "The model declined to answer this.")
+
+
+async def test_actions_that_change_nothing_are_warned_about(tmp_path: Path) -> None:
+    clicks = [reply for x in range(3) for reply in (f'<click x="{x}"/>', "<look/>")]
+    stage = Stage(tmp_path, *clicks, "I give up.")
+    await stage.send()
+    warned = ["what you do has no effect" in stage.asked(request) for request in range(1, 7)]
+    assert warned == [False, False, False, False, False, True]
+
+
+async def test_the_person_may_let_it_go_on(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, *['<read path="a"/>'] * 6, "Read.")
+
+    def allow(event: AgentEvent) -> None:
+        if isinstance(event, ApprovalWanted):
+            asyncio.get_running_loop().call_soon(lambda: stage.session.answer(event.approval_id, allow=True))
+
+    stage.session.subscribe(allow)
+    assert (await stage.send()).text == "Read."
+    assert len(stage.bench.done) == 6
+    (asked,) = stage.of(ApprovalWanted)
+    assert isinstance(asked, ApprovalWanted)
+    assert asked.sentence == "It has done the same 5 times in a row, with nothing new to show for it. Let it go on?"
+
+
+async def test_a_model_that_takes_no_declared_tools_is_taught_to_write_its_calls(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [Fail(ToolsDeclined("No tools."))], "<look/>", "Blue.", dialect="native")
+    ended = await stage.send()
+    assert (ended.text, stage.bench.done) == ("Blue.", ["look"])
+    declined, asked = stage.provider.requests[:2]
+    assert (bool(declined.tools), bool(asked.tools)) == (True, False)
+    assert "Write a call as an XML tag" in asked.system
+    assert asked.messages == declined.messages
+
+
+async def test_a_model_that_declines_even_without_tools_ends_the_turn(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [Fail(ToolsDeclined("No tools."))])
+    assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "No tools.")
+
+
+_FOREIGN = (
+    'Reading.\n<function=read><parameter=path>a</parameter></function>'
+)
+
+
+async def test_a_call_in_another_agents_format_is_read_as_a_last_resort(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, _FOREIGN, "Three lines.")
+    ended = await stage.send()
+    assert (ended.text, stage.bench.done) == ("Three lines.", ["read a"])
+    assert "a holds 3 lines." in stage.asked(1)
+
+
+async def test_other_formats_are_text_where_the_person_wants_that(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, _FOREIGN, settings={"model.fallback_formats": False})
+    await stage.send()
+    assert stage.bench.done == []
+
+
+async def test_a_call_of_ours_leaves_no_room_for_another_format(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, f'<note text="x"/>{_FOREIGN}')
+    await stage.send()
+    assert stage.bench.done == ["note x"]

@@ -37,3 +37,35 @@ def test_a_picture_that_differs_is_progress() -> None:
         repetition.note("look", {})
         repetition.came(_result("A picture.", Media(data, "image/png", 1, 1)))
     assert repetition.count == 1
+
+
+def test_results_that_stay_the_same_are_counted_whatever_was_called() -> None:
+    repetition = Repetition()
+    counts = []
+    for call, echo in (("a", "Clicked."), ("b", "Clicked."), ("c", "Clicked."), ("d", "Typed.")):
+        repetition.note(call, {})
+        repetition.came(_result(echo))
+        counts.append((repetition.count, repetition.idle))
+    assert counts == [(1, 1), (1, 2), (1, 3), (1, 1)]
+
+
+def test_a_screen_that_stays_the_same_is_counted_through_the_actions_between() -> None:
+    repetition = Repetition()
+    screen = Media(b"same", "image/png", 1, 1)
+    counts = []
+    for number in range(3):
+        repetition.note("click", {"x": number})
+        repetition.came(_result(f"Clicked {number}."))
+        repetition.note("look", {})
+        repetition.came(_result("A picture.", screen))
+        counts.append(repetition.idle)
+    assert counts == [1, 2, 3]
+
+
+def test_a_person_who_wants_it_to_go_on_starts_the_counts_again() -> None:
+    repetition = Repetition()
+    for _ in range(5):
+        repetition.note("look", {})
+        repetition.came(_result("Same."))
+    repetition.forgive()
+    assert (repetition.count, repetition.idle, repetition.note("look", {})) == (0, 0, 1)
