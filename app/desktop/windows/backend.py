@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 
 from app.desktop.backend import Backend
@@ -11,33 +10,32 @@ from app.desktop.portable.keyboard import DirectTyping, PortableKeyboard
 from app.desktop.portable.pointer import PortablePointer
 from app.desktop.portable.screen import PortableScreen
 
-_NOTCH = 120
-_PER_MONITOR_V2 = -4
-
-
 if sys.platform == "win32":
+    import ctypes
+
     from app.desktop.windows.apps import PowerShellClipboard, StartMenu
     from app.desktop.windows.windows import Win32Windows
 
+    _NOTCH = 120
+    _PER_MONITOR_V2 = -4
 
-def make_backend() -> Backend:
-    """On the desktop thread. Physical pixels everywhere: who asks first decides, so this must precede pyautogui."""
-    assert sys.platform == "win32"
-    ctypes.windll.user32.SetProcessDpiAwarenessContext(ctypes.c_void_p(_PER_MONITOR_V2))
-    screen, keyboard = PortableScreen(), PortableKeyboard()
+    def make_backend() -> Backend:
+        """On the desktop thread. Physical pixels everywhere: who asks first decides, so before pyautogui loads."""
+        ctypes.windll.user32.SetProcessDpiAwarenessContext(ctypes.c_void_p(_PER_MONITOR_V2))
+        screen, keyboard = PortableScreen(), PortableKeyboard()
 
-    async def close() -> None:
-        screen.close()
+        async def close() -> None:
+            screen.close()
 
-    return Backend(
-        name="windows",
-        screen=screen,
-        pointer=PortablePointer(_NOTCH),
-        keyboard=keyboard,
-        exact=DirectTyping(keyboard),
-        windows=Win32Windows(),
-        apps=StartMenu(),
-        clipboard=PowerShellClipboard(),
-        accessibility=NoAccessibility("Wisp does not read Windows' accessibility tree."),
-        close=close,
-    )
+        return Backend(
+            name="windows",
+            screen=screen,
+            pointer=PortablePointer(_NOTCH),
+            keyboard=keyboard,
+            exact=DirectTyping(keyboard),
+            windows=Win32Windows(),
+            apps=StartMenu(),
+            clipboard=PowerShellClipboard(),
+            accessibility=NoAccessibility("Wisp does not read Windows' accessibility tree."),
+            close=close,
+        )
