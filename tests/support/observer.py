@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,13 @@ def named(app: str, name: str, *, environment: Mapping[str, str] | None = None) 
 
 
 @contextmanager
-def started(*command: str, app: str, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """A program in an empty home for as long as the test needs it: inside once `app` shows a window, ended after."""
+def started(
+    *command: str, app: str = "", title: str = "", environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A program in an empty home for as long as the test needs it, ended after.
+
+    Inside once `app` shows a window to assistive technology, or (for programs that tell nothing) one of that `title`.
+    """
     around = dict(environment if environment is not None else os.environ)
     with tempfile.TemporaryDirectory(prefix="wisp-home-", ignore_cleanup_errors=True) as home:
         program = subprocess.Popen(
@@ -88,7 +94,8 @@ def started(*command: str, app: str, environment: Mapping[str, str] | None = Non
             start_new_session=True,
         )
         try:
-            assert eventually(lambda: _has_window(app, environment), limit_s=30), f"{app} showed no window"
+            is_up = partial(_has_window, app, environment) if app else partial(_has_titled, title, environment)
+            assert eventually(is_up, limit_s=30), f"{app or title} showed no window"
             yield program
         finally:
             os.killpg(program.pid, signal.SIGKILL)  # a group of its own: see start_new_session
@@ -97,6 +104,18 @@ def started(*command: str, app: str, environment: Mapping[str, str] | None = Non
 
 def _has_window(app: str, environment: Mapping[str, str] | None) -> bool:
     return any(node.showing and node.depth == 1 for node in observe(app, environment))
+
+
+def _has_titled(title: str, environment: Mapping[str, str] | None) -> bool:
+    listed = subprocess.run(
+        ["wmctrl", "-l"],
+        env=dict(environment if environment is not None else os.environ),
+        capture_output=True,
+        text=True,
+        timeout=_LOOK_LIMIT_S,
+        check=True,
+    )
+    return any(line.endswith(title) for line in listed.stdout.splitlines())
 
 
 def eventually(is_so: Callable[[], bool], *, limit_s: float = 10.0) -> bool:

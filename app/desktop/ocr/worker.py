@@ -42,7 +42,7 @@ def _engine() -> Any:
 
 
 def _threads() -> int:
-    """As many as there are idle cores: onnxruntime's threads spin, and on busy cores two are slower than one by half."""
+    """As many as there are idle cores: onnxruntime's threads spin, on busy cores two take twice as long as one."""
     cores = os.cpu_count() or 1
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return min(max(round(cores - busy), 1), _MOST_THREADS)

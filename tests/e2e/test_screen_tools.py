@@ -1,0 +1,130 @@
+"""The tools that read the screen, as a model calls them, on real programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from app.base.errors import ToolFailed, ToolMisuse
+from app.base.geometry import Rect
+from app.desktop.api import Frame
+from app.desktop.choose import open_desktop
+from app.desktop.desk import Desktop
+from app.desktop.ocr.rapid import RapidOcr
+from app.desktop.x11.virtual import VirtualDesktop
+from app.protocol.call import ToolCall
+from app.protocol.result import JsonValue, ToolResult
+from app.tools.context import TurnContext
+from app.tools.screen import SCREEN, ScreenReading
+from tests.support import observer
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.fixture
+def desk(desktop: VirtualDesktop) -> Iterator[Desktop]:
+    desk = open_desktop(environment=desktop.environment)
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+async def screen(desk: Desktop) -> AsyncIterator[ScreenReading]:
+    screen = ScreenReading(desk, RapidOcr())
+    yield screen
+    await screen.close()
+
+
+async def call(screen: ScreenReading, tool: str, **arguments: JsonValue) -> ToolResult:
+    spec = next(spec for spec in SCREEN.tools if spec.name == tool)
+    result: ToolResult = await spec.execute(screen, ToolCall("1", tool, arguments), TurnContext())
+    return result
+
+
+def ref_of(echo: str, line: str) -> str:
+    """The ref on the line of an outline that holds `line`."""
+    found = re.search(rf"(e\d+) {re.escape(line)}", echo)
+    assert found, f"{line!r} is not in:\n{echo}"
+    return found[1]
+
+
+async def test_what_is_read_can_be_pressed_and_what_changed_is_told(screen: ScreenReading) -> None:
+    with observer.started("galculator", app="galculator"):
+        read = await call(screen, "read_screen", window="galculator")
+        for key in "12*7=":
+            pressed = await call(screen, "press", ref=ref_of(read.llm_echo, f'toggle button "{key}"'))
+            assert pressed.ok
+        assert observer.eventually(lambda: observer.text_of("galculator") == "84")
+        changed = await call(screen, "read_screen", view="diff", window="galculator")
+        assert '= "84"' in changed.llm_echo
+        assert len(changed.llm_echo.splitlines()) < 6
+
+
+async def test_a_value_that_was_set_is_confirmed_by_what_the_field_holds(screen: ScreenReading) -> None:
+    with observer.started("zenity", "--entry", "--text=Your name", app="zenity"):
+        found = await call(screen, "read_screen", view="find", query="text field", window="zenity")
+        done = await call(screen, "set_value", ref=ref_of(found.llm_echo, "text"), value="Ada Łovelace")
+        assert observer.text_of("zenity") == "Ada Łovelace"
+        assert (done.payload["proof"], done.payload["value"]) == ("confirmed", "Ada Łovelace")
+
+
+async def test_an_element_is_located_with_its_ref(screen: ScreenReading) -> None:
+    with observer.started("galculator", app="galculator"):
+        found = await call(screen, "locate_screen_element", target="the seven key")
+        box = observer.named("galculator", "7").box
+        assert (found.payload["how"], found.payload["box"]) == ("accessibility", list(box))
+        assert f'ref="{found.payload["ref"]}"' in found.llm_echo
+
+
+async def test_what_a_terminal_shows_is_located_by_its_writing(screen: ScreenReading, desktop: VirtualDesktop) -> None:
+    script = "printf '\\n\\n   Deployment finished\\n\\n   Roll back\\n'; sleep 60"
+    with observer.started("xterm", "-fa", "monospace", "-fs", "14", "-T", "Ops", "-e", script, title="Ops"):
+        read = await call(screen, "read_screen")
+        assert "Nothing is known of what is inside 'Ops'" in read.llm_echo
+        found = await call(screen, "locate_screen_element", target="Roll back", window="Ops")
+        assert found.payload["how"] == "ocr"
+        assert 'space="screen"' in found.llm_echo
+
+
+async def test_find_needs_to_know_what(screen: ScreenReading) -> None:
+    with pytest.raises(ToolMisuse, match="needs a query"):
+        await call(screen, "read_screen", view="find")
+
+
+async def test_a_ref_from_nowhere_is_refused_by_every_tool_that_takes_one(screen: ScreenReading) -> None:
+    for tool in ("press", "set_value"):
+        with pytest.raises(ToolMisuse, match="read the screen again"):
+            await call(screen, tool, ref="e77", value="x")
+
+
+async def test_a_window_that_is_not_there_is_said(screen: ScreenReading) -> None:
+    with pytest.raises(ToolFailed, match="No window is called 'Nowhere'"):
+        await call(screen, "locate_screen_element", target="OK", window="Nowhere")
+
+
+def picture(text: str) -> Frame:
+    from PIL import Image, ImageDraw, ImageFont
+
+    image = Image.new("RGBX", (400, 60), "white")
+    ImageDraw.Draw(image).text((50, 15), text, fill="black", font=ImageFont.load_default(22))
+    return Frame(Rect(1000, 500, 400, 60), image.tobytes())
+
+
+async def test_text_is_read_with_its_place_on_the_screen() -> None:
+    ocr = RapidOcr()
+    first = await ocr.read_text(picture("Deployments"))
+    assert [line.text for line in first] == ["Deployments"]
+    assert Rect(1040, 505, 200, 50).contains(first[0].box.center)
+    assert await ocr.read_text(picture("Deployments")) == first
+    assert await ocr.read_text(picture("")) == ()
+    await ocr.close()
+
+
+async def test_text_recognition_that_was_dropped_starts_again() -> None:
+    ocr = RapidOcr()
+    assert [line.text for line in await ocr.read_text(picture("First"))] == ["First"]
+    await ocr.close()
+    assert [line.text for line in await ocr.read_text(picture("Second"))] == ["Second"]
+    await ocr.close()
