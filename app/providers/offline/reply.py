@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.base.clipping import clip_middle
 from app.protocol.message import Message
-from app.providers.offline import wording, write
+from app.providers.offline import looking, wording, write
 from app.providers.offline.conversation import Exchange, Outcome, exchanges
 from app.providers.offline.reading import read_wish
 from app.providers.offline.steps import Plan, Reading, Refusal, Resume, Step, Talk
@@ -74,17 +74,18 @@ def _next(steps: Sequence[Step], outcomes: Sequence[Outcome], latest: Sequence[O
     done = sum(outcome.ok for outcome in outcomes)
     if latest and not latest[-1].ok:
         index = min(done, len(steps) - 1)
-        return _declined(wording.failed(steps[index], steps[:done], _reason(latest[-1].text, steps[index])))
+        return _declined(wording.failed(steps[index], steps[:done], looking.reason(steps[index], latest[-1].text)))
     if done >= len(steps):
-        found = clip_middle(outcomes[-1].text, _SHOWN, _SHOWN) if outcomes else ""
-        return Reply(write.completion(wording.finished(steps, found)))
+        return Reply(write.completion(wording.finished(steps, _found(steps, outcomes))))
     step = steps[done]
     return Reply(write.speech(wording.doing(step, done), "warm") + write.call(step))
 
 
-def _reason(text: str, step: Step) -> str:
-    """The tool's own sentence, without the name it carries for the model."""
-    return " ".join(text.split()).removeprefix(f"{step.tool}:").strip()
+def _found(steps: Sequence[Step], outcomes: Sequence[Outcome]) -> str:
+    """What the looks of a plan brought, each after the other."""
+    echoes = [outcome.text for outcome in outcomes if outcome.ok]
+    looks = [looking.found(step, echo) for step, echo in zip(steps, echoes, strict=False)]
+    return "\n".join(clip_middle(look, _SHOWN, _SHOWN) for look in looks if look)
 
 
 def _declined(sentence: str) -> Reply:

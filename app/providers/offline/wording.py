@@ -17,11 +17,10 @@ def doing(step: Step, index: int) -> str:
 
 
 def finished(steps: Sequence[Step], found: str) -> str:
-    """The last sentence, with what the last step brought to light."""
+    """The last sentence, and what looks have brought to light."""
     table = lexicon().table("phrases.finished")
     text = _chosen(table["opening"], len(steps)).format(steps=listed(steps))
-    last = _phrase(steps[-1])
-    return f"{text} {last['found']}\n{found}" if found and "found" in last else text
+    return f"{text} {found}".strip()
 
 
 def listed(steps: Sequence[Step]) -> str:

@@ -15,6 +15,16 @@ HOSTILE = (
 )
 
 
+SCREEN = """Boxes are (x,y,width,height) in screen pixels; act on elements by ref.
+e1 frame "galculator" (473,210,333,379)
+  e2 menu "File" (474,232,37,27)
+  e3 menu "Say \\"hi\\"" (474,232,37,27)
+  e7 text = "0" (481,266,317,59) focused
+  e8 toggle button "7" (749,338,50,34)
+  e9 toggle button "<b>" (637,338,50,34) greyed
+  e10 toggle button (693,338,50,34)
+e11 frame "Notes" (0,0,10,10)"""
+
 Shown = tuple[str, list[tuple[str, dict[str, JsonValue]]]]
 
 
@@ -86,8 +96,45 @@ async def test_what_a_look_brought_is_told() -> None:
     assert shown(await talk.say("what is on the screen?")) == step(
         "Looking at the screen.", "read_screen", view="interactive"
     )
-    reply = await talk.succeed("read_screen", 'e1 button "7"\ne2 button "8"')
-    assert reply.said == 'All done: I looked at the screen. This is on the screen:\ne1 button "7"\ne2 button "8"'
+    reply = await talk.succeed("read_screen", SCREEN)
+    assert reply.said == (
+        "All done: I looked at the screen. This is on the screen:\n"
+        'In “galculator”: menu File, Say "hi"; text 0; toggle button 7, ‹b›.\n'
+        "In “Notes”: nothing to act on."
+    )
+
+
+async def test_a_look_that_brings_nothing_is_told_in_the_tool_s_words() -> None:
+    talk = Dialogue()
+    await talk.say("which windows are open")
+    assert (await talk.succeed("list_windows", "No window is open.")).said == (
+        "All done: I listed the windows. No window is open."
+    )
+
+
+async def test_windows_are_told_by_title_and_program() -> None:
+    talk = Dialogue()
+    await talk.say("which windows are open then press tab")
+    windows = (
+        'Topmost first:\nw1 "galculator" galculator 333x379 at (473, 210) [active]\nw2 "Notes" mousepad 9x9 at (0, 0)'
+    )
+    await talk.succeed("list_windows", windows)
+    assert (await talk.succeed("computer_key")).said == (
+        "That is done: I listed the windows and pressed tab. These windows are open:\n"
+        "“galculator” (galculator, active)\n“Notes” (mousepad)"
+    )
+
+
+async def test_what_only_a_model_can_do_after_a_failure_is_said_otherwise() -> None:
+    talk = Dialogue()
+    await talk.say("click on Flurb")
+    reply = await talk.fail(
+        "computer_click", "Nothing called 'Flurb' is showing. Look with screen_capture and click by x and y."
+    )
+    assert reply.said == (
+        "I could not click “Flurb”: Nothing called 'Flurb' is showing. "
+        "“what is on the screen” tells you what there is, and “click at 100, 200” clicks at a place."
+    )
 
 
 async def test_a_second_wish_starts_anew() -> None:
