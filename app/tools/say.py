@@ -15,16 +15,14 @@ class Voice:
     """Handlers of speech. Results that end the turn carry what is shown to the person as `text` in their payload."""
 
     async def say(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return ToolResult(True, "say", {"tone": call.text("tone", "neutral"), "text": call.text("text")}, "Said.")
+        return ToolResult(True, "say", {"tone": call.text("tone", "neutral"), "text": call.text("text")})
 
     async def attempt_completion(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return ToolResult(
-            True, "attempt_completion", {"text": call.text("result")}, "The result was shown.", ends_turn=FINISHED
-        )
+        return ToolResult(True, "attempt_completion", {"text": call.text("result")}, ends_turn=FINISHED)
 
     async def wait_for_human_input(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         payload = {"kind": call.text("kind", "question"), "text": call.text("text")}
-        return ToolResult(True, "wait_for_human_input", payload, "The person was asked.", ends_turn=WAITING)
+        return ToolResult(True, "wait_for_human_input", payload, ends_turn=WAITING)
 
 
 SAY = Family(

@@ -164,7 +164,7 @@ class Stage:
         call_id = getattr(event, "call_id", "")
         if call_id:
             name = self._names.setdefault(call_id, f"c{len(self._names) + 1}")
-            event = replace(event, call_id=name)  # type: ignore[arg-type, type-var]
+            event = replace(event, call_id=name)  # type: ignore[arg-type]
         self.events.append(event)
 
     def of(self, *kinds: type) -> list[AgentEvent]:

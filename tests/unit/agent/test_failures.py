@@ -8,7 +8,7 @@ from pathlib import Path
 from app.agent.events import AgentEvent, ApprovalWanted, Notice, Outcome, SayDelta, State, ToolFinished, TurnEnded
 from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, ToolsDeclined, Unreachable
 from app.providers.api import Stopped, Usage
-from app.providers.scripted import Fail, Pause
+from app.providers.scripted import Fail, Pause, Reply
 from tests.unit.agent.stage import Stage, texts
 
 _DROP = Fail(Unreachable("The connection was lost."))
@@ -149,7 +149,7 @@ async def test_a_conversation_that_stays_too_long_ends_with_the_sentence(tmp_pat
 
 
 async def test_a_window_that_fills_up_is_emptied_before_the_next_pass(tmp_path: Path) -> None:
-    reads = [[Usage(input_tokens=6000 + number * 300), f'<read path="{number}"/>'] for number in range(7)]
+    reads: list[Reply] = [[Usage(input_tokens=6000 + number * 300), f'<read path="{number}"/>'] for number in range(7)]
     stage = Stage(tmp_path, *reads, "Some were read.", "All read.", window_tokens=10_000)
     ended = await stage.send("Read seven files.")
     assert ended.text == "All read."
@@ -257,9 +257,7 @@ async def test_a_model_that_declines_even_without_tools_ends_the_turn(tmp_path: 
     assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "No tools.")
 
 
-_FOREIGN = (
-    'Reading.\n<function=read><parameter=path>a</parameter></function>'
-)
+_FOREIGN = "Reading.\n<function=read><parameter=path>a</parameter></function>"
 
 
 async def test_a_call_in_another_agents_format_is_read_as_a_last_resort(tmp_path: Path) -> None:

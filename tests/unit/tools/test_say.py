@@ -23,7 +23,7 @@ def _result(block: Block) -> ToolResult:
 @pytest.mark.parametrize("tone", TONES)
 def test_speech_carries_its_tone(tone: str) -> None:
     assert _result(Block("c1", "say", {"tone": tone}, body="Hello.")) == ToolResult(
-        True, "say", {"tone": tone, "text": "Hello."}, "Said."
+        True, "say", {"tone": tone, "text": "Hello."}
     )
 
 
@@ -37,7 +37,7 @@ def test_speech_without_words_is_misuse() -> None:
 
 def test_a_result_ends_the_turn() -> None:
     assert _result(Block("c1", "attempt_completion", args={"result": "Done."})) == ToolResult(
-        True, "attempt_completion", {"text": "Done."}, "The result was shown.", ends_turn="finished"
+        True, "attempt_completion", {"text": "Done."}, ends_turn="finished"
     )
 
 
@@ -47,6 +47,5 @@ def test_a_question_ends_the_turn_until_it_is_answered() -> None:
         True,
         "wait_for_human_input",
         {"kind": "code", "text": "Which code did you get?"},
-        "The person was asked.",
         ends_turn="waiting",
     )
