@@ -12,6 +12,8 @@ from app.providers.offline.words import Kind, Token
 Tokens = Sequence[Token]
 _APP_WORD = re.compile(r"[\w+][\w+'-]*")
 _WINDOW_WORD = re.compile(r"[\w+][\w+'.-]*|-|–|—")
+_MARKS = re.compile(r"[\"“”„«»`]|<\w|\w>")
+"""What a name without quotation marks does not hold: half a quotation, a tag."""
 _MOST_WORDS = 6
 _SIGN = 2
 """Characters of what is surely a label of its own beside a word for it."""
@@ -103,7 +105,7 @@ def refused_name(rest: Tokens, whole: Tokens) -> Refusal | None:
     for path, kind in (("negations", "negation"), ("conditions", "condition"), ("strangers", "unreadable")):
         if any(_is_listed(token, f"objects.{path}") for token in rest):
             return Refusal(kind, part)
-    if any(token.kind is not Kind.WORD for token in rest) or len(rest) > _MOST_WORDS:
+    if any(token.kind is not Kind.WORD or _MARKS.search(token.text) for token in rest) or len(rest) > _MOST_WORDS:
         return Refusal("unreadable", part)
     if any(token.text in lexicon().table("objects.verbs") for token in rest[1:]):
         return Refusal("unreadable", part)

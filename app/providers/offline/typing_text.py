@@ -92,7 +92,8 @@ def _doubt(tokens: Sequence[Token], text: str, verb: str) -> Refusal | None:
     phrases = lexicon().phrases
     words = [token for token in tokens if token.kind is not Kind.SEPARATOR]
     is_doubtful = (
-        phrases("objects.typing.doubts").inside(tokens[1:])
+        _is_torn(tokens)
+        or phrases("objects.typing.doubts").inside(tokens[1:])
         or phrases("objects.typing.doubtful_starts").at(tokens)[0]
         or phrases("objects.typing.lead_in").at(tokens)[0] > 1
         or ((verb.endswith(" in") or verb in _MAY_GO_IN) and phrases("objects.typing.after_in").at(tokens)[0])
@@ -100,6 +101,13 @@ def _doubt(tokens: Sequence[Token], text: str, verb: str) -> Refusal | None:
         or _names_a_place(words)
     )
     return Refusal("ambiguous", text) if is_doubtful else None
+
+
+def _is_torn(tokens: Sequence[Token]) -> bool:
+    """Whether the text begins with a mark before its words, or holds half a quotation."""
+    has_words = any(token.kind is not Kind.SEPARATOR for token in tokens)
+    marks = sum(token.text.count('"') for token in tokens if token.kind is Kind.WORD)
+    return (has_words and tokens[0].kind is Kind.SEPARATOR) or marks % 2 == 1
 
 
 def _names_a_place(words: Sequence[Token]) -> bool:
