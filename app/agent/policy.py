@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ class Verdict:
 
 
 _INSIDE = "workspace"
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*:")
 
 
 class Policy:
@@ -84,14 +86,14 @@ class Policy:
         return ""
 
     def _is_inside(self, path: str) -> bool:
-        own = self._rules["paths"]["own"]
+        """Whether the path as file tools resolve it lies in the workspace or in our own folder; unsure means no."""
+        own, rest = self._rules["paths"]["own"], path
+        root = self._workspace
         if path.startswith(own):
-            root, rest = paths.made_dir().resolve(), path[len(own) :]
-        else:
-            root, rest = self._workspace, path
-        if ":/" in rest:
+            root, rest = paths.made_dir().resolve(), path.removeprefix(own).lstrip("/\\")
+        if rest.startswith("~") or _SCHEME.match(rest):
             return False
         try:
-            return (root / rest.lstrip("/") if path.startswith(own) else root / rest).resolve().is_relative_to(root)
-        except (OSError, ValueError):
+            return (root / rest).resolve().is_relative_to(root)
+        except (OSError, ValueError, RuntimeError):
             return False

@@ -42,6 +42,11 @@ def test_each_mode_allows_exactly_its_effects(tmp_path: Path, mode: Mode, allowe
     [
         ("notes/a.txt", Decision.ALLOW),
         ("wisp:/a.txt", Decision.ALLOW),
+        ("wisp:a.txt", Decision.ALLOW),
+        ("wisp:/~/a.txt", Decision.ASK),
+        ("~/a.txt", Decision.ASK),
+        ("~", Decision.ASK),
+        ("C:\\a.txt", Decision.ASK),
         ("wisp:/../escape.txt", Decision.ASK),
         ("../a.txt", Decision.ASK),
         ("/etc/passwd", Decision.ASK),
