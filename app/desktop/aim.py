@@ -75,11 +75,11 @@ class Marksman:
         element = await self._backend.accessibility.element(ref)
         return await self._aimed(element, "ref", 1.0)
 
-    async def at_name(self, target: str) -> Aim:
-        """An element by its visible name. ToolFailed with the nearest names, or with the several that fit."""
+    async def at_name(self, target: str, role: str = "") -> Aim:
+        """An element by its visible name, and role if one is given. ToolFailed with the nearest names, or with the several that fit."""
         if not target.strip():
             raise ToolMisuse('target is empty. Name what is to be clicked, as in target="Save".')
-        matches = await self._backend.accessibility.find(target)
+        matches = await self._backend.accessibility.find(target, role=role)
         good = [match for match in matches if match.score >= _SURE]
         if not good:
             raise ToolFailed(_none_found(target, matches, await self._backend.accessibility.silent()))

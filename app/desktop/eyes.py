@@ -41,11 +41,15 @@ class Eyes:
         self._clock = clock
         self._next_id = counter("c")
         self._captures: OrderedDict[str, tuple[Capture, Rect]] = OrderedDict()
+        self._newest = ""
 
     # --- captures
 
-    async def capture(self, region: Rect, label: str, budget: Budget) -> Capture:
-        """The picture of a region. NeedsPerson when the system shows nothing but black."""
+    async def capture(self, region: Rect, label: str, budget: Budget, *, is_glance: bool = False) -> Capture:
+        """The picture of a region; a glance does not become what coordinates refer to by default.
+
+        NeedsPerson when the system shows nothing but black.
+        """
         frame = await self.frame(region)
         if is_black(frame) and not self._is_really_black(frame):
             raise NeedsPerson(
@@ -64,6 +68,8 @@ class Eyes:
             frame=frame,
         )
         self._remember(capture)
+        if not is_glance:
+            self._newest = capture.id
         return capture
 
     def _is_really_black(self, frame: Frame) -> bool:
@@ -76,7 +82,8 @@ class Eyes:
     def _remember(self, capture: Capture) -> None:
         self._captures[capture.id] = (capture, self._backend.screen.extent())
         while len(self._captures) > _REMEMBERED:
-            self._captures.popitem(last=False)
+            oldest = next(name for name in self._captures if name != self._newest)
+            del self._captures[oldest]
 
     async def frame(self, area: Rect) -> Frame:
         """Raw pixels without our own windows."""
@@ -102,8 +109,7 @@ class Eyes:
     def find_capture(self, capture_id: str) -> Capture:
         """A remembered capture. ToolMisuse when it is unknown, too old, or of another screen layout."""
         if capture_id not in self._captures:
-            newest = next(reversed(self._captures), "")
-            hint = f"The newest is {newest}." if newest else "None has been taken yet."
+            hint = f"The newest is {self._newest}." if self._newest else "None has been taken yet."
             raise ToolMisuse(
                 f"There is no capture {capture_id!r} (or it is too old). {hint} Take a new screen_capture."
             )
@@ -114,8 +120,7 @@ class Eyes:
 
     def newest(self) -> Capture | None:
         """The capture that coordinates refer to by default."""
-        newest = next(reversed(self._captures), "")
-        return self.find_capture(newest) if newest else None
+        return self.find_capture(self._newest) if self._newest else None
 
     def resolve(self, spot: Spot) -> Point:
         """The screen pixel that is meant. ToolMisuse for a point outside, with the size."""

@@ -2,191 +2,53 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 
-from app.base.clipping import clip_line
-from app.base.errors import ToolMisuse
-from app.base.geometry import Rect
 from app.desktop.api import Button
+from app.desktop.capture import Budget
 from app.desktop.desk import Desktop
-from app.desktop.eyes import Spot
-from app.desktop.hands import Press
-from app.desktop.keys import chords, modifiers
-from app.desktop.receipts import Receipt
-from app.desktop.seat import Seat, Target
 from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
+from app.protocol.result import ToolResult
 from app.protocol.spec import Effect, Kind, Param, ToolSpec
+from app.tools import acts
 from app.tools.context import TurnContext
+from app.tools.in_one_go import ACTIONS, in_one_go
 from app.tools.registry import Family
-
-_SHOWN_CHARS = 120
-_DRAG_MS = 200
-_PAIR = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[,;]\s*(-?\d+(?:\.\d+)?)\s*")
-_COUNTED = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}
 
 
 class Computer:
-    """Handlers; each hops to the desktop thread, where all of it happens."""
+    """Handlers; each hops to the desktop thread, where all of it happens. `budget`: the largest picture it may send."""
 
-    def __init__(self, desktop: Desktop) -> None:
+    def __init__(self, desktop: Desktop, budget: Budget | None = None) -> None:
         self._desktop = desktop
+        self._budget = budget or Budget()
 
     async def click(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_click, call)
+        return await self._desktop.run(acts.click, call)
 
     async def move(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_move, call)
+        return await self._desktop.run(acts.move, call)
 
     async def drag(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_drag, call)
+        return await self._desktop.run(acts.drag, call)
 
     async def scroll(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_scroll, call)
+        return await self._desktop.run(acts.scroll, call)
 
     async def type(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_type, call)
+        return await self._desktop.run(acts.type_text, call)
 
     async def key(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_key, call)
+        return await self._desktop.run(acts.press_keys, call)
 
     async def button_down(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_button, call, down=True)
+        return await self._desktop.run(acts.button, call, down=True)
 
     async def button_up(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_button, call, down=False)
+        return await self._desktop.run(acts.button, call, down=False)
 
-
-async def _click(seat: Seat, call: ToolCall) -> ToolResult:
-    press = Press(_button_of(call), call.integer("count", 1), modifiers(call.text("modifiers")))
-    aim = await seat.aim(_target(call))
-    seen = await seat.act(lambda: seat.hands.click(aim.point, press), aim.place)
-    button = "" if press.button is Button.LEFT else f" with the {press.button} button"
-    payload: dict[str, JsonValue] = {
-        "x": aim.point.x,
-        "y": aim.point.y,
-        "button": press.button.value,
-        "count": press.count,
-        "target": aim.element.name if aim.element else "",
-        "route": aim.route,
-    }
-    return _done(call, payload, f"{_COUNTED[press.count]} {aim.told}{button}.", seen)
-
-
-async def _move(seat: Seat, call: ToolCall) -> ToolResult:
-    aim = await seat.aim(_target(call))
-    seen = await seat.act(lambda: seat.hands.move(aim.point), aim.place)
-    return _done(call, {"x": aim.point.x, "y": aim.point.y, "route": aim.route}, f"The pointer is on {aim.told}.", seen)
-
-
-async def _drag(seat: Seat, call: ToolCall) -> ToolResult:
-    press = Press(_button_of(call), 1, modifiers(call.text("modifiers")))
-    aims = [await seat.aim(target) for target in _path(call)]
-    points = [aim.point for aim in aims]
-    seconds = call.integer("duration_ms", _DRAG_MS) / 1000
-    end = points[-1]
-    seen = await seat.act(lambda: seat.hands.drag(points, press, seconds), Rect(end.x, end.y, 1, 1))
-    payload: dict[str, JsonValue] = {"path": [[p.x, p.y] for p in points], "button": press.button.value}
-    return _done(call, payload, f"Dragged from {aims[0].told} to {aims[-1].told}.", seen)
-
-
-async def _scroll(seat: Seat, call: ToolCall) -> ToolResult:
-    notches = (call.integer("dx"), call.integer("dy"))
-    if notches == (0, 0):
-        raise ToolMisuse("Nothing to scroll: give dy (notches, positive is down) or dx (positive is right).")
-    held = modifiers(call.text("modifiers"))
-    target = _target(call)
-    aim = await seat.aim(target) if target != Target() else None
-    at = aim.point if aim else None
-    seen = await seat.act(lambda: seat.hands.scroll(at, notches, held))
-    payload: dict[str, JsonValue] = {"dx": notches[0], "dy": notches[1]}
-    if aim:
-        payload |= {"x": aim.point.x, "y": aim.point.y}
-    return _done(call, payload, f"Scrolled {_notches(*notches)}{f' on {aim.told}' if aim else ''}.", seen)
-
-
-async def _type(seat: Seat, call: ToolCall) -> ToolResult:
-    text = call.text("text")
-    if not text:
-        raise ToolMisuse("There is no text to type. Write it between the tags.")
-    routes: list[str] = []
-
-    async def do() -> None:
-        routes.extend(route.value for route in await seat.hands.type_text(text))
-
-    seen = await seat.act(do)
-    payload: dict[str, JsonValue] = {"text": clip_line(text, _SHOWN_CHARS), "length": len(text), "routes": routes}
-    return _done(call, payload, f"Typed {len(text)} characters.", seen)
-
-
-async def _key(seat: Seat, call: ToolCall) -> ToolResult:
-    pressed = chords(call.text("keys"))
-    repeat, hold_s = call.integer("repeat", 1), call.integer("hold_ms") / 1000
-    seen = await seat.act(lambda: seat.hands.press(pressed, repeat, hold_s))
-    times = f" {repeat} times" if repeat > 1 else ""
-    payload: dict[str, JsonValue] = {"keys": call.text("keys"), "repeat": repeat}
-    return _done(call, payload, f"Pressed {call.text('keys')}{times}.", seen)
-
-
-async def _button(seat: Seat, call: ToolCall, *, down: bool) -> ToolResult:
-    button = _button_of(call)
-    target = _target(call)
-    aim = await seat.aim(target) if target != Target() else None
-    at = aim.point if aim else seat.backend.pointer.position()
-
-    async def do() -> None:
-        if aim:
-            await seat.hands.move(aim.point)
-        await (seat.hands.button_down(button) if down else seat.hands.button_up(button))
-
-    seen = await seat.act(do, Rect(at.x, at.y, 1, 1))
-    word = "held down" if down else "let go"
-    payload: dict[str, JsonValue] = {"x": at.x, "y": at.y, "button": button.value}
-    return _done(call, payload, f"The {button} button is {word} at ({at.x}, {at.y}).", seen)
-
-
-def _done(call: ToolCall, payload: dict[str, JsonValue], sentence: str, seen: Receipt) -> ToolResult:
-    told: dict[str, JsonValue] = {"verdict": seen.verdict, "proof": seen.proof, "window": seen.focus}
-    return ToolResult(True, call.name, payload | told, f"{sentence} {seen.sentence}")
-
-
-def _target(call: ToolCall) -> Target:
-    if call.has("x") != call.has("y"):
-        raise ToolMisuse("A point needs both x and y.")
-    spot = None
-    if call.has("x"):
-        spot = Spot(call.number("x"), call.number("y"), call.text("capture"), call.text("space"))
-    return Target(spot, call.text("ref"), call.text("target"))
-
-
-def _button_of(call: ToolCall) -> Button:
-    return Button(call.text("button", Button.LEFT.value))
-
-
-def _path(call: ToolCall) -> list[Target]:
-    """The points of a drag: `path`, or `from` and `to`."""
-    if call.has("path"):
-        found = [_place(part, call) for part in re.findall(r"\S+\s*,\s*\S+", call.text("path"))]
-        if len(found) < 2 or any(target.spot is None for target in found):
-            raise ToolMisuse('path needs two points or more, as in path="600,500 750,560".')
-        return found
-    if not (call.has("from") and call.has("to")):
-        raise ToolMisuse('Drag from where to where? path="600,500 750,560", or from="report.txt" to="Trash".')
-    return [_place(call.text("from"), call), _place(call.text("to"), call)]
-
-
-def _place(text: str, call: ToolCall) -> Target:
-    """A position written as `x,y`, or else a visible name."""
-    pair = _PAIR.fullmatch(text)
-    if pair is None:
-        return Target(name=text)
-    return Target(Spot(float(pair[1]), float(pair[2]), call.text("capture"), call.text("space")))
-
-
-def _notches(dx: int, dy: int) -> str:
-    ways = ((dy, "down", "up"), (dx, "right", "left"))
-    return " and ".join(f"{abs(n)} {more if n > 0 else less}" for n, more, less in ways if n)
+    async def batch(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(in_one_go, call, self._budget)
 
 
 Handler = Callable[[Computer, ToolCall, TurnContext], Awaitable[ToolResult]]
@@ -292,6 +154,42 @@ COMPUTER = Family(
             Computer.button_up,
             (*_AT, _BUTTON, *_SPACES),
             '<mouse_up x="300" y="120"/>',
+        ),
+        ToolSpec(
+            "computer_batch",
+            "Do several actions in one call, in order, and see one picture at the end; it stops at the first that "
+            "fails. Use it when no step depends on seeing the one before.",
+            Effect.DESKTOP,
+            Computer.batch,
+            children=(
+                Param(
+                    "action",
+                    description="one action; what is typed stands between its tags",
+                    attrs=(
+                        Param("do", description="what to do", required=True, choices=tuple(ACTIONS)),
+                        *_AT,
+                        Param("keys"),
+                        Param("dx", Kind.INTEGER, minimum=-100, maximum=100),
+                        Param("dy", Kind.INTEGER, minimum=-100, maximum=100),
+                        Param("path"),
+                        Param("from"),
+                        Param("to"),
+                        Param("count", Kind.INTEGER, minimum=1, maximum=3),
+                        Param("repeat", Kind.INTEGER, minimum=1, maximum=100),
+                        Param("button", choices=tuple(b.value for b in Button)),
+                        Param("modifiers"),
+                        Param("seconds", Kind.NUMBER, minimum=0, maximum=60),
+                        *_SPACES,
+                    ),
+                    many=True,
+                    required=True,
+                    short=False,
+                ),
+            ),
+            examples=(
+                '<computer_batch><action do="click" target="Name"/><action do="type">Ada</action>'
+                '<action do="key" keys="Return"/></computer_batch>',
+            ),
         ),
     ),
 )

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from app.base.clipping import clip_line
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
-from app.base.geometry import Geometry, Rect
+from app.base.geometry import Geometry, Point, Rect
 from app.desktop.capture import Budget, Capture
 from app.desktop.desk import Desktop
 from app.desktop.elements import OutlineRequest, View
-from app.desktop.eyes import Spot
+from app.desktop.frames import changed_tiles, merged
 from app.desktop.seat import Seat
 from app.desktop.settle import Patience, Watch
 from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, Media, ToolResult
+from app.protocol.result import JsonValue, ToolResult
 from app.protocol.spec import Effect, Kind, Param, ToolSpec
 from app.tools.context import TurnContext
+from app.tools.pictures import payload_of, region_in, shown
 from app.tools.registry import Family
 
 _SURE = 0.9
 _LOOK_AGAIN_S = 0.2
 _LIMIT_S = 15.0
+_MOST_REGIONS = 12
+_TEXT_CHARS = 80
 _WHOLE_SCREEN = 100_000
 """Tokens: an outline that leaves nothing out."""
 _REST = Patience(first_s=0.4, quiet_s=0.4)
@@ -51,6 +55,13 @@ class Watching:
         of_turn, last = self._shown
         same = last.frame.area == capture.frame.area and last.frame.bgrx == capture.frame.bgrx
         return of_turn == turn.turn_id and same and last.cursor == capture.cursor
+
+    async def zoom(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        capture = await self._desktop.run(_zoom, call, self._budget)
+        return shown(call, capture, "Points in other calls still refer to the capture before this one.")
+
+    async def changes(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(_changes, call)
 
     async def wait(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         seconds = call.number("seconds")
@@ -85,49 +96,44 @@ def _region(seat: Seat, call: ToolCall) -> Rect:
     return region_in(seat, call.text("region"), call.text("capture"), call.text("space"))
 
 
-def region_in(seat: Seat, text: str, capture: str, space: str) -> Rect:
-    """Screen pixels of `left,top,right,bottom` in a capture (right and bottom exclusive). ToolMisuse if it is none."""
-    try:
-        left, top, right, bottom = (float(part) for part in text.replace(",", " ").split())
-    except ValueError:
-        raise ToolMisuse(
-            'A region is four numbers, as in region="100,50,400,300" (left, top, right, bottom).'
-        ) from None
-    if right - left < 1 or bottom - top < 1:
-        raise ToolMisuse("The region is empty: right must be greater than left, and bottom greater than top.")
-    start = seat.eyes.resolve(Spot(left, top, capture, space))
-    end = seat.eyes.resolve(Spot(right - 1, bottom - 1, capture, space))
-    return Rect(start.x, start.y, end.x - start.x + 1, end.y - start.y + 1)
+async def _zoom(seat: Seat, call: ToolCall, budget: Budget) -> Capture:
+    region = region_in(seat, call.text("region"), call.text("capture"), call.text("space"))
+    return await seat.eyes.capture(region, "region, enlarged", budget, is_glance=True)
 
 
-def shown(call: ToolCall, capture: Capture, sentence: str = "") -> ToolResult:
-    """A result with the picture for the model's next turn."""
-    sent = capture.geometry.sent
-    label = f"Capture {capture.id} of the {capture.label}, {sent.width}x{sent.height}. {_told(capture)}"
-    media = Media(capture.data, capture.media_type, sent.width, sent.height, label)
-    return ToolResult(True, call.name, _payload(capture), f"{sentence} {label}".strip(), (media,))
+async def _changes(seat: Seat, call: ToolCall) -> ToolResult:
+    since = call.text("since")
+    before = seat.eyes.find_capture(since) if since else seat.eyes.newest()
+    if before is None:
+        raise ToolMisuse("There is no capture yet to compare with. Take a screen_capture first.")
+    regions = merged(changed_tiles(before.frame, await seat.eyes.frame(before.frame.area)))
+    boxes = [_in_picture(before.geometry, region) for region in regions[:_MOST_REGIONS]]
+    payload: dict[str, JsonValue] = {"since": before.id, "regions": [list(box) for box in boxes]}
+    if not regions:
+        return ToolResult(True, call.name, payload, f"Nothing has changed since capture {before.id}.")
+    texts = await _texts_in(seat, regions)
+    places = " ".join(",".join(str(n) for n in box) for box in boxes)
+    echo = f"Changed since {before.id} (left,top,right,bottom): {places}."
+    return ToolResult(True, call.name, payload, echo + (f" There now: {'; '.join(texts)}." if texts else ""))
+
+
+def _in_picture(geometry: Geometry, area: Rect) -> tuple[int, int, int, int]:
+    left, top = geometry.to_picture(Point(area.x, area.y))
+    right, bottom = geometry.to_picture(Point(area.right - 1, area.bottom - 1))
+    return left, top, right + 1, bottom + 1
+
+
+async def _texts_in(seat: Seat, regions: Sequence[Rect]) -> list[str]:
+    """What programs say stands in the changed regions now."""
+    outline = await seat.backend.accessibility.outline(OutlineRequest(View.FULL, budget=_WHOLE_SCREEN))
+    inside = (e for e in outline.elements if any(region.contains(e.box.center) for region in regions))
+    told = (clip_line(f'{e.role} "{e.name or e.value}"', _TEXT_CHARS) for e in inside if e.name or e.value)
+    return list(dict.fromkeys(told))[:_MOST_REGIONS]
 
 
 def _unchanged(call: ToolCall, capture: Capture) -> ToolResult:
     echo = f"The screen has not changed since the last capture; its points still hold (now {capture.id})."
-    return ToolResult(True, call.name, {**_payload(capture), "unchanged": True}, echo)
-
-
-def _payload(capture: Capture) -> dict[str, JsonValue]:
-    geometry: Geometry = capture.geometry
-    return {
-        "capture": capture.id,
-        "label": capture.label,
-        "width": geometry.sent.width,
-        "height": geometry.sent.height,
-        "region": [geometry.region.x, geometry.region.y, geometry.region.width, geometry.region.height],
-    }
-
-
-def _told(capture: Capture) -> str:
-    if capture.cursor is None:
-        return "The pointer is outside of it."
-    return f"The pointer is at ({capture.cursor[0]}, {capture.cursor[1]})."
+    return ToolResult(True, call.name, {**payload_of(capture), "unchanged": True}, echo)
 
 
 Condition: TypeAlias = Callable[[Seat, float], Coroutine[Any, Any, bool]]
@@ -224,6 +230,22 @@ WATCHING = Family(
                 _SPACE,
             ),
             examples=("<screen_capture/>",),
+        ),
+        ToolSpec(
+            "zoom",
+            "See a part of the newest capture at the screen's own resolution, to read small print.",
+            Effect.READS,
+            Watching.zoom,
+            attrs=(replace(_REGION, required=True), _CAPTURE, _SPACE),
+            examples=('<zoom region="600,40,900,200"/>',),
+        ),
+        ToolSpec(
+            "changes",
+            "Where the screen differs from a capture, and what stands there now, without a picture.",
+            Effect.READS,
+            Watching.changes,
+            attrs=(Param("since", description="the capture's id; the newest if left out"),),
+            examples=("<changes/>",),
         ),
         ToolSpec(
             "wait",

@@ -1,20 +1,29 @@
-"""Programs and their windows."""
+"""Programs, their windows and menus, and the clipboard between them."""
 
 from __future__ import annotations
 
-from app.base.clipping import clip_line
-from app.base.errors import ToolFailed
+import re
+from functools import partial
+from pathlib import Path
+
+from app.base.clipping import clip_line, clip_middle
+from app.base.errors import ToolFailed, ToolMisuse
+from app.base.geometry import Rect
 from app.desktop.api import Window
 from app.desktop.desk import Desktop
+from app.desktop.hands import Press
+from app.desktop.keys import chords
 from app.desktop.seat import Seat
 from app.desktop.settle import Patience
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
-from app.protocol.spec import Effect, Param, ToolSpec
+from app.protocol.spec import Effect, Kind, Param, ToolSpec
 from app.tools.context import TurnContext
 from app.tools.registry import Family
 
 _TITLE_CHARS = 80
+_CLIPBOARD_CHARS = 4000
+_URL = re.compile(r"(?:https?|file|mailto)://?\S+$", re.IGNORECASE)
 _OPENING = Patience(first_s=0.2, quiet_s=0.06, limit_s=2.0)
 
 
@@ -38,9 +47,25 @@ class Windows:
     async def close_window(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_close_window, call)
 
+    async def move_window(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(_move_window, call)
+
+    async def minimise_window(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(_minimise_window, call)
+
+    async def choose_menu(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(_choose_menu, call)
+
+    async def read_clipboard(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(_read_clipboard, call)
+
+    async def write_clipboard(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(_write_clipboard, call)
+
 
 async def _open_app(seat: Seat, call: ToolCall) -> ToolResult:
-    opened = await seat.opener.open(call.text("name"))
+    name = call.text("name").strip()
+    opened = await (seat.opener.open_address(name) if _is_address(name) else seat.opener.open(name))
     await seat.eyes.settle(_OPENING)
     window = next((w for w in seat.backend.windows.all() if w.ref == opened.window.ref), opened.window)
     verb = "Opened" if opened.is_new else "It was running: brought forward"
@@ -75,6 +100,61 @@ async def _close_window(seat: Seat, call: ToolCall) -> ToolResult:
     return ToolResult(True, call.name, payload, f"{window.title!r} is closed.")
 
 
+async def _move_window(seat: Seat, call: ToolCall) -> ToolResult:
+    window = seat.find_window(call.text("title"))
+    now = window.area
+    area = Rect(
+        call.integer("x", now.x), call.integer("y", now.y),
+        call.integer("width", now.width), call.integer("height", now.height),
+    )  # fmt: skip
+    placed = await seat.backend.windows.place(window.ref, area)
+    await seat.eyes.settle(Patience())
+    return ToolResult(True, call.name, _as_json(placed), f"Now {_line(placed)}.")
+
+
+async def _minimise_window(seat: Seat, call: ToolCall) -> ToolResult:
+    window = seat.find_window(call.text("title"))
+    await seat.backend.windows.minimise(window.ref)
+    await seat.eyes.settle(Patience())
+    payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}
+    return ToolResult(True, call.name, payload, f"{window.title!r} is minimised; focus_window brings it back.")
+
+
+async def _choose_menu(seat: Seat, call: ToolCall) -> ToolResult:
+    """Opens menu after menu; on a part that is not there, all of them are closed again."""
+    parts = [part.strip() for part in call.text("path").replace("›", ">").split(">") if part.strip()]
+    if not parts:
+        raise ToolMisuse('Which entry? Write the way to it, as in path="File > Save As".')
+    for depth, part in enumerate(parts):
+        try:
+            aim = await seat.marksman.at_name(part, role="menu item" if depth else "menu")
+        except ToolFailed:
+            await seat.act(lambda: seat.hands.press(chords("Escape"), max(depth, 1), 0))
+            raise
+        seen = await seat.act(partial(seat.hands.click, aim.point, Press()), aim.place)
+    payload: dict[str, JsonValue] = {"path": parts, "verdict": seen.verdict, "proof": seen.proof, "window": seen.focus}
+    return ToolResult(True, call.name, payload, f"Chose {' > '.join(parts)}. {seen.sentence}")
+
+
+async def _read_clipboard(seat: Seat, call: ToolCall) -> ToolResult:
+    text = await seat.backend.clipboard.read()
+    payload: dict[str, JsonValue] = {"length": len(text), "text": clip_line(text, _TITLE_CHARS)}
+    shown = clip_middle(text, _CLIPBOARD_CHARS, _CLIPBOARD_CHARS)
+    return ToolResult(True, call.name, payload, f"The clipboard holds:\n{shown}" if text else "It holds no text.")
+
+
+async def _write_clipboard(seat: Seat, call: ToolCall) -> ToolResult:
+    text = call.text("text")
+    await seat.backend.clipboard.write(text)
+    payload: dict[str, JsonValue] = {"length": len(text), "text": clip_line(text, _TITLE_CHARS)}
+    return ToolResult(True, call.name, payload, f"The clipboard holds these {len(text)} characters now.")
+
+
+def _is_address(name: str) -> bool:
+    """A URL, or the path of something that exists."""
+    return bool(_URL.match(name)) or (name.startswith(("/", "~/")) and Path(name).expanduser().exists())
+
+
 def _line(window: Window) -> str:
     area = window.area
     marks = [word for word, on in (("active", window.is_active), ("minimised", window.is_minimised)) if on]
@@ -105,7 +185,8 @@ WINDOWS = Family(
     (
         ToolSpec(
             "open_app",
-            "Start an installed program by name and wait until its window has the keyboard. "
+            "Start an installed program by name (or open a URL or file with its program) and wait until its window has the "
+            "keyboard. "
             "General names work too: calculator, text editor, terminal, file manager, browser.",
             Effect.DESKTOP,
             Windows.open_app,
@@ -134,6 +215,44 @@ WINDOWS = Family(
             Windows.close_window,
             attrs=(_TITLE,),
             examples=('<close_window title="calculator"/>',),
+        ),
+        ToolSpec(
+            "move_window",
+            "Move a window or change its size, in screen pixels; what is left out stays.",
+            Effect.DESKTOP,
+            Windows.move_window,
+            attrs=(
+                _TITLE,
+                Param("x", Kind.INTEGER),
+                Param("y", Kind.INTEGER),
+                Param("width", Kind.INTEGER, minimum=1),
+                Param("height", Kind.INTEGER, minimum=1),
+            ),
+            examples=('<move_window title="calculator" x="0" y="0"/>',),
+        ),
+        ToolSpec(
+            "minimise_window",
+            "Put a window away without closing it.",
+            Effect.DESKTOP,
+            Windows.minimise_window,
+            attrs=(_TITLE,),
+            aliases=("minimize_window",),
+        ),
+        ToolSpec(
+            "choose_menu",
+            "Choose an entry of the active window's menu bar by its way.",
+            Effect.DESKTOP,
+            Windows.choose_menu,
+            attrs=(Param("path", description="such as File > Save As", required=True),),
+            examples=('<choose_menu path="File > Save As"/>',),
+        ),
+        ToolSpec("read_clipboard", "The text that was cut or copied last.", Effect.READS, Windows.read_clipboard),
+        ToolSpec(
+            "write_clipboard",
+            "Put a text into the clipboard, for the person to paste.",
+            Effect.DESKTOP,
+            Windows.write_clipboard,
+            body=Param("text", description="the text", required=True, short=False),
         ),
     ),
 )

@@ -1,0 +1,52 @@
+"""Captures as results: the picture for the model, the facts for the card."""
+
+from __future__ import annotations
+
+from app.base.errors import ToolMisuse
+from app.base.geometry import Rect
+from app.desktop.capture import Capture
+from app.desktop.eyes import Spot
+from app.desktop.seat import Seat
+from app.protocol.call import ToolCall
+from app.protocol.result import JsonValue, Media, ToolResult
+
+
+def region_in(seat: Seat, text: str, capture: str, space: str) -> Rect:
+    """Screen pixels of `left,top,right,bottom` in a capture (right and bottom exclusive). ToolMisuse if it is none."""
+    try:
+        left, top, right, bottom = (float(part) for part in text.replace(",", " ").split())
+    except ValueError:
+        raise ToolMisuse(
+            'A region is four numbers, as in region="100,50,400,300" (left, top, right, bottom).'
+        ) from None
+    if right - left < 1 or bottom - top < 1:
+        raise ToolMisuse("The region is empty: right must be greater than left, and bottom greater than top.")
+    start = seat.eyes.resolve(Spot(left, top, capture, space))
+    end = seat.eyes.resolve(Spot(right - 1, bottom - 1, capture, space))
+    return Rect(start.x, start.y, end.x - start.x + 1, end.y - start.y + 1)
+
+
+def shown(call: ToolCall, capture: Capture, sentence: str = "") -> ToolResult:
+    """A result with the picture for the model's next turn."""
+    sent = capture.geometry.sent
+    label = f"Capture {capture.id} of the {capture.label}, {sent.width}x{sent.height}. {_told(capture)}"
+    media = Media(capture.data, capture.media_type, sent.width, sent.height, label)
+    return ToolResult(True, call.name, payload_of(capture), f"{sentence} {label}".strip(), (media,))
+
+
+def payload_of(capture: Capture) -> dict[str, JsonValue]:
+    """What a card needs to show a capture."""
+    geometry = capture.geometry
+    return {
+        "capture": capture.id,
+        "label": capture.label,
+        "width": geometry.sent.width,
+        "height": geometry.sent.height,
+        "region": [geometry.region.x, geometry.region.y, geometry.region.width, geometry.region.height],
+    }
+
+
+def _told(capture: Capture) -> str:
+    if capture.cursor is None:
+        return "The pointer is outside of it."
+    return f"The pointer is at ({capture.cursor[0]}, {capture.cursor[1]})."
