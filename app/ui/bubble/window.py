@@ -100,7 +100,7 @@ class BubbleWindow(Floating):
 
     def _paint_doing(self, painter: QPainter, place: QRectF) -> None:
         theme = self.theme
-        first = self.stop_button if self.stop_button.isVisible() else self.settings_button
+        first = self.settings_button if self.stop_button.isHidden() else self.stop_button
         place.setRight(first.x() - theme.size("gap"))
         small = font(theme, "small")
         painter.setFont(small)

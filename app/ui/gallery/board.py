@@ -39,8 +39,9 @@ class Board(QWidget):
         self._ticker = ticker
         self._makers: list[RowMaker] = []
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, on=False)
-        self.pieces: Mapping[str, QWidget] = dict(self._made())
-        self._lay_out()
+        self.pieces: Mapping[str, QWidget] = {}
+        self.pieces = dict(self._made())
+        self._fit()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -85,8 +86,16 @@ class Board(QWidget):
         width = self._theme.size("bubble_width") + 2 * bubble.margin
         bubble.resize(width, _TALL_PX)
         bubble.show_view(view, folded(view.items))
-        bubble.resize(width, bubble.wanted_size(_TALL_PX).height() + 2 * bubble.margin)
+        bubble.height_wanted.connect(self._fit)
         return bubble
+
+    def _fit(self) -> None:
+        """Bubbles as high as their threads, which they only know once they are shown."""
+        for piece in self.pieces.values():
+            if isinstance(piece, BubbleWindow):
+                height = piece.wanted_size(_TALL_PX).height() + 2 * piece.margin
+                piece.resize(piece.width(), height)
+        self._lay_out()
 
     def _child(self, piece: Piece) -> Piece:
         piece.setParent(self, Qt.WindowType.Widget)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, Qt
@@ -166,7 +167,7 @@ def trouble() -> Events:
 
 def view_of(events: Events) -> View:
     """The view after these events."""
-    view, presenter = View(), Presenter()
-    for number, event in enumerate(events):
-        view = presenter.after(view, event, number * 0.1)
+    view, presenter, now = View(), Presenter(), time.monotonic()
+    for event in events:
+        view = presenter.after(view, event, now)
     return view

@@ -1,0 +1,329 @@
+"""From events to views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.agent import events as agent
+from app.protocol.result import Media
+from app.ui.presenter import items, presenter
+from app.ui.presenter.presenter import SAID_CHARS, Presenter
+from app.ui.presenter.view import Approval, Asked, Card, Ended, Orb, Picture, Said, Status, Told, Usage, View
+
+
+def shown(events: Iterable[agent.AgentEvent], view: View | None = None, now: float = 5.0) -> View:
+    view = View() if view is None else view
+    for event in events:
+        view = Presenter().after(view, event, now)
+    return view
+
+
+def the_card(view: View) -> Card:
+    (card,) = [item for item in view.items if isinstance(item, Card)]
+    return card
+
+
+def test_a_turn_begins_with_the_persons_words_and_thinks() -> None:
+    view = shown([agent.TurnStarted("t1", "open the calculator")])
+    assert view.items == (Asked("i0", "open the calculator"),)
+    assert (view.orb, view.running) == (Orb.THINKING, True)
+
+
+def test_pieces_of_one_speech_become_one_item() -> None:
+    view = shown([agent.SayDelta("s1", "warm", "  Hel"), agent.SayDelta("s1", "warm", "lo.")])
+    assert view.items == (Said("i0", "s1", "warm", "Hello."),)
+
+
+def test_speeches_of_two_calls_are_two_items() -> None:
+    view = shown([agent.SayDelta("s1", "warm", "One."), agent.SayDelta("s2", "calm", "Two.")])
+    assert [(item.tone, item.text) for item in view.items if isinstance(item, Said)] == [
+        ("warm", "One."),
+        ("calm", "Two."),
+    ]
+
+
+def test_a_megabyte_of_speech_is_cut_into_items_and_nothing_is_lost() -> None:
+    text = "word " * 200_000
+    view = shown(agent.SayDelta("s1", "", text[start : start + 5000]) for start in range(0, len(text), 5000))
+    said = [item for item in view.items if isinstance(item, Said)]
+    assert "".join(item.text for item in said) == text
+    assert max(len(item.text) for item in said) <= SAID_CHARS
+    assert [item.continued for item in said[:3]] == [False, True, True]
+
+
+def test_a_card_opens_at_the_tag_and_closes_with_the_result() -> None:
+    begun = shown([agent.TagStart("1", "computer_click", {"target": "7"})])
+    assert the_card(begun) == Card("c0:1", "computer_click", "pointer", "Clicking", "7", since=5.0, small=True)
+    assert begun.doing == "Clicking 7"
+    ended = shown([agent.ToolFinished("1", "computer_click", True, "clicked", {}, elapsed_s=0.4)], begun)
+    card = the_card(ended)
+    assert (card.verb, card.object, card.status, card.elapsed_s) == ("Clicked", "7", Status.OK, 0.4)
+    assert ended.doing == ""
+
+
+def test_arguments_that_arrive_later_complete_what_a_card_says() -> None:
+    view = shown([agent.TagStart("1", "open_app"), agent.ToolRunning("1", "open_app", {"name": "Calculator"})])
+    assert (the_card(view).object, view.doing) == ("Calculator", "Opening Calculator")
+
+
+def test_the_result_may_know_better_what_was_acted_on() -> None:
+    view = shown(
+        [
+            agent.TagStart("1", "computer_type", {"text": "12*7="}),
+            agent.ToolFinished("1", "computer_type", True, "typed", {"characters": 5, "window": "galculator"}),
+        ]
+    )
+    assert the_card(view).object == "5 characters into galculator"
+
+
+def test_a_failed_card_says_why() -> None:
+    view = shown(
+        [
+            agent.TagStart("1", "open_app", {"name": "Fotoshop"}),
+            agent.ToolFinished(
+                "1", "open_app", False, "tool_error", {"reason": "There is no such app."}, "open_app: no"
+            ),
+        ]
+    )
+    card = the_card(view)
+    assert (card.status, card.verb, card.sentence) == (Status.FAILED, "Could not open", "There is no such app.")
+
+
+def test_what_nobody_could_check_is_not_called_done() -> None:
+    view = shown(
+        [
+            agent.TagStart("1", "computer_key"),
+            agent.ToolFinished("1", "computer_key", True, "pressed", {"verified": False}),
+        ]
+    )
+    assert the_card(view).status is Status.UNVERIFIED
+
+
+def test_an_unknown_tool_gets_a_plain_row_with_its_name() -> None:
+    card = the_card(shown([agent.TagStart("1", "paint_the_fence", {})]))
+    assert (card.glyph, card.verb, card.object) == ("spark", "Using", "paint the fence")
+
+
+@pytest.mark.parametrize("tool", ["say", "attempt_completion", "wait_for_human_input"])
+def test_calls_that_only_talk_have_no_card(tool: str) -> None:
+    assert shown([agent.TagStart("1", tool), agent.ToolFinished("1", tool, True, tool)]).items == ()
+
+
+def test_a_voiced_tool_of_any_name_has_no_card() -> None:
+    assert shown([agent.TagStart("1", "sing", {}, voiced=True)]).items == ()
+
+
+def test_a_picture_shows_where_it_clicked() -> None:
+    media = Media(b"png", "image/png", 100, 50, "the screen")
+    view = shown(
+        [
+            agent.TagStart("1", "computer_click"),
+            agent.ToolFinished("1", "computer_click", True, "clicked", {"x": 40, "y": 20}, media=(media,)),
+        ]
+    )
+    assert the_card(view).picture == Picture(b"png", 100, 50, "the screen", (40, 20))
+
+
+def test_a_click_outside_the_picture_draws_no_ring() -> None:
+    media = Media(b"png", "image/png", 100, 50)
+    view = shown(
+        [
+            agent.TagStart("1", "computer_click"),
+            agent.ToolFinished("1", "computer_click", True, "clicked", {"x": 400, "y": 20}, media=(media,)),
+        ]
+    )
+    assert the_card(view).picture == Picture(b"png", 100, 50, "", None)
+
+
+def test_only_the_newest_pictures_are_kept() -> None:
+    media = Media(b"png", "image/png", 1, 1)
+    view = View()
+    for number in range(items.KEPT_PICTURES + 5):
+        call = str(number)
+        view = shown(
+            [
+                agent.TagStart(call, "screen_capture"),
+                agent.ToolFinished(call, "screen_capture", True, "captured", media=(media,)),
+            ],
+            view,
+        )
+    pictured = [isinstance(item, Card) and item.picture is not None for item in view.items]
+    assert pictured == [False] * 5 + [True] * items.KEPT_PICTURES
+
+
+def test_a_long_file_streams_through_its_card_and_the_end_is_kept() -> None:
+    lines = "".join(f"+line {number}\n" for number in range(10_000))
+    view = shown(
+        [
+            agent.TagStart("1", "replace_in_file", {"path": "a.txt"}),
+            *(agent.TagDelta("1", "diff", lines[start : start + 3000]) for start in range(0, len(lines), 3000)),
+        ]
+    )
+    card = the_card(view)
+    assert card.body.endswith("+line 9999\n")
+    assert len(card.body) + card.body_left_out == len(lines)
+    assert len(card.body) <= 20_000
+
+
+def test_only_the_argument_that_a_card_shows_is_kept_as_its_text() -> None:
+    view = shown(
+        [
+            agent.TagStart("1", "write_file"),
+            agent.TagDelta("1", "path", "a.txt"),
+            agent.TagDelta("1", "content", "hello"),
+        ]
+    )
+    assert the_card(view).body == "hello"
+
+
+def test_output_progress_and_countdown_reach_the_card_while_it_runs() -> None:
+    view = shown(
+        [
+            agent.TagStart("1", "execute_command"),
+            agent.ToolProgress("1", "output", {"output": "one\n"}),
+            agent.ToolProgress("1", "output", {"output": "two\n", "left_s": 3, "fraction": 0.5}),
+        ]
+    )
+    card = the_card(view)
+    assert (card.output, card.left_s, card.share) == ("one\ntwo\n", 3.0, 0.5)
+
+
+def test_an_approval_waits_with_its_card_until_it_is_answered() -> None:
+    asked = shown(
+        [
+            agent.TurnStarted("t1", ""),
+            agent.TagStart("1", "execute_command", {"command": "rm a"}),
+            agent.ApprovalWanted("a1", "1", "execute_command", "Wisp wants to delete a.", "rm a"),
+        ]
+    )
+    approval = Approval("aa1", "a1", "1", "Wisp wants to delete a.", "rm a")
+    assert asked.open_approval == approval
+    assert (the_card(asked).status, asked.orb, asked.unread) == (Status.WAITING, Orb.NEEDS_YOU, 1)
+    allowed = shown([agent.ApprovalAnswered("a1", True)], asked)
+    assert allowed.open_approval is None
+    assert (the_card(allowed).status, allowed.orb) == (Status.RUNNING, Orb.BUSY)
+
+
+def test_the_end_of_a_turn_closes_everything_that_was_open() -> None:
+    view = shown(
+        [
+            agent.TurnStarted("t1", "go"),
+            agent.TagStart("1", "execute_command"),
+            agent.ApprovalWanted("a1", "1", "execute_command", "May I?"),
+            agent.TurnEnded("t1", agent.Outcome.STOPPED, "Stopped."),
+        ]
+    )
+    assert the_card(view).status is Status.STOPPED
+    assert view.open_approval is None
+    assert view.items[-1] == Ended("i3", agent.Outcome.STOPPED, "Stopped.")
+    assert (view.running, view.orb) == (False, Orb.IDLE)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "orb"),
+    [
+        (agent.Outcome.FINISHED, Orb.IDLE),
+        (agent.Outcome.STOPPED, Orb.IDLE),
+        (agent.Outcome.WAITING, Orb.NEEDS_YOU),
+        (agent.Outcome.FAILED, Orb.ERROR),
+    ],
+)
+def test_the_orb_keeps_how_a_turn_came_out(outcome: agent.Outcome, orb: Orb) -> None:
+    ended = shown([agent.TurnStarted("t1", "go"), agent.TurnEnded("t1", outcome, "")])
+    assert ended.orb is orb
+    assert shown([agent.StateChanged(agent.State.IDLE)], ended).orb is orb
+
+
+def test_words_that_were_spoken_are_not_shown_twice() -> None:
+    view = shown(
+        [
+            agent.TurnStarted("t1", "go"),
+            agent.SayDelta("s1", "", "It is done: "),
+            agent.SayDelta("s1", "", "84."),
+            agent.TurnEnded("t1", agent.Outcome.FINISHED, "It is done: 84."),
+        ]
+    )
+    assert [type(item) for item in view.items] == [Asked, Said]
+
+
+def test_a_failure_is_always_told() -> None:
+    view = shown(
+        [
+            agent.TurnStarted("t1", "go"),
+            agent.SayDelta("s1", "", "No network."),
+            agent.TurnEnded("t1", agent.Outcome.FAILED, "No network."),
+        ]
+    )
+    assert view.items[-1] == Ended("i2", agent.Outcome.FAILED, "No network.")
+
+
+def test_wisps_own_hands_do_not_look_like_a_person_driving() -> None:
+    acting = shown([agent.TagStart("1", "computer_click"), agent.StateChanged(agent.State.DRIVING)])
+    assert acting.orb is Orb.BUSY
+    assert shown([agent.StateChanged(agent.State.DRIVING)]).orb is Orb.DRIVING
+
+
+def test_unread_counts_only_while_nobody_looks() -> None:
+    ended = [agent.TurnStarted("t1", ""), agent.TurnEnded("t1", agent.Outcome.FINISHED, "")]
+    away = shown(ended, shown(ended))
+    assert away.unread == 2
+    looking = presenter.attended(away)
+    assert (looking.unread, shown(ended, looking).unread) == (0, 0)
+    assert shown(ended, presenter.unattended(looking)).unread == 1
+
+
+def test_notices_and_usage_are_shown() -> None:
+    view = shown([agent.Notice("warning", "Trying again."), agent.UsageChanged(100, 20, cost_usd=0.01)])
+    assert view.items == (Told("i0", "warning", "Trying again."),)
+    assert view.usage == Usage(120, 0.01)
+
+
+def test_it_falls_asleep_only_when_idle() -> None:
+    assert presenter.asleep(View()).orb is Orb.SLEEP
+    assert presenter.awake(presenter.asleep(View())).orb is Orb.IDLE
+    busy = shown([agent.TurnStarted("t1", "go")])
+    assert presenter.asleep(busy) is busy
+
+
+def test_an_event_it_does_not_know_changes_nothing() -> None:
+    view = shown([agent.Notice("info", "x")])
+    assert Presenter().after(view, "not an event", 1.0) is view  # type: ignore[arg-type]
+
+
+def test_a_very_long_thread_lets_its_beginning_go() -> None:
+    view = shown(agent.Notice("info", str(number)) for number in range(items.KEPT_ITEMS + 500))
+    assert len(view.items) + view.dropped == items.KEPT_ITEMS + 500
+    assert len(view.items) <= items.KEPT_ITEMS + 200
+    assert view.items[-1] == Told(f"i{items.KEPT_ITEMS + 499}", "info", str(items.KEPT_ITEMS + 499))
+
+
+_CALLS = st.sampled_from(["1", "2", "3"])
+_TOOLS = st.sampled_from(["say", "computer_click", "write_file", "unheard_of"])
+_VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.lists(st.text()))
+_PAYLOADS = st.dictionaries(
+    st.sampled_from(["x", "y", "text", "target", "reason", "output", "left_s", "fraction", "verified", "path"]), _VALUES
+)
+_EVENTS = st.one_of(
+    st.builds(agent.TurnStarted, st.just("t"), st.text()),
+    st.builds(agent.StateChanged, st.sampled_from(agent.State)),
+    st.builds(agent.SayDelta, _CALLS, st.text(max_size=5), st.text()),
+    st.builds(agent.TagStart, _CALLS, _TOOLS, _PAYLOADS),
+    st.builds(agent.TagDelta, _CALLS, st.sampled_from(["content", "text"]), st.text()),
+    st.builds(agent.ToolRunning, _CALLS, _TOOLS, _PAYLOADS),
+    st.builds(agent.ToolProgress, _CALLS, st.text(), _PAYLOADS),
+    st.builds(agent.ToolFinished, _CALLS, _TOOLS, st.booleans(), st.text(), _PAYLOADS, st.text()),
+    st.builds(agent.ApprovalWanted, _CALLS, _CALLS, _TOOLS, st.text(), st.text()),
+    st.builds(agent.ApprovalAnswered, _CALLS, st.booleans()),
+    st.builds(agent.TurnEnded, st.just("t"), st.sampled_from(agent.Outcome), st.text()),
+)
+
+
+@given(st.lists(_EVENTS, max_size=30))
+def test_no_sequence_of_events_breaks_it(events: list[agent.AgentEvent]) -> None:
+    view = shown(events)
+    keys = [item.key for item in view.items]
+    assert len(keys) == len(set(keys)) or any(key.startswith("a") for key in keys)

@@ -1,0 +1,121 @@
+"""The small pure parts: what cards say, folding, pacing, recall, and text with nothing hidden in it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.base import paths
+from app.ui.composer.recall import Recall
+from app.ui.presenter.cardwords import all_texts, words_for
+from app.ui.presenter.folding import Fold, folded
+from app.ui.presenter.pacing import Pacer
+from app.ui.presenter.presenter import same
+from app.ui.presenter.view import Card, Said, Status
+from app.ui.presenter.visible import visible
+
+
+def small(number: int, status: Status = Status.OK) -> Card:
+    return Card(f"c{number}:{number}", "computer_click", "pointer", "Clicked", str(number), status=status, small=True)
+
+
+def test_the_first_template_whose_words_are_known_is_used() -> None:
+    words = words_for("computer_click")
+    assert words.object_of({"target": "Save", "x": 1, "y": 2}, same) == "Save"
+    assert words.object_of({"x": 412, "y": 80.0}, same) == "at 412, 80"
+    assert words.object_of({"x": 412}, same) == ""
+
+
+def test_values_that_are_not_words_are_not_said() -> None:
+    assert words_for("open_app").object_of({"name": ["a"], "app": {"b": 1}}, same) == ""
+
+
+def test_long_objects_are_one_short_line() -> None:
+    said = words_for("open_app").object_of({"name": "very long\n" * 100}, same)
+    assert len(said) <= 80
+    assert "\n" not in said
+
+
+def test_every_card_has_its_glyph_and_its_words() -> None:
+    table = {text: words_for(text) for text in ("generic", "computer_type", "wait", "execute_command")}
+    for entry in table.values():
+        assert (paths.resources() / "icons" / f"{entry.glyph}.svg").is_file()
+        assert entry.present and entry.past and entry.failed
+    assert "Clicking" in all_texts()
+    assert "{x}, {y}" not in all_texts()
+
+
+def test_a_run_of_small_actions_becomes_one_line_and_the_newest_stays() -> None:
+    cards = [small(number) for number in range(5)]
+    assert folded(cards) == (Fold("fc0:0", tuple(cards[:4])), cards[4])
+
+
+def test_an_open_fold_shows_its_cards() -> None:
+    cards = [small(number) for number in range(4)]
+    assert folded(cards, frozenset({"fc0:0"})) == (Fold("fc0:0", tuple(cards[:3]), is_open=True), *cards)
+
+
+def test_short_runs_and_failures_are_not_folded() -> None:
+    said = Said("i9", "s", "", "Now.")
+    mixed = [small(1), small(2), said, small(3, Status.FAILED), small(4), small(5), small(6, Status.RUNNING)]
+    assert folded(mixed) == tuple(mixed)
+
+
+def paced(text: str, seconds: float, **pace: float) -> int:
+    pacer = Pacer(**{"chars_per_s": 10, "comma_s": 0.5, "stop_s": 1.0, "behind_s": 100, **pace})
+    pacer.arrive(len(text))
+    shown = 0
+    for _ in range(round(seconds * 100)):
+        shown = pacer.advance(text, 0.01)
+    return shown
+
+
+def test_speech_appears_at_its_pace() -> None:
+    assert paced("x" * 100, 2.05) == 20
+
+
+def test_commas_and_stops_take_a_breath() -> None:
+    assert paced("aaaa, bbbb", 0.46) == 4
+    assert paced("aaaa, bbbb", 1.05) == 5
+    assert paced("aaaa. bbbb", 1.05) == 4
+
+
+def test_speech_is_never_more_than_a_second_behind_the_stream() -> None:
+    assert paced("x" * 10_000, 0.9, behind_s=1.0) < 20
+    assert paced("x" * 10_000, 1.05, behind_s=1.0) == 10_000
+
+
+def test_without_a_pace_everything_is_shown_at_once() -> None:
+    assert paced("x" * 500, 0.01, chars_per_s=0) == 500
+
+
+@given(st.text(min_size=1), st.lists(st.floats(0, 0.5), min_size=1, max_size=30))
+def test_what_is_shown_only_grows_and_never_exceeds_the_text(text: str, steps: list[float]) -> None:
+    pacer = Pacer(45, 0.1, 0.2, 1.0)
+    pacer.arrive(len(text))
+    shown = [pacer.advance(text, step) for step in steps]
+    assert shown == sorted(shown)
+    assert shown[-1] <= len(text)
+
+
+def test_recall_goes_back_and_forth_and_keeps_the_draft() -> None:
+    recall = Recall()
+    for text in ("one", "two", "two"):
+        recall.sent(text)
+    assert [recall.earlier("draft"), recall.earlier(""), recall.earlier("")] == ["two", "one", None]
+    assert [recall.later(), recall.later(), recall.later()] == ["two", "draft", None]
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("rm -r a\n\tb", "rm -r a\n\tb"),
+        ("safe\u202egpj.exe", "safe⟨U+202E⟩gpj.exe"),
+        ("a\u200bb\u00a0c", "a⟨U+200B⟩b⟨U+00A0⟩c"),
+        ("\x1b[2J", "⟨U+001B⟩[2J"),
+        ("Grüße 你好", "Grüße 你好"),
+    ],
+)
+def test_nothing_can_hide_in_what_is_to_be_approved(text: str, seen: str) -> None:
+    assert visible(text) == seen
