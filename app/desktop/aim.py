@@ -76,7 +76,10 @@ class Marksman:
         return await self._aimed(element, "ref", 1.0)
 
     async def at_name(self, target: str, role: str = "") -> Aim:
-        """An element by its visible name, and role if one is given. ToolFailed with the nearest names, or with the several that fit."""
+        """An element by its visible name, and role if one is given.
+
+        ToolFailed with the nearest names, or with the several that fit.
+        """
         if not target.strip():
             raise ToolMisuse('target is empty. Name what is to be clicked, as in target="Save".')
         matches = await self._backend.accessibility.find(target, role=role)

@@ -129,7 +129,7 @@ async def _choose_menu(seat: Seat, call: ToolCall) -> ToolResult:
         try:
             aim = await seat.marksman.at_name(part, role="menu item" if depth else "menu")
         except ToolFailed:
-            await seat.act(lambda: seat.hands.press(chords("Escape"), max(depth, 1), 0))
+            await seat.act(partial(seat.hands.press, chords("Escape"), max(depth, 1), 0.0))
             raise
         seen = await seat.act(partial(seat.hands.click, aim.point, Press()), aim.place)
     payload: dict[str, JsonValue] = {"path": parts, "verdict": seen.verdict, "proof": seen.proof, "window": seen.focus}
@@ -185,9 +185,8 @@ WINDOWS = Family(
     (
         ToolSpec(
             "open_app",
-            "Start an installed program by name (or open a URL or file with its program) and wait until its window has the "
-            "keyboard. "
-            "General names work too: calculator, text editor, terminal, file manager, browser.",
+            "Start an installed program by name, or open a URL or a file with its program, and wait until the window "
+            "has the keyboard. General names work too: calculator, text editor, terminal, file manager, browser.",
             Effect.DESKTOP,
             Windows.open_app,
             attrs=(Param("name", description="the program", required=True),),
