@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import BinaryIO
 
+from app.base.errors import ToolFailed
 from app.base.ids import unique
 
 KEPT_BYTES = 500_000_000
@@ -161,6 +162,12 @@ class Checkpoints:
 
     @contextmanager
     def _list(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self._folder / "changes.db", timeout=_BUSY_S)) as table, table:
-            table.execute("pragma synchronous=full")
-            yield table
+        """The table in one transaction. Raises ToolFailed where it cannot be used."""
+        try:
+            with closing(sqlite3.connect(self._folder / "changes.db", timeout=_BUSY_S)) as table, table:
+                table.execute("pragma synchronous=full")
+                yield table
+        except sqlite3.Error as error:
+            raise ToolFailed(
+                f"The list of changes for undo cannot be used ({error}), so nothing was changed."
+            ) from error

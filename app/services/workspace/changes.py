@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
+import psutil
+
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
 from app.services.checkpoints.store import Change, Checkpoints, digest_of
@@ -30,6 +32,8 @@ from app.services.workspace.trash import to_trash
 _FRESH_MODE = 0o666
 _PRIVATE = 0o600
 _CHUNK = 1 << 20
+_BESIDE = ".wisp-"
+_SWEPT = 100
 MOST_EDITED_BYTES = 64_000_000
 
 
@@ -133,6 +137,14 @@ class Changes:
                     problems.append(str(error))
         return undone, problems
 
+    def sweep(self) -> None:
+        """Remove what writes that were killed have left beside the files they were for. Call it at the start."""
+        folders = {Path(change.path).parent for change in self._checkpoints.changes()[-_SWEPT:]}
+        for file in (file for folder in folders for file in folder.glob(f".*{_BESIDE}*~")):
+            pid = file.name.rpartition(_BESIDE)[2].partition("-")[0]
+            if pid.isdigit() and not psutil.pid_exists(int(pid)):
+                file.unlink(missing_ok=True)
+
     def _old(self, folder: Folder, name: str, place: Place) -> os.stat_result | None:
         old = folder.stat(name)
         if old is None:
@@ -141,7 +153,7 @@ class Changes:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not stat.S_ISREG(old.st_mode):
             raise ToolFailed(f"{place.argument}: {place.shown!r} is not a regular file; it is left alone.")
-        if not os.access(place.path, os.W_OK):
+        if not os.access(place.path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return old
 
@@ -228,7 +240,7 @@ def _write_beside(
     folder: Folder, name: str, chunks: Iterable[bytes], old: os.stat_result | None, mode: int | None = None
 ) -> tuple[str, str, int]:
     """A new synced file in the folder, with mode and owner of the old: its name, its content's name, its size."""
-    beside = f".{name[:40]}.{unique('wisp-')}~"
+    beside = f".{name[:40]}{_BESIDE}{os.getpid()}-{unique()}~"
     digest, size = hashlib.sha256(), 0
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:

@@ -17,6 +17,7 @@ from pathlib import Path
 from app.base import paths
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.services.workspace import protected
+from app.services.workspace.complaints import told
 
 _FORMS = "a path relative to the workspace, an absolute one, device:/… (home) or wisp:/… (files you made)"
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
@@ -94,7 +95,9 @@ class Workspace:
 
     def locate(self, text: str, argument: str = "path") -> Place:
         """Where `text` leads. Raises ToolMisuse for what is no path; nothing needs to exist there."""
-        path = Path(os.path.realpath(self._absolute(text, argument)))
+        absolute = self._absolute(text, argument)
+        with told(argument, _cut(text)):
+            path = Path(os.path.realpath(absolute))
         roots = [root for root in self._zones if path.is_relative_to(root)]
         root = max(roots, key=lambda root: len(root.parts), default=None)
         if root is None:
