@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from app.settings.store import Settings
 from app.wiring.assistant import Assistant, assemble, assembled, photograph
-from app.wiring.tools import registry
+from app.wiring.tools import checkpoints, registry, workspace_of
 
-__all__ = ["Assistant", "Settings", "assemble", "assembled", "photograph", "registry"]
+__all__ = ["Assistant", "Settings", "assemble", "assembled", "checkpoints", "photograph", "registry", "workspace_of"]

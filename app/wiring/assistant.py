@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from app.agent.events import AgentEvent, TurnEnded, TurnStarted
 from app.agent.parts import Parts
@@ -20,13 +19,13 @@ from app.protocol.call import Block
 from app.protocol.dialects.choose import by_name
 from app.protocol.result import Media, ToolResult
 from app.providers import catalog
-from app.settings.catalog import DIALECT, TOOL_ATTEMPTS, WORKSPACE
+from app.settings.catalog import DIALECT, TOOL_ATTEMPTS
 from app.settings.store import Settings
 from app.tools.context import TurnContext
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import Registry
 from app.wiring.facts import MachineFacts
-from app.wiring.tools import handlers, registry
+from app.wiring.tools import handlers, registry, workspace_of
 
 
 class Assistant:
@@ -95,7 +94,7 @@ def assemble(
     `attended` says that somebody can answer approvals; `dry_run` gives it a desktop on which nothing really happens.
     """
     chosen = catalog.choose(settings)
-    workspace = Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
+    workspace = workspace_of(settings)
     clock = SystemClock()
     desktop = open_desktop(curtain=curtain, dry_run=dry_run)
     tools = registry()

@@ -12,6 +12,8 @@ from app.services.checkpoints.store import Checkpoints
 from app.services.processes.processes import Processes
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
+from app.settings.catalog import WORKSPACE
+from app.settings.store import Settings
 from app.tools.code import CODE, Code
 from app.tools.computer import COMPUTER, Computer
 from app.tools.edit import EDITS, Edits
@@ -31,10 +33,20 @@ def registry() -> Registry:
     return Registry(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS)
 
 
+def checkpoints() -> Checkpoints:
+    """The copies that make changes of files undoable, shared by all sessions of this person."""
+    return Checkpoints(paths.data_dir() / "checkpoints")
+
+
+def workspace_of(settings: Settings) -> Path:
+    """The folder it works in."""
+    return Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
+
+
 def handlers(desktop: Desktop, folder: Path, clock: Clock) -> tuple[object, ...]:
     """The objects that run the tools, one for each family; `folder` is the workspace."""
     workspace = Workspace(folder)
-    changes = Changes(workspace, Checkpoints(paths.data_dir() / "checkpoints"))
+    changes = Changes(workspace, checkpoints())
     processes = Processes(paths.state_dir() / "commands", clock)
     return (
         Voice(),
