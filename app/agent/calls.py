@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from app.agent.approvals import TurnGate
 from app.agent.cards import Cards
+from app.agent.ordering import Reach, keep_order, reach_of
 from app.agent.repetition import WARN_AT
 from app.agent.turn import Turn
 from app.agent.words import told
 from app.protocol.call import Block
 from app.protocol.dialects.api import Answer
 from app.protocol.result import JsonValue, ToolResult, tool_error
-from app.protocol.spec import Effect, ToolSpec
 from app.tools.context import Audit, TurnContext
 from app.tools.executor import Execution, Executor
 from app.tools.registry import Registry
@@ -24,7 +23,6 @@ from app.tools.registry import Registry
 SIDE_BY_SIDE = 8
 """Calls of one batch that run at the same time."""
 _NONE: Mapping[str, str] = MappingProxyType({})
-_PATHS = ("path", "source", "destination")
 
 
 class Calls:
@@ -49,7 +47,7 @@ class Calls:
         return answer
 
     async def run_together(self, blocks: Sequence[Block], toolsets: Mapping[str, str] = _NONE) -> None:
-        """Run a batch side by side; calls that touch the same file or the one desktop keep their order.
+        """Run a batch side by side, except for calls whose order matters.
 
         `toolsets` names, by call id, the vendor's toolset a call belongs to: its calls run in order, up to the first
         that fails.
@@ -60,8 +58,7 @@ class Calls:
             self.answers.append(self._interrupted(block))
         places = asyncio.Semaphore(SIDE_BY_SIDE)
         running: list[asyncio.Task[None]] = []
-        touched = [self._touches(block) | {f"toolset {toolsets.get(block.call_id, block.call_id)}"} for block in blocks]
-
+        reaches = [self._reach(block, toolsets.get(block.call_id, "")) for block in blocks]
         failed: set[str] = set()
 
         async def run_after(earlier: list[asyncio.Task[None]], place: int, block: Block) -> None:
@@ -77,7 +74,9 @@ class Calls:
 
         async with asyncio.TaskGroup() as group:
             for index, block in enumerate(blocks):
-                earlier = [task for task, other in zip(running, touched, strict=False) if touched[index] & other]
+                earlier = [
+                    task for task, other in zip(running, reaches, strict=False) if keep_order(other, reaches[index])
+                ]
                 running.append(group.create_task(run_after(earlier, first + index, block)))
 
     def complain(self, tool: str, reason: str, call_id: str = "") -> None:
@@ -124,6 +123,9 @@ class Calls:
         name = self._name(block)
         return Answer(block.call_id, name, tool_error(name, told("stopped_call")))
 
+    def _reach(self, block: Block, toolset: str) -> Reach:
+        return reach_of(block, self._registry.find(block.name), toolset)
+
     def _name(self, block: Block) -> str:
         spec = self._registry.find(block.name)
         return spec.name if spec else block.name
@@ -133,19 +135,6 @@ class Calls:
         result = ToolResult(False, "tool_error", {"tag": self._name(block), "reason": reason}, reason)
         self._cards.finished(block.call_id, result)
         return Answer(block.call_id, self._name(block), result)
-
-    def _touches(self, block: Block) -> frozenset[str]:
-        spec: ToolSpec | None = self._registry.find(block.name)
-        touched = {f"file {posixpath.normpath(path)}" for path in _paths(block)}
-        if spec and spec.effect is Effect.DESKTOP:
-            touched.add("desktop")
-        return frozenset(touched)
-
-
-def _paths(block: Block) -> list[str]:
-    given: dict[str, JsonValue] = {**block.attrs, **{child.name: child.text for child in block.children}}
-    given.update(block.args or {})
-    return [value for name in _PATHS if isinstance(value := given.get(name), str)]
 
 
 def ending(answers: Sequence[Answer]) -> ToolResult | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.agent.events import Outcome, PassStarted, SayDelta, TagStart, ToolFinished, ToolRunning
+from app.agent.policy import Mode
 from app.protocol.message import ImagePart
 from tests.unit.agent.stage import PICTURE, Stage, texts
 
@@ -57,11 +58,12 @@ async def test_every_call_of_a_batch_has_its_card(tmp_path: Path) -> None:
 
 
 async def test_calls_of_a_batch_run_side_by_side(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, _batch(("long", {"name": "a"}), ("long", {"name": "b"})), "Done.", dialect="batch")
+    batch = _batch(("fetch", {"url": "a"}), ("fetch", {"url": "b"}))
+    stage = Stage(tmp_path, batch, "Done.", dialect="batch", mode=Mode.AUTO)
     running = asyncio.create_task(stage.send())
     await stage.bench.began.wait()
     await asyncio.sleep(0)
-    assert stage.bench.done == ["long a", "long b"]
+    assert stage.bench.done == ["fetch a", "fetch b"]
     stage.bench.hold.set()
     await running
     assert [result["status"] for result in _results(stage, 1)] == ["success", "success"]

@@ -100,6 +100,12 @@ class Workbench:
         self.done.append(f"long {call.text('name')} over")
         return ToolResult(True, "long", {}, f"{call.text('name')} is over.")
 
+    async def fetch(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self.done.append(f"fetch {call.text('url')}")
+        self.began.set()
+        await self.hold.wait()
+        return ToolResult(True, "fetched", {}, f"{call.text('url')} says hello.")
+
 
 def _spec(name: str, effect: Effect, *params: Param, **more: Any) -> ToolSpec:
     return ToolSpec(name, f"Fake: {name}.", effect, getattr(Workbench, name), attrs=params, **more)
@@ -119,6 +125,7 @@ WORKBENCH = Family(
         _spec("note", Effect.READS, Param("text", required=True), feeds_back=False),
         _spec("run", Effect.EXECUTES, Param("command", required=True)),
         _spec("click", Effect.DESKTOP, Param("x", Kind.INTEGER, required=True)),
+        _spec("fetch", Effect.NETWORK, Param("url", required=True)),
         _spec("long", Effect.READS, Param("name")),
     ),
 )

@@ -1,0 +1,63 @@
+"""Which calls of a batch may run side by side."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.agent.ordering import keep_order, reach_of
+from app.protocol.call import Block, Child
+from app.protocol.spec import Effect, ToolSpec, unbound
+
+
+def _must_wait(first: tuple[Effect, str], second: tuple[Effect, str], toolset: str = "") -> bool:
+    reaches = [
+        reach_of(Block("c", "t", args={"path": path} if path else {}), ToolSpec("t", "T.", effect, unbound), toolset)
+        for effect, path in (first, second)
+    ]
+    return keep_order(*reaches)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "waits"),
+    [
+        ((Effect.DESKTOP, ""), (Effect.DESKTOP, ""), True),
+        ((Effect.DESKTOP, "1,1 9,9"), (Effect.DESKTOP, "5,5 7,7"), True),
+        ((Effect.DESKTOP, ""), (Effect.READS, ""), True),
+        ((Effect.READS, ""), (Effect.READS, ""), True),
+        ((Effect.READS, "a"), (Effect.READS, "b"), False),
+        ((Effect.WRITES, "a"), (Effect.WRITES, "b"), False),
+        ((Effect.WRITES, "a"), (Effect.READS, "./a"), True),
+        ((Effect.WRITES, "x/../a"), (Effect.WRITES, "a"), True),
+        ((Effect.WRITES, "a"), (Effect.EXECUTES, ""), True),
+        ((Effect.EXECUTES, ""), (Effect.WRITES, "a"), True),
+        ((Effect.EXECUTES, ""), (Effect.DESKTOP, ""), True),
+        ((Effect.EXECUTES, ""), (Effect.EXECUTES, ""), False),
+        ((Effect.NETWORK, ""), (Effect.NETWORK, ""), False),
+        ((Effect.NETWORK, ""), (Effect.DESKTOP, ""), False),
+        ((Effect.READS, "a"), (Effect.DESKTOP, ""), False),
+    ],
+)
+def test_calls_wait_for_each_other_only_where_it_matters(
+    first: tuple[Effect, str], second: tuple[Effect, str], waits: bool
+) -> None:
+    assert _must_wait(first, second) is waits
+
+
+def test_calls_of_one_vendors_toolset_keep_their_order() -> None:
+    assert _must_wait((Effect.NETWORK, ""), (Effect.NETWORK, ""), "computer")
+
+
+def test_every_spelling_of_a_path_counts() -> None:
+    spec = ToolSpec("t", "T.", Effect.WRITES, unbound)
+    spellings = [
+        Block("c", "t", {"path": "a"}),
+        Block("c", "t", children=(Child("path", "a"), Child("path", "b"))),
+        Block("c", "t", args={"path": ["b", "a"]}),
+    ]
+    reaches = [reach_of(block, spec) for block in spellings]
+    assert all(keep_order(one, other) for one in reaches for other in reaches)
+
+
+def test_a_tool_that_does_not_exist_waits_for_nobody() -> None:
+    desktop = reach_of(Block("c", "t"), ToolSpec("t", "T.", Effect.DESKTOP, unbound))
+    assert not keep_order(desktop, reach_of(Block("c", "fly"), None))
