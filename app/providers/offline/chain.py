@@ -195,5 +195,4 @@ def _cut_at(tokens: Sequence[Token], at: int) -> Cut | None:
             break
         start += length or 1
     marks = [token.text for token in tokens[at:start]]
-    is_strong = is_strong and (start - at) > 1
     return Cut(at, start, "," in marks, "." in marks, is_strong) if start > at else None
