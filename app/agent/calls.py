@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from app.agent.approvals import TurnGate
 from app.agent.cards import Cards
-from app.agent.ordering import Reach, keep_order, reach_of
+from app.agent.ordering import Reach, reach_of, side_by_side
 from app.agent.repetition import WARN_AT
 from app.agent.turn import Turn
 from app.agent.words import told
@@ -20,8 +20,6 @@ from app.tools.context import Audit, TurnContext
 from app.tools.executor import Execution, Executor
 from app.tools.registry import Registry
 
-SIDE_BY_SIDE = 8
-"""Calls of one batch that run at the same time."""
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -56,28 +54,17 @@ class Calls:
         for block in blocks:
             self._cards.closed(block)
             self.answers.append(self._interrupted(block))
-        places = asyncio.Semaphore(SIDE_BY_SIDE)
-        running: list[asyncio.Task[None]] = []
-        reaches = [self._reach(block, toolsets.get(block.call_id, "")) for block in blocks]
         failed: set[str] = set()
 
-        async def run_after(earlier: list[asyncio.Task[None]], place: int, block: Block) -> None:
-            if earlier:
-                await asyncio.wait(earlier)
-            toolset = toolsets.get(block.call_id, "")
-            async with places:
-                halted = toolset in failed
-                answer = self._halted(block, toolset) if halted else await self._executed(block)
-            self.answers[place] = answer
+        async def run_one(index: int) -> None:
+            toolset = toolsets.get(blocks[index].call_id, "")
+            halted = toolset in failed
+            answer = self._halted(blocks[index], toolset) if halted else await self._executed(blocks[index])
+            self.answers[first + index] = answer
             if toolset and not answer.result.ok:
                 failed.add(toolset)
 
-        async with asyncio.TaskGroup() as group:
-            for index, block in enumerate(blocks):
-                earlier = [
-                    task for task, other in zip(running, reaches, strict=False) if keep_order(other, reaches[index])
-                ]
-                running.append(group.create_task(run_after(earlier, first + index, block)))
+        await side_by_side([self._reach(block, toolsets.get(block.call_id, "")) for block in blocks], run_one)
 
     def complain(self, tool: str, reason: str, call_id: str = "") -> None:
         """A call that cannot run is answered all the same."""

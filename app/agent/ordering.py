@@ -6,13 +6,16 @@ Everything else looks at or acts on the one desktop, in order: a picture asked f
 
 from __future__ import annotations
 
+import asyncio
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.protocol.call import Block
 from app.protocol.spec import Effect, ToolSpec
 
+AT_ONCE = 8
+"""Calls of one batch that run at the same time."""
 _PATHS = ("path", "source", "destination")
 _REACHING_OUT = (Effect.NETWORK, Effect.EXECUTES)
 
@@ -29,14 +32,10 @@ def reach_of(block: Block, spec: ToolSpec | None, toolset: str = "") -> Reach:
     """Of a call, its shape (None for a tool that does not exist) and the vendor's toolset it belongs to."""
     if spec is None:
         return Reach(Effect.TALKS, frozenset())
-    touched = (
-        {f"file {posixpath.normpath(path)}" for path in _paths(block)} if spec.effect is not Effect.DESKTOP else set()
-    )
-    if not touched and spec.effect not in _REACHING_OUT:
-        touched.add("desktop")
-    if toolset:
-        touched.add(f"toolset {toolset}")
-    return Reach(spec.effect, frozenset(touched))
+    files = {f"file {posixpath.normpath(path)}" for path in _paths(block)}
+    is_desktop = spec.effect is Effect.DESKTOP or not (files or spec.effect in _REACHING_OUT)
+    touched = {"desktop"} if is_desktop else files
+    return Reach(spec.effect, frozenset(touched | {f"toolset {toolset}"} if toolset else touched))
 
 
 def keep_order(first: Reach, second: Reach) -> bool:
@@ -45,6 +44,23 @@ def keep_order(first: Reach, second: Reach) -> bool:
         return True
     effects = {first.effect, second.effect}
     return effects == {Effect.WRITES, Effect.EXECUTES} or (Effect.DESKTOP in effects and Effect.EXECUTES in effects)
+
+
+async def side_by_side(reaches: Sequence[Reach], run: Callable[[int], Awaitable[None]]) -> None:
+    """Run the calls of a batch by their index, each after those it must wait for, at most `AT_ONCE` at a time."""
+    places = asyncio.Semaphore(AT_ONCE)
+    running: list[asyncio.Task[None]] = []
+
+    async def run_after(earlier: list[asyncio.Task[None]], index: int) -> None:
+        if earlier:
+            await asyncio.wait(earlier)
+        async with places:
+            await run(index)
+
+    async with asyncio.TaskGroup() as group:
+        for index, mine in enumerate(reaches):
+            earlier = [task for task, other in zip(running, reaches, strict=False) if keep_order(other, mine)]
+            running.append(group.create_task(run_after(earlier, index)))
 
 
 def _paths(block: Block) -> Iterator[str]:

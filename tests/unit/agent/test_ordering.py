@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from app.agent.ordering import keep_order, reach_of
+from app.agent.ordering import AT_ONCE, Reach, keep_order, reach_of, side_by_side
 from app.protocol.call import Block, Child
 from app.protocol.spec import Effect, ToolSpec, unbound
 
@@ -61,3 +63,22 @@ def test_every_spelling_of_a_path_counts() -> None:
 def test_a_tool_that_does_not_exist_waits_for_nobody() -> None:
     desktop = reach_of(Block("c", "t"), ToolSpec("t", "T.", Effect.DESKTOP, unbound))
     assert not keep_order(desktop, reach_of(Block("c", "fly"), None))
+
+
+async def test_calls_run_side_by_side_up_to_a_cap_and_in_order_where_they_must() -> None:
+    running, most, begun = 0, 0, list[int]()
+    alone = [Reach(Effect.NETWORK, frozenset()) for _ in range(AT_ONCE + 3)]
+    shared = [Reach(Effect.DESKTOP, frozenset({"desktop"})) for _ in range(3)]
+
+    async def run(index: int) -> None:
+        nonlocal running, most
+        begun.append(index)
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+
+    await side_by_side([*shared, *alone], run)
+    assert most == AT_ONCE
+    assert sorted(begun) == list(range(len(shared) + len(alone)))
+    assert [index for index in begun if index < len(shared)] == [0, 1, 2]
