@@ -102,7 +102,7 @@ def assemble(
     parts = Parts(
         provider=chosen.provider,
         model=chosen.model,
-        dialect=by_name(settings[DIALECT] or chosen.profile.dialect),
+        dialect=by_name(_dialect_name(settings, chosen)),
         registry=tools,
         executor=executor,
         policy=Policy(workspace),
@@ -112,6 +112,12 @@ def assemble(
         attended=attended,
     )
     return Assistant(Session(parts), tools, executor, desktop)
+
+
+def _dialect_name(settings: Settings, chosen: catalog.Chosen) -> str:
+    """A provider that speaks only one dialect is not asked for another."""
+    only: str = getattr(chosen.provider, "dialect", "")
+    return only or settings[DIALECT] or chosen.profile.dialect
 
 
 @asynccontextmanager
