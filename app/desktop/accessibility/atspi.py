@@ -150,9 +150,11 @@ class AtSpi:
         return f"{said} Nearest now: {', '.join(_named(match.element) for match in near)}."
 
     async def _read(self, programs: Sequence[Program]) -> None:
-        """Trees, boxes and values of whole programs."""
+        """Trees of whole programs, with boxes and values of all that is notable."""
         await self._reader.grow(programs)
-        await self._reader.fill((program, node) for program in programs for _, node in program.walk())
+        await self._reader.fill(
+            (program, node) for program in programs for _, node in program.walk() if node.is_notable
+        )
 
     async def _scored(
         self, programs: Sequence[Program], ways: Sequence[Reading], roles: frozenset[str]

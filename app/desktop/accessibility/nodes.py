@@ -50,6 +50,11 @@ class Node:
         return self.role in spi.OPERABLE
 
     @property
+    def is_notable(self) -> bool:
+        """Whether anybody could want to know where it stands: not so for the many boxes that only arrange others."""
+        return self.is_operable or bool(self.name.strip()) or self.parent is None or self.role in spi.VALUES
+
+    @property
     def called(self) -> str:
         """Its name; for a control without one: its label, the texts inside it, or what its tool tip says."""
         if self.name.strip() or not self.is_operable:

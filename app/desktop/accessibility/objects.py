@@ -54,7 +54,16 @@ async def _index_at(bus: Bus, node: Node, point: Point) -> int:
 
 
 async def described(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:
-    """Those of the objects that show, with role, name and description."""
+    """Those of the objects that show, with role and name."""
+    nodes = [Node(key, parent=parent) for key in keys]
+    await all_of(state(bus, node) for node in nodes)
+    showing = [node for node in nodes if node.shows]
+    await all_of(ask(bus, node) for node in showing for ask in (name, role))
+    return showing
+
+
+async def named(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:
+    """Those of the objects that show, with their name."""
     nodes = [Node(key, parent=parent) for key in keys]
     await all_of(state(bus, node) for node in nodes)
     showing = [node for node in nodes if node.shows]
@@ -67,12 +76,15 @@ async def state(bus: Bus, node: Node) -> None:
 
 
 async def name(bus: Bus, node: Node) -> None:
-    role, called, description = await asyncio.gather(
-        bus.call(*node.key, spi.ACCESSIBLE, "GetRole"),
-        bus.get(*node.key, spi.ACCESSIBLE, "Name"),
-        bus.get(*node.key, spi.ACCESSIBLE, "Description"),
-    )
-    node.role, node.name, node.description = role_of(role[0]), str(called), str(description)
+    node.name = str(await bus.get(*node.key, spi.ACCESSIBLE, "Name"))
+
+
+async def role(bus: Bus, node: Node) -> None:
+    node.role = role_of((await bus.call(*node.key, spi.ACCESSIBLE, "GetRole"))[0])
+
+
+async def description(bus: Bus, node: Node) -> None:
+    node.description = str(await bus.get(*node.key, spi.ACCESSIBLE, "Description"))
 
 
 async def labels(bus: Bus, node: Node) -> list[Key]:

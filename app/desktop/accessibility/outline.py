@@ -133,7 +133,10 @@ def _inside(window: Node, *, by_place: bool) -> Iterator[tuple[int, Node]]:
 
 
 def _place(node: Node) -> tuple[int, int]:
-    return (node.box.y, node.box.x) if node.box else (0, 0)
+    """Its top left corner; of what was not worth asking for: that of the first thing in it."""
+    if node.box:
+        return node.box.y, node.box.x
+    return min((_place(child) for child in node.children), default=(0, 0))
 
 
 def _is_told(node: Node) -> bool:

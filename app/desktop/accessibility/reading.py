@@ -29,7 +29,6 @@ class Reader:
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self._cacheless: set[str] = set()
 
     async def grow(self, programs: Iterable[Program]) -> None:
         """Read the trees of those that were not read yet. Marks the slow ones."""
@@ -51,7 +50,9 @@ class Reader:
                 await objects.state(self._bus, node)
                 if not node.shows:
                     return None
+                await objects.role(self._bus, node)
                 await objects.name(self._bus, node)
+                await objects.description(self._bus, node)
                 await objects.fill(self._bus, node)
         except CallRefused:
             return None
@@ -66,7 +67,10 @@ class Reader:
         try:
             async with program.limited():
                 if not await self._grow_from_cache(program):
+                    await objects.all_of(objects.role(self._bus, window) for window in program.windows)
                     await self._grow_by_level(program.windows)
+                    operable = [node for _, node in program.walk() if node.is_operable]
+                    await objects.all_of(objects.description(self._bus, node) for node in operable)
                 _keep_once(program)
                 await self._label(program)
         except TimeoutError:
@@ -82,13 +86,10 @@ class Reader:
                 node.box = node.box or Rect(0, 0, 0, 0)
 
     async def _grow_from_cache(self, program: Program) -> bool:
-        """Build the tree from the program's own cache; False where it has none worth the name."""
-        if program.bus_name in self._cacheless:
-            return False
+        """Build the tree from the program's own cache; False where it has none (Chromium has one some time later)."""
         try:
             items = (await self._bus.call(program.bus_name, spi.CACHE, spi.ITEMS, "GetItems"))[0]
         except CallRefused:
-            self._cacheless.add(program.bus_name)
             return False
         known = {tuple(item[0]): item for item in items if len(item) == _ITEM_FIELDS}
         if not all(window.key in known for window in program.windows):
@@ -140,8 +141,7 @@ def _planted(windows: Iterable[Node], items: dict[Any, Any]) -> list[Node]:
         node = growing.pop()
         _tell(node, items[node.key])
         family = below.get(node.key, [])
-        count = items[node.key][4]
-        if len(family) < count or count < 0:
+        if _is_lacking(node, len(family), items[node.key][4]):
             lacking.append(node)
             continue
         nodes = (
@@ -151,6 +151,13 @@ def _planted(windows: Iterable[Node], items: dict[Any, Any]) -> list[Node]:
         node.children = [child for child in nodes if child.shows]
         growing.extend(node.children)
     return lacking
+
+
+def _is_lacking(node: Node, known: int, count: int) -> bool:
+    """Whether the cache lacks children of a node. Lists and tables tell no count, and menus neither, open or not."""
+    if count < 0:
+        return known == 0 and (node.role in spi.ROOMY or node.has("selected"))
+    return known < count
 
 
 def _tell(node: Node, item: Any) -> None:

@@ -86,7 +86,7 @@ class Surveyor:
             async with program.limited():
                 program.name, program.pid = await self._identity(bus_name)
                 windows = await objects.children(self._bus, (bus_name, spi.ROOT))
-                program.windows = await objects.described(self._bus, windows, None)
+                program.windows = await objects.named(self._bus, windows, None)
         except TimeoutError:
             await self._note_silence(program)
         except CallRefused:
