@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -50,7 +51,8 @@ def run(
     for problem in settings.problems:
         presence.tell("warning", problem)
     presence.show()
-    return eventloop.run_until(application, _live(presence, connect, on_ready, quit_when))
+    with contextlib.closing(presence.around):
+        return eventloop.run_until(application, _live(presence, connect, on_ready, quit_when))
 
 
 def make_application() -> QApplication:
@@ -106,14 +108,15 @@ async def _live(
         await asyncio.sleep(0)  # the orb is painted before anything heavy is imported
         from app.ui.curtain import curtain_for
 
-        agent = connect(curtain_for(presence.around))
-        presence.attach(await agent if isinstance(agent, Awaitable) else agent)
-        if on_ready is not None:
-            on_ready(presence)
-        if quit_when is not None:
-            asyncio.ensure_future(quit_when).add_done_callback(lambda _: presence.quit())
-        await presence.quit_wanted.wait()
-        presence.detach()
+        with contextlib.closing(curtain_for(presence.around)) as curtain:
+            agent = connect(curtain)
+            presence.attach(await agent if isinstance(agent, Awaitable) else agent)
+            if on_ready is not None:
+                on_ready(presence)
+            if quit_when is not None:
+                asyncio.ensure_future(quit_when).add_done_callback(lambda _: presence.quit())
+            await presence.quit_wanted.wait()
+            presence.detach()
         return 0
 
 

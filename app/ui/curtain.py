@@ -34,6 +34,10 @@ class X11Curtain:
         self._drawn = 0
         self._hidden: list[tuple[int, Shape]] = []
 
+    def close(self) -> None:
+        """Hang up; the curtain is not used any more."""
+        self._server.close()
+
     def covers(self, area: Rect) -> bool:
         """Whether a window of ours is showing inside `area`, in screen pixels."""
         return bool(self._inside(area))
@@ -98,6 +102,10 @@ class QtCurtain(QObject):
         self._lock = threading.Lock()
         self._drawn = 0
         self._asked.connect(lambda job: job())
+
+    def close(self) -> None:
+        """Nobody is asked any more."""
+        self._asked.disconnect()
 
     def covers(self, area: Rect) -> bool:
         """Whether a window of ours is showing inside `area`, in screen pixels."""

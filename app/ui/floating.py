@@ -38,6 +38,12 @@ class Surroundings:
         if self.server is not None:
             self.composited = self.server.is_composited()
 
+    def close(self) -> None:
+        """Hang up."""
+        if self.server is not None:
+            self.server.close()
+            self.server = None
+
     def ids(self) -> tuple[int, ...]:
         with self.lock:
             return tuple(self.shown)

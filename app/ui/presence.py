@@ -216,12 +216,12 @@ class Presence(QObject):
         self._show_rows(view)
 
     def _show_rows(self, view: View) -> None:
-        if self._bubble is None or self._rows is None or not (view.attended or self._bubble.isVisible()):
+        if not view.items:
             return
-        if view.items and not self._bubble.isVisible():
-            self._show_bubble()
-        elif view.items:
+        if self._bubble is not None and self._bubble.isVisible():
             self._fill(view)
+        elif view.attended:
+            self._show_bubble()
 
     def _fill(self, view: View) -> None:
         """The thread as the view has it; its newest card is open."""

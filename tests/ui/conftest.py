@@ -2,12 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
 import pytest
+from PySide6.QtWidgets import QApplication
 
 from app.desktop.x11.virtual import VirtualDesktop
+from app.settings.store import Settings
+from app.ui import application, eventloop
+from app.ui.presence import Look, Presence
+from tests.ui.fake_agent import FakeAgent
 
 
 @pytest.fixture(scope="session")
 def qapp_args(desktop: VirtualDesktop) -> list[str]:
     """Asked for by pytest-qt before it makes the application: the private desktop is up by then."""
     return ["wisp-tests"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ended_before_the_server(desktop: VirtualDesktop, qapp: QApplication) -> Iterator[None]:
+    """Qt hangs up before the X server goes: it would end the process otherwise."""
+    yield
+    qapp.shutdown()
+
+
+@pytest.fixture
+def look(qapp: QApplication) -> Iterator[Look]:
+    made = application.look_of(qapp, Settings({}, {}))
+    yield made
+    made.around.close()
+
+
+@pytest.fixture
+def still(qapp: QApplication) -> Iterator[Look]:
+    """A look with reduced motion: words appear at once."""
+    made = application.look_of(qapp, Settings({"presence.reduced_motion": True}, {}))
+    yield made
+    made.around.close()
+
+
+@pytest.fixture
+def agent() -> FakeAgent:
+    return FakeAgent()
+
+
+@pytest.fixture
+def presence(still: Look) -> Iterator[Presence]:
+    made = Presence(still)
+    made.show()
+    yield made
+    made.close()
+    made.orb.close()
+
+
+Drive = Callable[[Coroutine[Any, Any, None]], None]
+
+
+@pytest.fixture
+def drive(qapp: QApplication, presence: Presence, agent: FakeAgent) -> Drive:
+    """Runs a coroutine that does what a person does, with the agent attached."""
+
+    async def attached(script: Coroutine[Any, Any, None]) -> int:
+        presence.attach(agent)
+        try:
+            await script
+        finally:
+            presence.detach()
+        return 0
+
+    return lambda script: _ended(eventloop.run_until(qapp, attached(script)))
+
+
+def _ended(code: int) -> None:
+    assert code == 0

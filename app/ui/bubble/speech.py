@@ -60,6 +60,11 @@ class SaidRow(RowWidget):
         self._bounce_s = 0.0
         self._text = Prose(theme, "say", theme.color("ink"), self)
 
+    @property
+    def words(self) -> str:
+        """What has appeared so far."""
+        return self._text.shown
+
     def show_row(self, row: Said) -> None:
         first = self._said is None
         self._said = row

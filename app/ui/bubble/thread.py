@@ -51,7 +51,6 @@ class Thread(QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.viewport().setAutoFillBackground(False)
         self.verticalScrollBar().setSingleStep(theme.size("card_height"))
-        self.verticalScrollBar().valueChanged.connect(self._scrolled)
         self._bar = QScrollBar(Qt.Orientation.Vertical, self)
         self._bar.valueChanged.connect(self.verticalScrollBar().setValue)
 
@@ -86,11 +85,10 @@ class Thread(QAbstractScrollArea):
         self.verticalScrollBar().event(event)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        self._arrange()
-
-    def _scrolled(self, value: int) -> None:
         if not self._arranging:
-            self._follows = value >= self.verticalScrollBar().maximum() - self._theme.count("grid")
+            bar = self.verticalScrollBar()
+            self._follows = bar.value() >= bar.maximum() - self._theme.count("grid")
+            self._arrange()
 
     def _width(self) -> int:
         """Of a row. The bar lies over the margin: a thread that begins to scroll does not change its lines."""

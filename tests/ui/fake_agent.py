@@ -1,0 +1,88 @@
+"""An agent that does what the test says, and small ways to wait for what is seen."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from app.agent import events as agent
+from app.ui.bridge import Listener
+
+_LIMIT_S = 10.0
+
+
+class FakeAgent:
+    """Keeps what it was asked; `script` is what it tells for each wish; the turn ends at once, or with `end`."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.stopped = 0
+        self.answers: list[tuple[str, bool]] = []
+        self.script: list[agent.AgentEvent] = []
+        self.holds = False
+        self._listeners: list[Listener] = []
+        self._released = asyncio.Event()
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def tell(self, *events: agent.AgentEvent) -> None:
+        for event in events:
+            for listener in self._listeners:
+                listener(event)
+
+    async def send(self, text: str, media: Any = ()) -> agent.TurnEnded:
+        self.sent.append(text)
+        self.tell(agent.TurnStarted("t", text), *self.script)
+        if self.holds:
+            await self._released.wait()
+        ended = agent.TurnEnded("t", agent.Outcome.FINISHED, "")
+        self.tell(ended)
+        return ended
+
+    def stop(self) -> None:
+        self.stopped += 1
+        self._released.set()
+
+    def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
+        self.answers.append((approval_id, allow))
+        self.tell(agent.ApprovalAnswered(approval_id, allow, words))
+
+
+async def until(seen: Callable[[], object]) -> None:
+    """Go on as soon as something is so; fail where it is not for ten seconds."""
+    loop = asyncio.get_running_loop()
+    limit = loop.time() + _LIMIT_S
+    while not seen():
+        assert loop.time() < limit, "What the test waited for did not happen."
+        await asyncio.sleep(0.01)
+
+
+async def hand(*words: object) -> None:
+    """A person's hand: xdotool's arguments."""
+    process = await asyncio.create_subprocess_exec("xdotool", *(str(word) for word in words))
+    assert await process.wait() == 0
+
+
+def hand_now(*words: object) -> str:
+    """The same, at once; the answer is what xdotool prints."""
+    return subprocess.run(
+        ["xdotool", *(str(word) for word in words)], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def center_of(widget: QWidget) -> tuple[int, int]:
+    """A widget's middle, on the screen."""
+    middle = widget.mapToGlobal(widget.rect().center())
+    return middle.x(), middle.y()
+
+
+def focused() -> QWidget | None:
+    window = QGuiApplication.focusWindow()
+    return QWidget.find(int(window.winId())) if window is not None else None

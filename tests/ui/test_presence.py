@@ -1,0 +1,456 @@
+"""The presence driven like a person does: clicks, keys, and looking at what is there."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QClipboard, QGuiApplication
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.agent import events as agent_events
+from app.protocol.result import Media
+from app.ui.approvals.row import ApprovalRow
+from app.ui.bubble.speech import SaidRow
+from app.ui.cards.card import CardRow
+from app.ui.gallery import samples
+from app.ui.presence import Look, Presence
+from app.ui.presenter.view import Orb
+from tests.ui.conftest import Drive
+from tests.ui.fake_agent import FakeAgent, center_of, hand, until
+
+
+def rows(presence: Presence, kind: type[QWidget]) -> list[QWidget]:
+    return [row for row in presence.bubble.thread_view.realised.values() if isinstance(row, kind)]
+
+
+async def opened(presence: Presence, qtbot: QtBot) -> None:
+    qtbot.mouseClick(presence.orb, Qt.MouseButton.LeftButton)
+    await until(lambda: presence.composer.isVisible() and presence.composer.field.hasFocus())
+
+
+def test_a_click_opens_the_composer_with_the_keyboard_and_another_closes_it(
+    qtbot: QtBot, presence: Presence, drive: Drive
+) -> None:
+    async def person() -> None:
+        await opened(presence, qtbot)
+        assert not presence.bubble.isVisible()
+        qtbot.mouseClick(presence.orb, Qt.MouseButton.LeftButton)
+        assert not presence.is_open
+
+    drive(person())
+
+
+def test_enter_sends_and_the_answer_appears_in_the_bubble(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    agent.script = [
+        agent_events.SayDelta("s", "warm", "<b>Hello</b> & good morning"),
+        agent_events.TagStart("1", "open_app", {"name": "Calculator"}),
+        agent_events.ToolFinished("1", "open_app", True, "app_opened"),
+    ]
+
+    async def person() -> None:
+        await opened(presence, qtbot)
+        qtbot.keyClicks(presence.composer.field, "open the calculator")
+        qtbot.keyClick(presence.composer.field, Qt.Key.Key_Return)
+        await until(lambda: agent.sent == ["open the calculator"])
+        await until(lambda: rows(presence, CardRow))
+        assert not presence.composer.isVisible()
+        assert presence.bubble.isVisible()
+        (said,) = rows(presence, SaidRow)
+        assert isinstance(said, SaidRow)
+        assert said.words == "<b>Hello</b> & good morning"
+        (card,) = rows(presence, CardRow)
+        assert card.accessibleName() == "Opened Calculator"
+
+    drive(person())
+
+
+def test_shift_enter_breaks_the_line_and_escape_closes(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        await opened(presence, qtbot)
+        field = presence.composer.field
+        qtbot.keyClicks(field, "one")
+        lower = presence.composer.body_rect()
+        qtbot.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+        qtbot.keyClicks(field, "two")
+        assert field.toPlainText() == "one\ntwo"
+        assert presence.composer.body_rect().height > lower.height
+        qtbot.keyClick(field, Qt.Key.Key_Escape)
+        assert not presence.is_open
+        assert agent.sent == []
+
+    drive(person())
+
+
+def test_the_field_grows_to_six_lines_and_no_further(qtbot: QtBot, presence: Presence, drive: Drive) -> None:
+    async def person() -> None:
+        await opened(presence, qtbot)
+        field = presence.composer.field
+        field.setPlainText("\n".join("abcdef"))
+        six = presence.composer.body_rect().height
+        field.setPlainText("\n".join("abcdefghijkl"))
+        assert presence.composer.body_rect().height == six
+
+    drive(person())
+
+
+def test_up_brings_back_what_was_sent(qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive) -> None:
+    async def person() -> None:
+        for text in ("first", "second"):
+            presence.open()
+            presence.composer.field.setPlainText(text)
+            qtbot.keyClick(presence.composer.field, Qt.Key.Key_Return)
+        await until(lambda: agent.sent == ["first", "second"])
+        presence.open()
+        field = presence.composer.field
+        for expected in ("second", "first", "first"):
+            qtbot.keyClick(field, Qt.Key.Key_Up)
+            assert field.toPlainText() == expected
+        qtbot.keyClick(field, Qt.Key.Key_Down)
+        qtbot.keyClick(field, Qt.Key.Key_Down)
+        assert field.toPlainText() == ""
+
+    drive(person())
+
+
+def test_nothing_is_sent_where_nothing_is_written(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        await opened(presence, qtbot)
+        qtbot.keyClicks(presence.composer.field, "   ")
+        qtbot.keyClick(presence.composer.field, Qt.Key.Key_Return)
+        assert not presence.composer.send_button.isEnabled()
+        assert agent.sent == []
+        assert presence.composer.isVisible()
+
+    drive(person())
+
+
+def test_pasted_rich_text_becomes_plain(qtbot: QtBot, presence: Presence, drive: Drive) -> None:
+    async def person() -> None:
+        await opened(presence, qtbot)
+        QGuiApplication.clipboard().setText("<script>alert(1)</script>", QClipboard.Mode.Clipboard)
+        presence.composer.field.paste()
+        assert presence.composer.field.toPlainText() == "<script>alert(1)</script>"
+
+    drive(person())
+
+
+def test_stop_stops_and_shows_only_while_something_runs(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    agent.holds = True
+
+    async def person() -> None:
+        presence.send("something long")
+        await until(presence.bubble.stop_button.isVisible)
+        qtbot.mouseClick(presence.bubble.stop_button, Qt.MouseButton.LeftButton)
+        await until(lambda: not presence.bubble.stop_button.isVisible())
+        assert agent.stopped == 1
+
+    drive(person())
+
+
+def test_words_said_while_it_works_go_to_the_running_turn_and_are_shown(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    agent.holds = True
+
+    async def person() -> None:
+        presence.send("go")
+        await until(lambda: presence.inbox.view.running)
+        presence.send("and be quick")
+        await until(lambda: agent.sent == ["go", "and be quick"])
+        assert [getattr(item, "text", "") for item in presence.inbox.view.items[:2]] == ["go", "and be quick"]
+        agent.stop()
+
+    drive(person())
+
+
+def test_what_is_said_before_the_agent_is_there_waits_for_it(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    presence.send("hello")
+
+    async def person() -> None:
+        await until(lambda: agent.sent == ["hello"])
+
+    drive(person())
+
+
+def test_a_bug_in_a_turn_is_told_and_the_next_turn_works(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    class Broken(FakeAgent):
+        async def send(self, text: str, media: object = ()) -> agent_events.TurnEnded:
+            self.sent.append(text)
+            raise KeyError("a bug")
+
+    broken = Broken()
+
+    async def person() -> None:
+        presence.detach()
+        presence.attach(broken)
+        presence.send("one")
+        await until(lambda: presence.inbox.view.items)
+        presence.send("two")
+        await until(lambda: broken.sent == ["one", "two"])
+        assert [item.key for item in presence.inbox.view.items] == ["i0", "i1"]
+
+    drive(person())
+
+
+def test_the_newest_card_is_open_and_the_one_before_closes(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        presence.send("go")
+        await until(lambda: agent.sent)
+        for number in ("1", "2"):
+            agent.tell(
+                agent_events.TagStart(number, "write_file", {"path": f"{number}.txt"}),
+                agent_events.TagDelta(number, "content", "hello"),
+            )
+            await until(lambda number=number: len(rows(presence, CardRow)) == int(number))
+        cards = rows(presence, CardRow)
+        assert [card.is_open for card in cards if isinstance(card, CardRow)] == [False, True]
+
+    drive(person())
+
+
+def test_a_card_is_opened_by_a_click_on_its_head(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    agent.script = [
+        agent_events.TagStart("1", "execute_command", {"command": "ls"}),
+        agent_events.ToolProgress("1", "output", {"output": "a.txt\n"}),
+        agent_events.ToolFinished("1", "execute_command", True, "ran"),
+        agent_events.TagStart("2", "open_app", {"name": "x"}),
+    ]
+
+    async def person() -> None:
+        presence.send("go")
+        await until(lambda: len(rows(presence, CardRow)) == 2)
+        card = rows(presence, CardRow)[0]
+        assert isinstance(card, CardRow)
+        closed = card.height()
+        qtbot.mouseClick(card, Qt.MouseButton.LeftButton, pos=card.head_box().toRect().center())
+        await until(lambda: card.height() > closed)
+        qtbot.keyClick(card, Qt.Key.Key_Space)
+        await until(lambda: card.height() == closed)
+
+    drive(person())
+
+
+def test_a_broken_picture_says_so(qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive) -> None:
+    agent.script = [
+        agent_events.TagStart("1", "screen_capture"),
+        agent_events.ToolFinished(
+            "1", "screen_capture", True, "captured", media=(Media(b"no picture", "image/png", 9, 9),)
+        ),
+    ]
+
+    async def person() -> None:
+        presence.send("look")
+        await until(lambda: rows(presence, CardRow))
+        (card,) = rows(presence, CardRow)
+        assert card.height() == 44 + 44 + 12
+
+    drive(person())
+
+
+def test_an_approval_opens_the_bubble_without_taking_the_focus(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        agent.tell(*samples.approval())
+        await until(lambda: rows(presence, ApprovalRow) and presence.bubble.isVisible())
+        (row,) = rows(presence, ApprovalRow)
+        assert isinstance(row, ApprovalRow)
+        assert QGuiApplication.focusWindow() is None
+        assert presence.bubble.focusWidget() is row.deny
+        assert presence.orb.state is Orb.NEEDS_YOU
+
+    drive(person())
+
+
+def test_allow_arms_after_a_moment_and_then_allows(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        agent.tell(*samples.approval())
+        await until(lambda: rows(presence, ApprovalRow))
+        (row,) = rows(presence, ApprovalRow)
+        assert isinstance(row, ApprovalRow)
+        assert not row.allow.isEnabled()
+        qtbot.mouseClick(row.allow, Qt.MouseButton.LeftButton)
+        assert agent.answers == []
+        await until(row.allow.isEnabled)
+        qtbot.mouseClick(row.allow, Qt.MouseButton.LeftButton)
+        assert agent.answers == [("a1", True)]
+        await until(lambda: not row.allow.isVisible())
+
+    drive(person())
+
+
+def test_deny_answers_at_once_by_the_mouse_or_the_keyboard(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        agent.tell(*samples.approval())
+        await until(lambda: rows(presence, ApprovalRow))
+        (row,) = rows(presence, ApprovalRow)
+        assert isinstance(row, ApprovalRow)
+        qtbot.keyClick(row.deny, Qt.Key.Key_Return)
+        assert agent.answers == [("a1", False)]
+
+    drive(person())
+
+
+def test_a_click_made_by_a_program_is_no_answer(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        agent.tell(*samples.approval())
+        await until(lambda: rows(presence, ApprovalRow))
+        (row,) = rows(presence, ApprovalRow)
+        assert isinstance(row, ApprovalRow)
+        await until(row.allow.isEnabled)
+        row.allow.click()
+        row.deny.click()
+        assert agent.answers == []
+
+    drive(person())
+
+
+def test_what_was_to_be_approved_hides_nothing(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        agent.tell(*samples.approval())
+        await until(lambda: rows(presence, ApprovalRow))
+        (row,) = rows(presence, ApprovalRow)
+        assert row.accessibleDescription().endswith("rm -r ~/Downloads/old⟨U+202E⟩")
+
+    drive(person())
+
+
+def test_unread_turns_are_counted_on_the_orb_and_gone_once_seen(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        presence.send("go")
+        await until(lambda: agent.sent)
+        presence.close()
+        agent.tell(agent_events.TurnEnded("t", agent_events.Outcome.FINISHED, "Done."))
+        await until(lambda: presence.inbox.view.unread == 1)
+        presence.open()
+        assert presence.inbox.view.unread == 0
+        assert presence.bubble.isVisible()
+
+    drive(person())
+
+
+def test_the_program_below_keeps_the_focus_while_wisp_acts_and_gets_it_back_after_sending(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        below = await asyncio.create_subprocess_exec("xterm", "-geometry", "40x10+20+20", "-e", "cat")
+        try:
+            await until(lambda: _active_name() == "cat")
+            await hand("mousemove", *center_of(presence.orb), "click", 1)
+            await until(presence.composer.isActiveWindow)
+            await hand("type", "hello")
+            await hand("key", "Return")
+            await until(lambda: agent.sent == ["hello"])
+            assert _active_name() == "cat"
+            agent.tell(*samples.at_work())
+            await until(lambda: presence.bubble.isVisible() and rows(presence, CardRow))
+            await asyncio.sleep(0)
+            assert _active_name() == "cat"
+        finally:
+            below.terminate()
+            await below.wait()
+
+    drive(person())
+
+
+def _active_name() -> str:
+    found = subprocess.run(["xdotool", "getactivewindow", "getwindowname"], check=False, capture_output=True, text=True)
+    return found.stdout.strip().lower()
+
+
+@pytest.mark.parametrize("count", [2000])
+def test_a_long_thread_has_widgets_only_for_what_is_in_sight(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, count: int
+) -> None:
+    async def person() -> None:
+        presence.send("go")
+        await until(lambda: agent.sent)
+        for number in range(count):
+            agent.tell(
+                agent_events.TagStart(str(number), "open_app", {"name": f"App {number}"}),
+                agent_events.ToolFinished(str(number), "open_app", True, "app_opened"),
+            )
+        await until(lambda: len(presence.inbox.view.items) == count + 1)
+        thread = presence.bubble.thread_view
+        assert 5 < len(thread.realised) < 60
+        bar = thread.verticalScrollBar()
+        assert bar.value() == bar.maximum()
+        bar.setValue(0)
+        names = {row.accessibleName() for row in thread.realised.values()}
+        assert "Opened App 0" in names
+        agent.tell(agent_events.Notice("info", "one more"))
+        await until(lambda: len(presence.inbox.view.items) == count + 2)
+        assert bar.value() == 0
+
+    drive(person())
+
+
+def test_a_megabyte_of_speech_is_shown(qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive) -> None:
+    async def person() -> None:
+        presence.send("tell me everything")
+        await until(lambda: agent.sent)
+        agent.tell(agent_events.SayDelta("s", "warm", "word <i>and</i> word " * 50_000))
+        await until(lambda: rows(presence, SaidRow))
+        assert len(presence.bubble.thread_view.realised) < 20
+
+    drive(person())
+
+
+def test_the_bubble_and_the_composer_stay_on_the_screen(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        agent.tell(*samples.cards())
+        await opened(presence, qtbot)
+        await until(lambda: rows(presence, CardRow))
+        screen = QGuiApplication.primaryScreen().availableGeometry()
+        for window in (presence.bubble, presence.composer):
+            body = window.body_rect()
+            assert screen.contains(body.x, body.y)
+            assert screen.contains(body.right - 1, body.bottom - 1)
+        assert presence.bubble.body_rect().overlap(presence.composer.body_rect()) is None
+        assert presence.bubble.body_rect().overlap(presence.orb.rest_rect()) is None
+
+    drive(person())
+
+
+def test_speech_appears_in_its_rhythm(qtbot: QtBot, look: Look) -> None:
+    from app.ui.presenter.view import Said
+
+    row = SaidRow(look.theme, look.ticker)
+    qtbot.addWidget(row)
+    row.height_for(300)
+    row.show_row(Said("i0", "s", "calm", "This takes a minute."))
+    assert row.words == ""
+    qtbot.waitUntil(lambda: row.words == "This takes a minute.", timeout=5000)
+    qtbot.waitUntil(lambda: not look.ticker.is_running, timeout=5000)
