@@ -53,6 +53,14 @@ def summed(first: Usage, second: Usage) -> Usage:
     return Usage(*(getattr(first, field.name) + getattr(second, field.name) for field in fields(Usage)))
 
 
+def told(usage: Usage, price: Price | None) -> UsageChanged:
+    """The figures as an event; money is None where the price is not known."""
+    cost = price.of(usage) if price else None
+    return UsageChanged(
+        usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens, cost
+    )
+
+
 def greater(first: Usage, second: Usage) -> Usage:
     """The larger of each figure: reports within one stream are cumulative, and may each know only a part."""
     return Usage(*(max(getattr(first, field.name), getattr(second, field.name)) for field in fields(Usage)))
@@ -107,10 +115,7 @@ class Budget:
         return self._price.of(self.usage) if self._price else None
 
     def changed(self) -> UsageChanged:
-        usage = self.usage
-        return UsageChanged(
-            usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens, self.cost_usd
-        )
+        return told(self.usage, self._price)
 
     def exceeded(self) -> str:
         """The sentence that ends the turn, or nothing while all is within its limits."""

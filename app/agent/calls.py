@@ -10,12 +10,14 @@ from types import MappingProxyType
 from app.agent.approvals import TurnGate
 from app.agent.cards import Cards
 from app.agent.ordering import Reach, reach_of, side_by_side
+from app.agent.parts import KeepProgress
 from app.agent.repetition import WARN_AT
 from app.agent.turn import Turn
 from app.agent.words import told
 from app.protocol.call import Block
 from app.protocol.dialects.api import Answer
 from app.protocol.result import JsonValue, ToolResult, tool_error
+from app.protocol.spec import PROGRESS
 from app.tools.context import Audit, TurnContext
 from app.tools.executor import Execution, Executor
 from app.tools.registry import Registry
@@ -33,6 +35,7 @@ class Calls:
         self._cards = cards
         self._gate = gate
         self.audit: Audit | None = None
+        self.keep_progress: KeepProgress | None = None
         self.answers: list[Answer] = []
 
     async def run(self, block: Block) -> Answer:
@@ -82,8 +85,14 @@ class Calls:
             self._cards.finished(block.call_id, self._interrupted(block).result)
             raise
         execution = self._watched(execution)
+        await self._keep_progress(block.call_id, execution)
         self._cards.finished(block.call_id, execution.result, execution.elapsed_s)
         return Answer(block.call_id, self._name(block), execution.result, execution.call)
+
+    async def _keep_progress(self, call_id: str, execution: Execution) -> None:
+        """The checklist a call carried is kept once the call has worked."""
+        if self.keep_progress and execution.call and execution.call.progress and execution.result.ok:
+            self._cards.progress(call_id, PROGRESS.name, await self.keep_progress(execution.call.progress))
 
     def _watched(self, execution: Execution) -> Execution:
         """A call made again and again without anything new carries a warning."""

@@ -98,5 +98,5 @@ async def _wait(parts: Parts, turn: Turn, error: ProviderError, failures: int) -
     if not is_passing(error) or failures >= parts.settings[STREAM_ATTEMPTS]:
         raise error
     seconds = wait_before(failures, error, parts.chance)
-    turn.tell(Notice("warning", f"{error} Trying again in {seconds:.0f} s."))
+    turn.tell(Notice("warning", f"{error} Trying again in {max(seconds, 1):.0f} s."))
     await parts.clock.sleep(seconds)

@@ -39,6 +39,10 @@ class Loop:
         self._approvals = approvals
         self._speak(parts)
 
+    def rename(self, name: str) -> None:
+        """Another name for the assistant: the prompt is written anew."""
+        self._speak(replace(self._parts, settings=self._parts.settings.with_values(presence__name=name)))
+
     def _speak(self, parts: Parts) -> None:
         """Take these parts; the prompt is written once for them and never changes."""
         self._parts = parts
@@ -86,7 +90,7 @@ class Loop:
         cards = Cards(turn.tell, self._parts.registry)
         gate = TurnGate(self._parts.policy, self._approvals, turn, cards, self._parts.clock)
         calls = Calls(self._parts.executor, self._parts.registry, turn, cards, gate)
-        calls.audit = self._parts.audit
+        calls.audit, calls.keep_progress = self._parts.audit, self._parts.keep_progress
         one = ModelPass(self._parts, turn, cards, calls)
 
         def ask(more: tuple[Message, ...]) -> Request:

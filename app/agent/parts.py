@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from app.agent.conversation import Conversation
 from app.agent.policy import Policy
 from app.agent.prompt import Facts, NoFacts
 from app.base.clock import Clock, SystemClock
 from app.protocol.dialects.api import Dialect
+from app.protocol.result import JsonValue
 from app.providers.api import Provider
 from app.settings.store import Settings
 from app.tools.context import Audit
 from app.tools.executor import Executor
 from app.tools.registry import Registry
 
+KeepProgress = Callable[[str], Awaitable[Mapping[str, JsonValue]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """`attended` says whether a person can answer approvals; `window_tokens` is how much the model can read."""
+    """`attended` says whether a person can answer approvals; `window_tokens` is how much the model can read.
+
+    `conversation` is the object that tools were given to ask for changes of it; `keep_progress` keeps the checklist a
+    call carried, gives what the presence shows of it, and never raises.
+    """
 
     provider: Provider
     model: str
@@ -30,6 +39,8 @@ class Parts:
     facts: Facts = field(default_factory=NoFacts)
     clock: Clock = field(default_factory=SystemClock)
     audit: Audit | None = None
+    conversation: Conversation | None = None
+    keep_progress: KeepProgress | None = None
     attended: bool = True
     window_tokens: int = 200_000
     chance: random.Random = field(default_factory=random.Random)

@@ -26,6 +26,7 @@ class Mode(StrEnum):
     ASK = "ask"
     AUTO = "auto"
     PLAN = "plan"
+    YOLO = "yolo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +49,18 @@ class Policy:
 
     def __init__(self, workspace: Path, mode: Mode = Mode.ASK, rules: Path | None = None) -> None:
         self._workspace = workspace.resolve()
-        self._mode = mode
         source = rules or paths.resources() / "policy" / "default.toml"
         self._rules: Mapping[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
-        self._table: Mapping[str, str] = self._rules["modes"][mode.value]
+        self.switch(mode)
 
     @property
     def mode(self) -> Mode:
         return self._mode
+
+    def switch(self, mode: Mode) -> None:
+        """The person chose another mode; it counts from the next call on."""
+        self._mode = mode
+        self._table: Mapping[str, str] = self._rules["modes"][mode.value]
 
     def decide(self, call: ToolCall, spec: ToolSpec) -> Verdict:
         """May this call run, must somebody be asked, or is it out of the question?"""

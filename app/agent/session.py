@@ -9,17 +9,21 @@ import asyncio
 from collections.abc import Callable
 
 from app.agent.approvals import Approvals
-from app.agent.budget import Budget, Ceilings, price_of
-from app.agent.events import AgentEvent, Outcome, State, TurnEnded, TurnStarted
+from app.agent.budget import Budget, Ceilings, price_of, summed
+from app.agent.budget import told as usage_told
+from app.agent.conversation import Conversation, Wishes
+from app.agent.events import AgentEvent, Outcome, State, TurnEnded, TurnStarted, UsageChanged
 from app.agent.history import History, Kind
 from app.agent.loop import Loop
 from app.agent.parts import Parts
+from app.agent.policy import Mode
 from app.agent.turn import Mood, Turn, Words
 from app.agent.words import ending, told
 from app.base import ids
 from app.base.errors import WispError
 from app.protocol.message import Message, Role, user
 from app.protocol.result import Media
+from app.providers.api import Usage
 
 Listener = Callable[[AgentEvent], None]
 
@@ -42,12 +46,20 @@ class Session:
         self._turn_id = ids.counter("turn")
         self._turn: Turn | None = None
         self._running: asyncio.Task[TurnEnded] | None = None
+        self._spent = Usage()
+        self._conversation = parts.conversation or Conversation(parts.policy)
         self.history = History()
         self._loop = Loop(parts, self.history, self._approvals)
 
     @property
     def state(self) -> State:
         return self._mood.state
+
+    @property
+    def usage(self) -> UsageChanged:
+        """Tokens and money of all turns so far, the running one included."""
+        running = self._turn.budget.usage if self._turn else Usage()
+        return usage_told(summed(self._spent, running), price_of(self._parts.model))
 
     @property
     def system(self) -> str:
@@ -94,6 +106,10 @@ class Session:
         """Answer an `ApprovalWanted`; `words` are told to the model where it is denied."""
         self._approvals.answer(approval_id, allow=allow, words=words)
 
+    def switch_mode(self, mode: Mode) -> None:
+        """Ask, auto, plan or yolo, from the next call on."""
+        self._parts.policy.switch(mode)
+
     async def close(self) -> None:
         """Stop what runs and hang up."""
         await self._stopped()
@@ -117,13 +133,27 @@ class Session:
         ended = TurnEnded(turn.id, Outcome.FAILED, ending("bug"))
         try:
             self._tell(TurnStarted(turn.id, words.text))
-            self.history.add(Kind.PERSON, Message(Role.USER, words.parts))
-            ended = await self._ended(turn)
+            if words.parts:
+                self.history.add(Kind.PERSON, Message(Role.USER, words.parts))
+                ended = await self._ended(turn)
+            else:
+                ended = TurnEnded(turn.id, Outcome.FAILED, ending("nothing"))
         finally:
             self._turn = self._running = None
+            self._spent = summed(self._spent, turn.budget.usage)
+            self._carry_out(self._conversation.take())
             self._mood.become(_STATES[ended.outcome])
             self._tell(ended)
         return ended
+
+    def _carry_out(self, wishes: Wishes) -> None:
+        """What tools asked of the conversation in this turn."""
+        if wishes.begin_with is not None:
+            self.history.clear()
+        if wishes.begin_with:
+            self.history.add(Kind.SUMMARY, user(told("handed_over", text=wishes.begin_with)))
+        if wishes.name:
+            self._loop.rename(wishes.name)
 
     async def _ended(self, turn: Turn) -> TurnEnded:
         try:

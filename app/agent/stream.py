@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncIterator
 
 from app.base.errors import BadAnswer, OverLimit, ProviderError, Unreachable
 from app.providers.api import StreamEvent
 
+_CLOSING_S = 2.0
+"""A person who stops a turn does not wait longer than this for a connection to hang up."""
 _FIRST_WAIT_S = 1.0
 _LONGEST_WAIT_S = 30.0
+_LONGEST_ASKED_S = 120.0
+"""A service that wants a longer pause is not waited for: the person decides when to try again."""
+_log = logging.getLogger(__name__)
 
 
 class Stream:
@@ -25,8 +31,13 @@ class Stream:
 
     async def __aexit__(self, *_: object) -> None:
         close = getattr(self._events, "aclose", None)
-        if close is not None:
-            await close()
+        if close is None:
+            return
+        try:
+            async with asyncio.timeout(_CLOSING_S):
+                await close()
+        except TimeoutError:
+            _log.warning("A stream did not close within %g seconds; it is left to itself.", _CLOSING_S)
 
     def __aiter__(self) -> Stream:
         return self
@@ -41,6 +52,8 @@ class Stream:
 
 def is_passing(error: ProviderError) -> bool:
     """Whether trying again may help."""
+    if isinstance(error, OverLimit) and (error.retry_after_s or 0.0) > _LONGEST_ASKED_S:
+        return False
     return isinstance(error, (Unreachable, OverLimit, BadAnswer))
 
 

@@ -24,7 +24,7 @@ class Words:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        text: tuple[Part, ...] = (TextPart(self.text),) if self.text else ()
+        text: tuple[Part, ...] = (TextPart(self.text),) if self.text.strip() else ()
         return (*text, *(ImagePart(media) for media in self.media))
 
 

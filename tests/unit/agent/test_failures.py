@@ -36,6 +36,12 @@ async def test_a_service_that_keeps_failing_ends_the_turn_with_its_sentence(tmp_
     assert (len(stage.provider.requests), stage.session.state) == (3, State.ERROR)
 
 
+async def test_a_service_that_asks_for_a_long_pause_is_not_waited_for(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [Fail(OverLimit("Try again in an hour.", retry_after_s=3600))])
+    assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "Try again in an hour.")
+    assert stage.clock.slept == []
+
+
 async def test_a_refusal_is_not_tried_again(tmp_path: Path) -> None:
     stage = Stage(tmp_path, [Fail(Refused("The key is wrong."))], "Hello.")
     assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "The key is wrong.")

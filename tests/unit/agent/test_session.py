@@ -258,6 +258,20 @@ async def test_usage_is_told_as_it_grows(tmp_path: Path) -> None:
     ]
 
 
+async def test_usage_of_all_turns_adds_up(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, ["One.", Usage(100, 5)], ["Two.", Usage(200, 10)], model="offline")
+    await stage.send()
+    await stage.send()
+    assert stage.session.usage == UsageChanged(300, 15, 0, 0, 0.0)
+
+
+async def test_words_without_a_word_ask_nobody(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "Hello.")
+    ended = await stage.send(" \n")
+    assert ended == TurnEnded("turn1", Outcome.FAILED, "There was nothing to do: say what you want.")
+    assert stage.provider.requests == []
+
+
 async def test_facts_of_the_moment_go_beside_the_prompt_not_into_it(tmp_path: Path) -> None:
     class Machine:
         async def gather(self) -> dict[str, str]:
