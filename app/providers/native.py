@@ -1,4 +1,4 @@
-"""What both vendors' native calls have in common."""
+"""What both vendors' streams have in common."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from app.providers.api import NativeCallEnded
 
 class WireError(ValueError):
     """The stream holds something that its format does not allow."""
+
+
+def words(value: object) -> str:
+    """A text of the wire; anything else is no text. Raises WireError."""
+    if not isinstance(value, str):
+        raise WireError(f"{value!r:.40} where a text belongs")
+    return value
 
 
 def call_ended(call_id: str, text: str, given: Mapping[str, JsonValue] | None = None) -> NativeCallEnded:

@@ -21,7 +21,7 @@ from app.providers.api import (
     Thinking,
     Usage,
 )
-from app.providers.native import WireError, call_ended
+from app.providers.native import WireError, call_ended, words
 
 _STOPS = {
     "end_turn": "end_turn",
@@ -54,7 +54,7 @@ class _Block:
 
     @property
     def id(self) -> str:
-        return str(self.start["id"])
+        return words(self.start["id"])
 
     @property
     def is_plain_call(self) -> bool:
@@ -93,7 +93,7 @@ class Reading:
             case "content_block_stop":
                 yield from self._closed(self._blocks.pop(event["index"]))
             case "message_delta":
-                self._stop = event["delta"].get("stop_reason") or self._stop
+                self._stop = words(event["delta"].get("stop_reason") or self._stop)
                 yield self._counted(event.get("usage"))
             case "message_stop":
                 self.is_complete = True
@@ -108,23 +108,23 @@ class Reading:
     def _opened(self, index: int, start: Mapping[str, Any]) -> Iterator[StreamEvent]:
         block = self._blocks[index] = _Block(start)
         if block.kind == "text" and start.get("text"):
-            yield Said(start["text"])
+            yield Said(words(start["text"]))
         elif block.is_plain_call:
-            yield NativeCallStarted(start["id"], start["name"])
+            yield NativeCallStarted(block.id, words(start["name"]))
         elif block.kind == "tool_use" and start.get("toolset_name"):
-            yield NativeCallStarted(start["id"], to_our_call(start["name"], {})[0], FAMILY)
+            yield NativeCallStarted(block.id, to_our_call(words(start["name"]), {})[0], FAMILY)
 
     def _grown(self, block: _Block, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
         match delta.get("type"):
             case "text_delta":
-                yield Said(delta["text"])
+                yield Said(words(delta["text"]))
             case "thinking_delta":
-                block.text.append(delta["thinking"])
+                block.text.append(words(delta["thinking"]))
                 yield Thinking(delta["thinking"])
             case "signature_delta":
-                block.signature.append(delta["signature"])
+                block.signature.append(words(delta["signature"]))
             case "input_json_delta":
-                block.text.append(delta["partial_json"])
+                block.text.append(words(delta["partial_json"]))
                 if delta["partial_json"] and block.is_plain_call:
                     yield NativeCallDelta(block.id, delta["partial_json"])
 
@@ -144,7 +144,7 @@ class Reading:
     def _as_ours(self, block: _Block, told: NativeCallEnded) -> Iterator[StreamEvent]:
         """A call of the vendor's computer tools. The older tool names its member only among the arguments."""
         self._calls[block.id] = {**block.start, "input": told.args}
-        args, member = dict(told.args), str(block.start["name"])
+        args, member = dict(told.args), words(block.start["name"])
         if not block.start.get("toolset_name"):
             member = str(args.pop("action", ""))
             yield NativeCallStarted(block.id, to_our_call(member, args)[0], FAMILY)

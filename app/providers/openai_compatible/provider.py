@@ -162,7 +162,7 @@ class OpenAICompatibleProvider:
                     raise
                 remember(self._address, model, facts)
             if facts.tools is False and request.tools:
-                raise ToolsDeclined(f"The model '{model}' takes no tool declarations.")
+                raise _declined(model)
 
     async def _facts(self, request: Request, model: str) -> Facts:
         """What is known about the model; whether it takes pictures is asked once, when there is one to send."""
@@ -170,7 +170,7 @@ class OpenAICompatibleProvider:
         if facts.pictures is None:
             facts = replace(facts, pictures=profile_of(model).pictures)
         if facts.tools is False and request.tools:
-            raise ToolsDeclined(f"The model '{model}' takes no tool declarations.")
+            raise _declined(model)
         if facts.pictures is None and has_pictures(request) and is_local(self._address):
             told = await takes_pictures(self._address, model)
             if told is not None:
@@ -207,6 +207,10 @@ class OpenAICompatibleProvider:
         except ProviderError:
             offered = ()
         return failures.unknown_model(self._service, model, offered)
+
+
+def _declined(model: str) -> ToolsDeclined:
+    return ToolsDeclined(f"The model '{model}' takes no declared tools; ask it with --dialect xml.")
 
 
 def _client(key: str, address: str, first_word_s: float) -> openai.AsyncOpenAI:

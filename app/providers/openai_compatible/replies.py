@@ -7,7 +7,7 @@ from typing import Any
 
 from app.base.ids import unique
 from app.providers.api import NativeCallDelta, NativeCallStarted, Said, Stopped, StreamEvent, Thinking, Usage
-from app.providers.native import WireError, call_ended
+from app.providers.native import WireError, call_ended, words
 
 _STOPS = {
     "stop": "end_turn",
@@ -40,7 +40,7 @@ class Reading:
                 yield _usage(chunk["usage"])
             for choice in (chunk.get("choices") or ())[:1]:
                 yield from self._delta(choice.get("delta") or {})
-                self._stop = choice.get("finish_reason") or self._stop
+                self._stop = words(choice.get("finish_reason") or self._stop)
         except (KeyError, TypeError, AttributeError) as error:
             raise WireError("a broken chunk") from error
 
@@ -55,13 +55,13 @@ class Reading:
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
         for name in _REASONING:
             if delta.get(name):
-                yield Thinking(delta[name])
+                yield Thinking(words(delta[name]))
                 break
         if delta.get("content"):
-            yield Said(delta["content"])
+            yield Said(words(delta["content"]))
         if delta.get("refusal"):
             self._refused = True
-            yield Said(delta["refusal"])
+            yield Said(words(delta["refusal"]))
         for call in delta.get("tool_calls") or ():
             yield from self._call(call)
 
@@ -71,10 +71,10 @@ class Reading:
         index = call.get("index") or 0
         if self._open is None or index != self._open[0] or (call.get("id") or self._open[1]) != self._open[1]:
             yield from self._close()
-            self._open = (index, call.get("id") or unique("call_"))
+            self._open = (index, words(call.get("id") or unique("call_")))
             self._called = True
-            yield NativeCallStarted(self._open[1], function["name"])
-        piece = function.get("arguments") or ""
+            yield NativeCallStarted(self._open[1], words(function["name"]))
+        piece = words(function.get("arguments") or "")
         if piece:
             self._arguments.append(piece)
             yield NativeCallDelta(self._open[1], piece)
