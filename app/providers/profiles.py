@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from app.base import paths
-from app.base.geometry import Size
-
-_PATCH_PX = 28
-"""The vendor counts a visual token for each patch of 28 by 28 pixels, begun ones included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +29,6 @@ class Profile:
     binds_thinking: bool
     cache: bool
     pictures: bool | None = None
-
-    def fitted(self, size: Size) -> Size:
-        """The largest size of the same shape that the model reads without scaling it again."""
-        low, high = 1, min(max(size.width, size.height), self.long_edge_px)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if picture_tokens(_scaled(size, middle)) <= self.picture_tokens:
-                low = middle
-            else:
-                high = middle - 1
-        return _scaled(size, low)
-
-
-def picture_tokens(size: Size) -> int:
-    """What a picture costs."""
-    return math.ceil(size.width / _PATCH_PX) * math.ceil(size.height / _PATCH_PX)
 
 
 def profile_of(model_id: str) -> Profile:
@@ -79,8 +58,3 @@ def _profile(model_id: str) -> Profile:
 @functools.cache
 def _table() -> Mapping[str, Mapping[str, Any]]:
     return tomllib.loads((paths.resources() / "models" / "profiles.toml").read_text(encoding="utf-8"))
-
-
-def _scaled(size: Size, long_edge: int) -> Size:
-    scale = long_edge / max(size.width, size.height)
-    return Size(max(1, round(size.width * scale)), max(1, round(size.height * scale)))
