@@ -9,11 +9,18 @@ from dataclasses import dataclass
 from app.base.geometry import Rect
 from app.desktop.api import Apps, Clipboard, ExactTyping, Keyboard, Pointer, Screen, Windows
 from app.desktop.elements import Accessibility
+from app.desktop.keys import Chord
+
+Listen = Callable[[Chord, Callable[[], None], Callable[[], None]], Callable[[], None]]
+"""Hear the person: `listen(stop_key, stop, touched)` starts a thread that calls the two, and returns how to end it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """All seams of one platform; made, used and closed on the desktop thread."""
+    """All seams of one platform; made, used and closed on the desktop thread.
+
+    `name` says which platform and which desktop (`x11:0`). `listen` is None where the person cannot be heard.
+    """
 
     name: str
     screen: Screen
@@ -25,6 +32,7 @@ class Backend:
     clipboard: Clipboard
     accessibility: Accessibility
     close: Callable[[], Awaitable[None]]
+    listen: Listen | None = None
 
 
 class NoCurtain:

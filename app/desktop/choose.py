@@ -8,17 +8,21 @@ from collections.abc import Mapping
 
 from app.desktop.api import Curtain
 from app.desktop.backend import Backend
-from app.desktop.desk import Desktop
+from app.desktop.desk import STOP_KEY, Desktop
 from app.desktop.stop import StopFlag
 
 
 def open_desktop(
-    *, curtain: Curtain | None = None, dry_run: bool = False, environment: Mapping[str, str] | None = None
+    *,
+    curtain: Curtain | None = None,
+    dry_run: bool = False,
+    environment: Mapping[str, str] | None = None,
+    stop_key: str = STOP_KEY,
 ) -> Desktop:
     """The desktop of this session; `dry_run` gives one on which nothing really happens.
 
-    `environment` (default: this process's) says which display, and is what started programs get. Raises NeedsPerson
-    where there is no display.
+    `environment` (default: this process's) says which display, and is what started programs get. `stop_key` is the
+    chord that stops everything at once. Raises NeedsPerson where there is no display.
     """
     if dry_run:
         from app.desktop.headless import HeadlessDesktop
@@ -29,7 +33,7 @@ def open_desktop(
     def make(stop: StopFlag) -> Backend:
         return _native(environment, stop)
 
-    return Desktop(make, curtain)
+    return Desktop(make, curtain, stop_key=stop_key)
 
 
 if sys.platform == "win32":

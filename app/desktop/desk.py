@@ -8,12 +8,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from app.base.clock import Clock, SystemClock
 from app.desktop.api import Curtain
 from app.desktop.backend import Backend, NoCurtain
+from app.desktop.keys import chord
 from app.desktop.seat import Seat
 from app.desktop.stop import StopFlag
 from app.desktop.thread import DesktopThread
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+STOP_KEY = "ctrl+alt+escape"
 
 
 class Desktop:
@@ -23,7 +26,11 @@ class Desktop:
     """
 
     def __init__(
-        self, make: Callable[[StopFlag], Backend], curtain: Curtain | None = None, clock: Clock | None = None
+        self,
+        make: Callable[[StopFlag], Backend],
+        curtain: Curtain | None = None,
+        clock: Clock | None = None,
+        stop_key: str = STOP_KEY,
     ) -> None:
         self._stop = StopFlag()
         self._thread = DesktopThread()
@@ -31,10 +38,18 @@ class Desktop:
             self._seat = self._thread.wait_for(
                 lambda: Seat(make(self._stop), curtain or NoCurtain(), self._stop, clock or SystemClock())
             )
+            self._unlisten = self._hear(stop_key)
         except BaseException:
             self._thread.close()
             raise
         self._stop.listen(lambda: self._thread.soon(self._seat.hands.release_all))
+
+    def _hear(self, stop_key: str) -> Callable[[], None]:
+        """Listen to the stop key and to the person's hands; returns how to end that."""
+        listen = self._seat.backend.listen
+        if listen is None or not stop_key:
+            return _nothing
+        return listen(chord(stop_key), self.stop, self._seat.reins.touched)
 
     async def run(
         self, work: Callable[Concatenate[Seat, P], Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs
@@ -44,7 +59,7 @@ class Desktop:
 
     @property
     def name(self) -> str:
-        """Which backend this is: x11, windows, macos or headless."""
+        """Which backend this is, and which desktop: x11:0, windows, macos, headless."""
         return self._seat.backend.name
 
     # --- stop
@@ -54,8 +69,9 @@ class Desktop:
         self._stop.raise_()
 
     def resume(self) -> None:
-        """Allow input again: the person asked for something new."""
+        """Allow input again: the person asked for something new, or says that we may go on."""
         self._stop.lower()
+        self._seat.reins.take_back()
 
     @property
     def is_stopped(self) -> bool:
@@ -65,10 +81,16 @@ class Desktop:
         """Be told when a stop is raised, on the raising thread; return at once."""
         self._stop.listen(listener)
 
+    def on_driving(self, listener: Callable[[bool], None]) -> None:
+        """Be told, on the desktop thread, when an action waits for the person's hands (True) and goes on (False)."""
+        self._seat.reins.listen(listener)
+
     def close(self) -> None:
         """Let go of everything and end the thread. Programs that were opened go on."""
-        self._thread.close(self._leave)
+        self._unlisten()
+        self._unlisten = _nothing
+        self._thread.close(self._seat.close)
 
-    async def _leave(self) -> None:
-        self._seat.hands.release_all()
-        await self._seat.backend.close()
+
+def _nothing() -> None:
+    return None

@@ -18,8 +18,8 @@ from app.desktop.api import Button, Curtain, Window
 from app.desktop.backend import Backend
 from app.desktop.keys import Chord
 from app.desktop.programs import is_terminal
+from app.desktop.reins import Reins
 from app.desktop.settle import Patience
-from app.desktop.stop import StopFlag
 from app.desktop.writing import Piece, Route, plan, slices
 
 DOUBLE_CLICK_S = 0.5
@@ -54,10 +54,10 @@ class Press:
 class Hands:
     """One action at a time; the caller holds the lock."""
 
-    def __init__(self, backend: Backend, curtain: Curtain, stop: StopFlag, rest: Rest, clock: Clock) -> None:
+    def __init__(self, backend: Backend, curtain: Curtain, reins: Reins, rest: Rest, clock: Clock) -> None:
         self._backend = backend
         self._curtain = curtain
-        self._stop = stop
+        self._reins = reins
         self._rest = rest
         self._clock = clock
         self._keys: list[str] = []
@@ -68,7 +68,8 @@ class Hands:
     # --- pointer
 
     async def move(self, to: Point) -> None:
-        self._stop.check()
+        self._reins.check()
+        self._reins.acting()
         self._backend.pointer.move(to)
 
     async def click(self, at: Point, press: Press) -> None:
@@ -106,13 +107,13 @@ class Hands:
             if at:
                 await self.move(at)
             for turn in range(max(abs(dx), abs(dy))):
-                self._stop.check()
+                self._reins.check()
                 self._backend.pointer.scroll(_sign(dx) if turn < abs(dx) else 0, _sign(dy) if turn < abs(dy) else 0)
                 await asyncio.sleep(0)
 
     async def button_down(self, button: Button) -> None:
         """Press and keep pressed until `button_up`, a stop, or the end."""
-        self._stop.check()
+        self._reins.check()
         self._buttons.append(button)
         self._backend.pointer.button(button, down=True)
 
@@ -123,7 +124,7 @@ class Hands:
 
     @contextmanager
     def _pressing(self, button: Button) -> Iterator[None]:
-        self._stop.check()
+        self._reins.check()
         self._buttons.append(button)
         try:
             self._backend.pointer.button(button, down=True)
@@ -151,7 +152,7 @@ class Hands:
     async def _hold(self, seconds: float) -> None:
         until = self._clock.now() + seconds
         while (left := until - self._clock.now()) > 0:
-            self._stop.check()
+            self._reins.check()
             await asyncio.sleep(min(left, _HOLD_STEP_S))
 
     async def type_text(self, text: str) -> tuple[Route, ...]:
@@ -180,7 +181,8 @@ class Hands:
             await self._type_exactly(piece.text)
             return 0
         for part in slices(piece.text):
-            self._stop.check()
+            await self._reins.free()
+            self._reins.acting()
             self._backend.keyboard.type_text(part)
             since_pause += len(part)
             await asyncio.sleep(0)
@@ -190,7 +192,7 @@ class Hands:
         return since_pause
 
     async def _type_exactly(self, text: str) -> None:
-        self._stop.check()
+        self._reins.check()
         if not await self._backend.exact.paste(text, self._paste_chord()):
             await self._backend.exact.remap(text)
 
@@ -205,7 +207,7 @@ class Hands:
         pressed: list[str] = []
         try:
             for key in keys:
-                self._stop.check()
+                self._reins.check()
                 self._backend.keyboard.key(key, down=True)
                 self._keys.append(key)
                 pressed.append(key)

@@ -14,8 +14,10 @@ from app.desktop.api import Curtain, Window
 from app.desktop.backend import Backend
 from app.desktop.eyes import Eyes, Spot
 from app.desktop.hands import Hands
+from app.desktop.lock import DesktopLock
 from app.desktop.opening import Opener
 from app.desktop.receipts import Receipt, receipt
+from app.desktop.reins import Reins
 from app.desktop.settle import Patience
 from app.desktop.stop import StopFlag
 
@@ -38,11 +40,13 @@ class Seat:
     def __init__(self, backend: Backend, curtain: Curtain, stop: StopFlag, clock: Clock) -> None:
         self.backend = backend
         self.eyes = Eyes(backend, curtain, clock)
-        self.hands = Hands(backend, curtain, stop, self.eyes.settle, clock)
+        self.reins = Reins(stop, clock)
+        self.hands = Hands(backend, curtain, self.reins, self.eyes.settle, clock)
         self.marksman = Marksman(backend)
         self.opener = Opener(backend, stop, clock)
         self.clock = clock
         self.stop = stop
+        self._lock = DesktopLock(backend.name)
         self._one_at_a_time = asyncio.Lock()
 
     async def act(
@@ -50,10 +54,13 @@ class Seat:
     ) -> Receipt:
         """Do it, wait until the screen is at rest, and say what changed. `where`: the place it was meant to change."""
         async with self._one_at_a_time:
-            self.stop.check()
+            await self.reins.free()
+            self._lock.take()
+            self.reins.acting()
             before = self.backend.windows.all()
             watch = self.eyes.watch()
             await do()
+            self.reins.acting()
             settled = await watch.settle(patience or Patience())
             after = self.backend.windows.all()
             told = receipt(settled.changed, where, before, after)
@@ -68,6 +75,12 @@ class Seat:
         if target.spot is None:
             raise ToolMisuse('Where? Give x and y, a ref, or a target by its visible name, as in target="Save".')
         return Aim(self.eyes.resolve(target.spot), "point")
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        self.hands.release_all()
+        self._lock.let_go()
+        await self.backend.close()
 
     def active_window(self) -> Window | None:
         return next((window for window in self.backend.windows.all() if window.is_active), None)

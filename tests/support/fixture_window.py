@@ -70,7 +70,10 @@ class FixtureWindow:
                 return event
 
     def quiet(self) -> list[dict[str, Any]]:
-        """Everything told so far: the window is asked to say a word, and all before that word has been told."""
+        """Everything told so far: the window is asked to say a word, and all before that word has been told.
+
+        What the X server still has for it may come later: for input that nobody waited for, use `wait`.
+        """
         self.say("mark")
         self.wait(lambda event: event["event"] == "mark")
         return [event for event in self.told if event["event"] not in ("mark", "ready")]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
 from app.desktop.accessibility.atspi import AtSpi
 from app.desktop.backend import Backend
+from app.desktop.keys import Chord
 from app.desktop.stop import StopFlag
 from app.desktop.x11.apps import DesktopEntries
 from app.desktop.x11.clipboard import X11Clipboard
 from app.desktop.x11.connection import Connection
 from app.desktop.x11.exact import X11ExactTyping
 from app.desktop.x11.keyboard import X11Keyboard
+from app.desktop.x11.listener import Listener
 from app.desktop.x11.pointer import X11Pointer
 from app.desktop.x11.screen import X11Screen
 from app.desktop.x11.selection import Selection
@@ -35,8 +37,11 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag) -> Backend:
                 leaving.callback(leave)
             await accessibility.close()
 
+    def listen(stop_key: Chord, on_stop: Callable[[], None], touched: Callable[[], None]) -> Callable[[], None]:
+        return Listener(environment, stop_key, on_stop, touched).close
+
     return Backend(
-        name="x11",
+        name=f"x11{environment.get('DISPLAY', '')}",
         screen=screen,
         pointer=X11Pointer(connection),
         keyboard=keyboard,
@@ -46,4 +51,5 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag) -> Backend:
         clipboard=X11Clipboard(clipboard),
         accessibility=accessibility,
         close=close,
+        listen=listen,
     )

@@ -1,0 +1,136 @@
+"""Listens to the person's own devices on a thread of its own: the stop key, the corner, a hand on the mouse.
+
+It needs neither the desktop thread nor an event loop, so it works when they hang. Raw events of XInput2 come by
+device: those of XTEST (ours) are told apart. The stop key is also grabbed, so that no program sees it, and from
+whatever device it comes (a remote desktop types through XTEST as well).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import struct
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from Xlib import X
+from Xlib.display import Display
+from Xlib.error import ConnectionClosedError, DisplayError
+from Xlib.ext import ge, xinput
+
+from app.desktop.keys import Chord
+from app.desktop.x11.keymap import Keymap, group_of, symbol_of
+
+_log = logging.getLogger(__name__)
+
+_RAW = struct.Struct("<HIIH")
+"""The beginning of a raw event's data: device, time, detail, source device."""
+_EVENTS = xinput.RawKeyPressMask | xinput.RawButtonPressMask | xinput.RawMotionMask
+_MASKS = {
+    "Shift_L": X.ShiftMask,
+    "Control_L": X.ControlMask,
+    "Alt_L": X.Mod1Mask,
+    "Super_L": X.Mod4Mask,
+}
+_LOCKS = (0, X.LockMask, X.Mod2Mask, X.LockMask | X.Mod2Mask)
+_MODIFIERS = X.ShiftMask | X.ControlMask | X.Mod1Mask | X.Mod4Mask
+_JOLT = 3
+"""So many movements in a row are a hand; a single one may be a bump on the table."""
+
+
+class Listener:
+    """`stop` and `touched` are called on this thread and must return at once."""
+
+    def __init__(
+        self, environment: Mapping[str, str], stop_key: Chord, stop: Callable[[], None], touched: Callable[[], None]
+    ) -> None:
+        self._stop = stop
+        self._touched = touched
+        self._display = Display(environment["DISPLAY"])
+        self._root = self._display.screen().root
+        self._moves = 0
+        self._ours: frozenset[int] = frozenset()
+        self._keycode = 0
+        self._mask = 0
+        self._wake_read, self._wake_write = os.pipe()
+        self._select_events()
+        self._grab(stop_key)
+        self._thread = threading.Thread(target=self._live, name="stop key", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread and give the key back."""
+        os.write(self._wake_write, b"x")
+        self._thread.join(2)
+        self._display.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    def _select_events(self) -> None:
+        if not self._display.query_extension("XInputExtension"):
+            _log.warning("The X server has no XInput2: taking over by hand is not noticed.")
+            return
+        self._display.xinput_query_version()
+        devices = self._display.xinput_query_device(xinput.AllDevices).devices
+        self._ours = frozenset(d.deviceid for d in devices if "XTEST" in _text(d.name))
+        self._root.xinput_select_events([(xinput.AllMasterDevices, _EVENTS)])
+
+    def _grab(self, stop_key: Chord) -> None:
+        state = int(self._root.query_pointer().mask)
+        keymap = Keymap(self._display, group_of(state))
+        *held, last = stop_key.keys
+        stroke = keymap.stroke(symbol_of(last))
+        if stroke is None or any(name not in _MASKS for name in held):
+            _log.warning("The stop key %s is not on this keyboard.", stop_key)
+            return
+        self._keycode = stroke.keycode
+        self._mask = sum(_MASKS[name] for name in held)
+        for lock in _LOCKS:
+            self._root.grab_key(self._keycode, self._mask | lock, False, X.GrabModeAsync, X.GrabModeAsync)
+        self._display.sync()
+
+    def _live(self) -> None:
+        try:
+            while True:
+                while self._display.pending_events():
+                    self._heard(self._display.next_event())
+                ready, _, _ = select.select([self._display.fileno(), self._wake_read], [], [])
+                if self._wake_read in ready:
+                    return
+        except (ConnectionClosedError, DisplayError, OSError) as error:
+            _log.warning("The stop key is no longer heard: %s", error)
+
+    def _heard(self, event: Any) -> None:
+        if event.type == X.KeyPress and event.detail == self._keycode:
+            self._stop()
+        elif event.type == ge.GenericEventCode:
+            self._heard_raw(event.evtype, _RAW.unpack_from(event.data))
+
+    def _heard_raw(self, kind: int, told: tuple[int, int, int, int]) -> None:
+        _device, _time, detail, source = told
+        if source in self._ours:
+            return
+        if kind == xinput.RawMotion:
+            self._moved()
+            return
+        if kind == xinput.RawKeyPress and detail == self._keycode and self._is_held():
+            self._stop()
+            return
+        self._touched()
+
+    def _is_held(self) -> bool:
+        return bool(self._keycode) and int(self._root.query_pointer().mask) & _MODIFIERS == self._mask
+
+    def _moved(self) -> None:
+        told = self._root.query_pointer()
+        if (told.root_x, told.root_y) == (0, 0):
+            self._stop()
+        self._moves += 1
+        if self._moves >= _JOLT:
+            self._touched()
+
+
+def _text(name: Any) -> str:
+    return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)

@@ -1,0 +1,132 @@
+"""The person comes first: the stop key, a hand on the mouse, one agent at a time. On a real X server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+
+import pytest
+from Xlib import XK
+
+from app.base import paths
+from app.base.errors import Cancelled, ToolFailed
+from app.desktop.choose import open_desktop
+from tests.e2e.conftest import Screen
+from tests.support.device import PersonsDevices
+from tests.support.fixture_window import FixtureWindow
+from tests.support.hands import Tools
+
+
+@pytest.fixture
+async def tools(screen: Screen) -> AsyncIterator[Tools]:
+    opened = open_desktop(environment=screen.environment)
+    try:
+        yield Tools(opened)
+    finally:
+        opened.close()
+
+
+@contextmanager
+def _another_process() -> Iterator[int]:
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        yield other.pid
+    finally:
+        other.communicate(b"\n", timeout=5)
+
+
+def _press_elsewhere(screen: Screen, keys: str) -> None:
+    subprocess.run(["xdotool", "key", keys], env=screen.environment, check=True)
+
+
+async def _until(is_so: object, limit_s: float = 5.0) -> bool:
+    limit = time.monotonic() + limit_s
+    while not is_so():  # type: ignore[operator]
+        if time.monotonic() > limit:
+            return False
+        await asyncio.sleep(0.01)
+    return True
+
+
+async def test_the_stop_key_ends_long_typing_and_leaves_no_key_down(tools: Tools, screen: Screen) -> None:
+    stopped: list[str] = []
+    tools.desktop.on_stop(lambda: stopped.append("told"))
+    with FixtureWindow("text", environment=screen.environment) as window:
+        typing = asyncio.create_task(tools("computer_type", text="A" * 50_000))
+        await asyncio.to_thread(window.wait, lambda event: event["event"] == "text")
+        await asyncio.to_thread(_press_elsewhere, screen, "ctrl+alt+Escape")
+        with pytest.raises(Cancelled):
+            await typing
+        assert stopped == ["told"]
+        await asyncio.to_thread(window.quiet)
+        arrived = max(len(event["text"]) for event in window.told if event["event"] == "text")
+        assert 0 < arrived < 50_000
+    person = PersonsDevices(screen.environment)
+    assert not any(person.display.query_keymap())
+    person.close()
+
+
+async def test_the_stop_key_reaches_no_program(tools: Tools, screen: Screen) -> None:
+    with FixtureWindow("canvas", environment=screen.environment) as window:
+        await asyncio.to_thread(_press_elsewhere, screen, "ctrl+alt+Escape")
+        assert await _until(lambda: tools.desktop.is_stopped)
+        assert not [event for event in window.quiet() if event.get("key") == "Key_Escape"]
+
+
+async def test_a_hand_on_the_mouse_makes_us_wait_until_it_is_taken_off(tools: Tools, screen: Screen) -> None:
+    driving: list[bool] = []
+    tools.desktop.on_driving(driving.append)
+    person = PersonsDevices(screen.environment)
+    try:
+        with FixtureWindow("canvas", environment=screen.environment) as window:
+            await tools("computer_click", x=300, y=250, space="screen")
+            window.forget()
+            person.click()
+            window.wait(lambda event: event["event"] == "release")
+            await tools("computer_click", x=400, y=250, space="screen")
+            assert driving == [True, False]
+    finally:
+        person.close()
+
+
+async def test_what_we_send_ourselves_is_not_taken_for_the_person(tools: Tools, screen: Screen) -> None:
+    driving: list[bool] = []
+    tools.desktop.on_driving(driving.append)
+    with FixtureWindow("canvas", environment=screen.environment):
+        for x in (300, 340, 380):
+            await tools("computer_click", x=x, y=250, space="screen")
+        await tools("computer_key", keys="a b c")
+    assert driving == []
+
+
+async def test_the_person_may_say_go_on(tools: Tools, screen: Screen) -> None:
+    driving: list[bool] = []
+    tools.desktop.on_driving(driving.append)
+    person = PersonsDevices(screen.environment)
+    try:
+        with FixtureWindow("canvas", environment=screen.environment) as window:
+            await tools("computer_click", x=300, y=250, space="screen")
+            person.tap(XK.XK_a)
+            window.wait(lambda event: event["event"] == "key")
+            next_click = asyncio.create_task(tools("computer_click", x=400, y=250, space="screen"))
+            assert await _until(lambda: driving == [True])
+            tools.desktop.resume()
+            await next_click
+    finally:
+        person.close()
+
+
+async def test_a_second_agent_on_the_same_desktop_is_refused(tools: Tools, screen: Screen) -> None:
+    (lock,) = [paths.state_dir() / f"hands{tools.desktop.name}.lock".replace(":", "_")]
+    with _another_process() as pid:
+        lock.write_text(json.dumps({"pid": pid, "at": time.time()}), encoding="utf-8")
+        with pytest.raises(ToolFailed, match=f"Another Wisp .process {pid}."):
+            await tools("computer_move", x=5, y=5, space="screen")
+    await tools("computer_move", x=5, y=5, space="screen")
+    assert json.loads(lock.read_text(encoding="utf-8"))["pid"] == os.getpid()

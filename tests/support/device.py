@@ -1,0 +1,84 @@
+"""Input from a device that is not XTEST's own, as a person's mouse and keyboard send it.
+
+XTEST can send events in the name of any device (XTestFakeDeviceKeyEvent of libXtst); python-xlib has no call for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from Xlib import X
+from Xlib.display import Display
+from Xlib.ext import xinput, xtest
+from Xlib.protocol import rq
+
+_DEVICE_KEY_PRESS, _DEVICE_BUTTON_PRESS = 1, 3
+_RELEASE = 1
+
+
+class _FakeDeviceInput(rq.Request):
+    _request = rq.Struct(
+        rq.Card8("opcode"),
+        rq.Opcode(2),
+        rq.RequestLength(),
+        rq.Card8("event_type"),
+        rq.Card8("detail"),
+        rq.Pad(2),
+        rq.Card32("time"),
+        rq.Card32("root"),
+        rq.Pad(8),
+        rq.Int16("x"),
+        rq.Int16("y"),
+        rq.Pad(7),
+        rq.Card8("device"),
+    )
+
+
+class _OpenDevice(rq.ReplyRequest):
+    _request = rq.Struct(rq.Card8("opcode"), rq.Opcode(3), rq.RequestLength(), rq.Card8("device"), rq.Pad(3))
+    _reply = rq.Struct(
+        rq.ReplyCode(), rq.Card8("kind"), rq.Card16("sequence_number"), rq.ReplyLength(), rq.Card8("count"), rq.Pad(23)
+    )
+
+
+class PersonsDevices:
+    """The keyboard and mouse of the person at this display."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.display = Display(environment["DISPLAY"])
+        self.display.xinput_query_version()
+        told = self.display.query_extension("XInputExtension")
+        self._first_event = told.first_event
+        self._opcode = told.major_opcode
+        devices = self.display.xinput_query_device(xinput.AllDevices).devices
+        own = [d for d in devices if "XTEST" not in str(d.name)]
+        self._keyboard = next(d.deviceid for d in own if d.use == xinput.SlaveKeyboard)
+        self._mouse = next(d.deviceid for d in own if d.use == xinput.SlavePointer)
+        for device in (self._keyboard, self._mouse):
+            _OpenDevice(display=self.display.display, opcode=self._opcode, device=device)
+
+    def tap(self, symbol: int) -> None:
+        keycode = self.display.keysym_to_keycode(symbol)
+        for kind in (_DEVICE_KEY_PRESS, _DEVICE_KEY_PRESS + _RELEASE):
+            self._send(kind, keycode, self._keyboard)
+
+    def click(self) -> None:
+        for kind in (_DEVICE_BUTTON_PRESS, _DEVICE_BUTTON_PRESS + _RELEASE):
+            self._send(kind, 1, self._mouse)
+
+    def _send(self, kind: int, detail: int, device: int) -> None:
+        arguments: dict[str, Any] = {"event_type": self._first_event + kind, "detail": detail, "device": device}
+        _FakeDeviceInput(
+            display=self.display.display,
+            opcode=self.display.display.get_extension_major(xtest.extname),
+            time=X.CurrentTime,
+            root=X.NONE,
+            x=0,
+            y=0,
+            **arguments,
+        )
+        self.display.sync()
+
+    def close(self) -> None:
+        self.display.close()
