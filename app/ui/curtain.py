@@ -66,6 +66,7 @@ class X11Curtain:
             probes = [_probe(place, area) for _, place in found]
             before = [self._server.pixels(probe) for probe in probes]
             for window_id, _ in found:
+                self._around.vanish(window_id)
                 self._hidden.extend(self._server.vanish(window_id))
         if found:
             self._wait_until_gone(probes, before)
@@ -90,6 +91,7 @@ class X11Curtain:
             if self._drawn == 0:
                 hidden, self._hidden = self._hidden, []
                 self._server.appear(hidden)
+                self._around.appear()
 
 
 class QtCurtain(QObject):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QHideEvent, QPainter, QPainterPath, QRegion, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 _SHADOW_STEPS = 14
 
 
+class _Bell(QObject):
+    """Carries word from the curtain's thread to the GUI's."""
+
+    rung = Signal()
+
+
 @dataclass
 class Surroundings:
     """What the windows stand on: the X server where there is one, and the ids of all windows of ours that show."""
@@ -31,7 +37,9 @@ class Surroundings:
     server: Server | None = None
     composited: bool = True
     shown: set[int] = field(default_factory=set)
+    vanished: set[int] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    came_back: _Bell = field(default_factory=_Bell)
 
     def look(self) -> None:
         """Notice a compositor that came or went."""
@@ -45,8 +53,24 @@ class Surroundings:
             self.server = None
 
     def ids(self) -> tuple[int, ...]:
+        """Of the windows that show; any thread."""
         with self.lock:
             return tuple(self.shown)
+
+    def vanish(self, window_id: int) -> None:
+        """The curtain hides a window: nobody may give it a shape until it is back. Any thread."""
+        with self.lock:
+            self.vanished.add(window_id)
+
+    def appear(self) -> None:
+        """All are back, with the shapes they had; what changed meanwhile is made up for. Any thread."""
+        with self.lock:
+            self.vanished.clear()
+        self.came_back.rung.emit()
+
+    def may_shape(self, window_id: int) -> bool:
+        with self.lock:
+            return window_id not in self.vanished
 
 
 def surroundings() -> Surroundings:
@@ -74,6 +98,8 @@ class Floating(QWidget):
         super().__init__(None, flags)
         self.theme = theme
         self.around = around
+        self._managed = False
+        around.came_back.rung.connect(self.shape)
         self.setFocusPolicy(self_focus)
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground, around.composited)
         self.setAttribute(Qt.WidgetAttribute.WA_AlwaysShowToolTips)
@@ -112,7 +138,7 @@ class Floating(QWidget):
 
     def shape(self) -> None:
         """Cut the window (or, with a compositor, only its input) to the body."""
-        if not (self.isVisible() and self.isWindow()):
+        if not (self.isVisible() and self.isWindow() and self.around.may_shape(int(self.winId()))):
             return
         region = QRegion(self.body_path().toFillPolygon().toPolygon())
         if not self.around.composited:
@@ -121,8 +147,15 @@ class Floating(QWidget):
             ratio = self.devicePixelRatioF()
             self.around.server.set_input(int(self.winId()), [_scaled(rect, ratio) for rect in _rects(region)])
 
+    def confirm_shape(self) -> None:
+        """Shape again at the first painting: window managers overlook an input shape that came before them."""
+        if not self._managed:
+            self._managed = True
+            QTimer.singleShot(0, self, self.shape)
+
     def paint_base(self, painter: QPainter) -> None:
         """The body's ground, hairline and shadow."""
+        self.confirm_shape()
         theme, path = self.theme, self.body_path()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.around.composited:
@@ -147,6 +180,7 @@ class Floating(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self.isWindow():
+            self._managed = False
             with self.around.lock:
                 self.around.shown.add(int(self.winId()))
             self.shape()

@@ -49,6 +49,7 @@ def below(qtbot: QtBot) -> Iterator[Below]:
 
 @pytest.fixture
 def orb(qtbot: QtBot, still: Look, below: Below) -> Iterator[OrbWindow]:
+    hand_now("mousemove", 900, 700)  # nothing hovers
     made = OrbWindow(still.theme, still.around, still.ticker)
     made.put(Rect(350, 300, 56, 56))
     made.show()

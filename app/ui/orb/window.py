@@ -106,6 +106,7 @@ class OrbWindow(Floating):
         return QRectF(inset, inset, side, side)
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        self.confirm_shape()
         painter = QPainter(self)
         if not self.around.composited:
             painter.fillRect(self.rect(), QColor(*self.theme.orb(self._state.value)[1]))  # smooth edges need a ground
