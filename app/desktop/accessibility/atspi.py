@@ -16,7 +16,7 @@ from app.desktop.accessibility.outline import Outliner
 from app.desktop.accessibility.reading import Reader
 from app.desktop.accessibility.refs import RefBook
 from app.desktop.accessibility.stacking import Stack
-from app.desktop.accessibility.survey import Look, Surveyor
+from app.desktop.accessibility.survey import Surveyor
 from app.desktop.accessibility.words import Reading, normal, readings, roles_called
 from app.desktop.api import Window
 from app.desktop.elements import Element, Match, Outline, OutlineRequest, View
@@ -64,9 +64,11 @@ class AtSpi:
         ways, roles, stack = readings(query), roles_called(role), Stack(self._windows())
         async with self._surveyor.look() as look:
             active = await look.active()
-            found = await self._scored([active] if active else [], ways, roles)
+            if active:
+                await self._reader.grow(active)
+            found = _scored([active] if active else [], ways, roles)
             if not any(match.score >= _CLEAR for match in found):
-                found += await self._scored(await _others(look), ways, roles)
+                found = _scored(await look.programs(self._reader.grow), ways, roles)
         best = _without_echoes(found)[:limit]
         await self._reader.fill((match.program, match.node) for match in best)
         matches = [self._match(candidate, stack) for candidate in best if _has_area(candidate.node)]
@@ -75,12 +77,9 @@ class AtSpi:
     async def at(self, point: Point) -> Element | None:
         stack = Stack(self._windows())
         async with self._surveyor.look() as look:
-            active = await look.active()
-            for programs in ([active] if active else [], await _others(look)):
-                await self._read(programs)
-                for program in programs:
-                    if under := _innermost(program, point, stack):
-                        return self._refs.element(program, *under)
+            for program in await look.programs(self._reader.read):
+                if under := _innermost(program, point, stack):
+                    return self._refs.element(program, *under)
         return None
 
     async def focused(self) -> Element | None:
@@ -88,7 +87,7 @@ class AtSpi:
             program = await look.active()
         if program is None:
             return None
-        await self._reader.grow([program])
+        await self._reader.grow(program)
         holders = [pair for pair in program.walk() if pair[0].has("active") and pair[1].has("focused")]
         if not holders:
             return None
@@ -101,10 +100,14 @@ class AtSpi:
             matches = await self.find(request.query, limit=_MOST_MATCHES)
             return self._outliner.found(matches, request, await self.silent())
         stack = Stack(self._windows())
+
+        async def read(program: Program) -> None:
+            if _is_asked_for(program, request.window):
+                await self._reader.read(program)
+
         async with self._surveyor.look() as look:
-            programs = await look.programs()
-        wanted = [program for program in programs if _is_asked_for(program, request.window)]
-        await self._read(wanted)
+            programs = await look.programs(read)
+        wanted = [program for program in programs if program.is_read]
         return self._outliner.told(wanted, self._refs, stack, request)
 
     async def element(self, ref: str) -> Element:
@@ -149,25 +152,6 @@ class AtSpi:
             return f"{said} Read the screen again."
         return f"{said} Nearest now: {', '.join(_named(match.element) for match in near)}."
 
-    async def _read(self, programs: Sequence[Program]) -> None:
-        """Trees of whole programs, with boxes and values of all that is notable."""
-        await self._reader.grow(programs)
-        await self._reader.fill(
-            (program, node) for program in programs for _, node in program.walk() if node.is_notable
-        )
-
-    async def _scored(
-        self, programs: Sequence[Program], ways: Sequence[Reading], roles: frozenset[str]
-    ) -> list[_Candidate]:
-        await self._reader.grow(programs)
-        found: list[_Candidate] = []
-        for program in programs:
-            share = 1.0 if program.is_active else _ELSEWHERE
-            for window, node in program.walk():
-                if (not roles or node.role in roles) and (fit := matching.score(node, ways)):
-                    found.append(_Candidate(fit * share, program, window, node))
-        return found
-
     def _match(self, candidate: _Candidate, stack: Stack) -> Match:
         program, window, node = candidate.program, candidate.window, candidate.node
         is_covered = stack.hides(program, window, node)
@@ -175,8 +159,15 @@ class AtSpi:
         return Match(element, candidate.score * (_COVERED if is_covered else 1.0))
 
 
-async def _others(look: Look) -> list[Program]:
-    return [program for program in await look.programs() if not program.is_read]
+def _scored(programs: Sequence[Program], ways: Sequence[Reading], roles: frozenset[str]) -> list[_Candidate]:
+    """The nodes of programs that fit a description, in one of the roles if any is named."""
+    found: list[_Candidate] = []
+    for program in programs:
+        share = 1.0 if program.is_active else _ELSEWHERE
+        for window, node in program.walk():
+            if (not roles or node.role in roles) and (fit := matching.score(node, ways)):
+                found.append(_Candidate(fit * share, program, window, node))
+    return found
 
 
 def _is_asked_for(program: Program, wanted: str) -> bool:

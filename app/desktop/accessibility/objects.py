@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import TypeVar
 
 from app.base.geometry import Point, Rect
@@ -16,6 +17,7 @@ _MANY = 300
 _COLUMNS = 16
 _STEPS = 6
 _EDGE_PX = 4
+_A = TypeVar("_A")
 _T = TypeVar("_T")
 
 
@@ -36,17 +38,22 @@ async def _in_sight(bus: Bus, node: Node) -> list[Key]:
     left, height = area.x + _EDGE_PX, area.height
     marks = [Point(left, area.y + round(height * step / _STEPS) + _EDGE_PX) for step in range(_STEPS)]
     marks.append(Point(left, area.bottom - _EDGE_PX))
-    hit = await all_of(_index_at(bus, node, mark) for mark in marks)
+    hit = await all_of(bus, partial(_index_at, node), marks)
     places = sorted(place for place in hit if place is not None and place >= 0)
     if not places:
         return []
     # Headers come first of all children; the last row goes on to the right of where it was hit.
     wanted = sorted({*range(_COLUMNS), *range(places[0], min(places[-1] + _COLUMNS, places[0] + _MANY))})
-    found = await all_of(bus.call(*node.key, spi.ACCESSIBLE, "GetChildAtIndex", "i", place) for place in wanted)
-    return [(reply[0][0], reply[0][1]) for reply in found if reply and reply[0][1] != spi.NULL]
+    found = await all_of(bus, partial(_child_at, node), wanted)
+    return [key for key in found if key and key[1] != spi.NULL]
 
 
-async def _index_at(bus: Bus, node: Node, point: Point) -> int:
+async def _child_at(node: Node, bus: Bus, place: int) -> Key:
+    name, path = (await bus.call(*node.key, spi.ACCESSIBLE, "GetChildAtIndex", "i", place))[0]
+    return name, path
+
+
+async def _index_at(node: Node, bus: Bus, point: Point) -> int:
     hit = (await bus.call(*node.key, spi.COMPONENT, "GetAccessibleAtPoint", "iiu", point.x, point.y, spi.ON_SCREEN))[0]
     if hit[1] == spi.NULL:
         return -1
@@ -56,18 +63,18 @@ async def _index_at(bus: Bus, node: Node, point: Point) -> int:
 async def described(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:
     """Those of the objects that show, with role and name."""
     nodes = [Node(key, parent=parent) for key in keys]
-    await all_of(state(bus, node) for node in nodes)
+    await all_of(bus, state, nodes)
     showing = [node for node in nodes if node.shows]
-    await all_of(ask(bus, node) for node in showing for ask in (name, role))
+    await asyncio.gather(all_of(bus, name, showing), all_of(bus, role, showing))
     return showing
 
 
 async def named(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:
     """Those of the objects that show, with their name."""
     nodes = [Node(key, parent=parent) for key in keys]
-    await all_of(state(bus, node) for node in nodes)
+    await all_of(bus, state, nodes)
     showing = [node for node in nodes if node.shows]
-    await all_of(name(bus, node) for node in showing)
+    await all_of(bus, name, showing)
     return showing
 
 
@@ -127,13 +134,13 @@ async def text(bus: Bus, node: Node) -> str:
     return str((await bus.call(*node.key, spi.TEXT, "GetText", "ii", 0, _VALUE_CHARACTERS))[0])
 
 
-async def all_of(calls: Iterable[Awaitable[_T]]) -> list[_T | None]:
-    """All at once; None in the place of each that was refused."""
-    return list(await asyncio.gather(*(_or_none(call) for call in calls)))
+async def all_of(bus: Bus, ask: Callable[[Bus, _A], Awaitable[_T]], things: Iterable[_A]) -> list[_T | None]:
+    """Ask for all at once; None in the place of each that was refused."""
+    return list(await asyncio.gather(*(_or_none(bus, ask, thing) for thing in things)))
 
 
-async def _or_none(call: Awaitable[_T]) -> _T | None:
+async def _or_none(bus: Bus, ask: Callable[[Bus, _A], Awaitable[_T]], thing: _A) -> _T | None:
     try:
-        return await call
+        return await ask(bus, thing)
     except CallRefused:
         return None

@@ -30,9 +30,23 @@ class Reader:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    async def grow(self, programs: Iterable[Program]) -> None:
-        """Read the trees of those that were not read yet. Marks the slow ones."""
-        await asyncio.gather(*(self._grow(program) for program in programs if not program.is_read))
+    async def grow(self, program: Program) -> None:
+        """Read the tree, once. Marks a program that is slow."""
+        if program.is_read:
+            return
+        program.is_read = True
+        if program.is_silent or not program.windows:
+            return
+        try:
+            async with program.limited():
+                await self._grow(program)
+        except TimeoutError:
+            program.is_cut = True
+
+    async def read(self, program: Program) -> None:
+        """The tree, with boxes and values of all that is notable."""
+        await self.grow(program)
+        await self.fill((program, node) for _, node in program.walk() if node.is_notable)
 
     async def fill(self, pairs: Iterable[Pair]) -> None:
         """Ask for box and value of nodes; what does not answer has an empty box."""
@@ -61,20 +75,13 @@ class Reader:
         return node
 
     async def _grow(self, program: Program) -> None:
-        program.is_read = True
-        if program.is_silent or not program.windows:
-            return
-        try:
-            async with program.limited():
-                if not await self._grow_from_cache(program):
-                    await objects.all_of(objects.role(self._bus, window) for window in program.windows)
-                    await self._grow_by_level(program.windows)
-                    operable = [node for _, node in program.walk() if node.is_operable]
-                    await objects.all_of(objects.description(self._bus, node) for node in operable)
-                _keep_once(program)
-                await self._label(program)
-        except TimeoutError:
-            program.is_cut = True
+        if not await self._grow_from_cache(program):
+            await objects.all_of(self._bus, objects.role, program.windows)
+            await self._grow_by_level(program.windows)
+            operable = [node for _, node in program.walk() if node.is_operable]
+            await objects.all_of(self._bus, objects.description, operable)
+        _keep_once(program)
+        await self._label(program)
 
     async def _fill(self, program: Program, nodes: Sequence[Node]) -> None:
         try:
@@ -102,7 +109,7 @@ class Reader:
     async def _grow_by_level(self, parents: Sequence[Node]) -> None:
         level, count = list(parents), 0
         while level and count < _NODE_LIMIT:
-            families = await objects.all_of(objects.family(self._bus, node) for node in level)
+            families = await objects.all_of(self._bus, objects.family, level)
             described = await asyncio.gather(
                 *(objects.described(self._bus, keys or (), node) for node, keys in zip(level, families, strict=True))
             )
@@ -115,11 +122,11 @@ class Reader:
         """Controls without a name take that of what labels them."""
         nodes = {node.key: node for _, node in program.walk()}
         unnamed = [node for node in nodes.values() if node.is_operable and not node.name.strip()]
-        labels = await objects.all_of(objects.labels(self._bus, node) for node in unnamed)
+        labels = await objects.all_of(self._bus, objects.labels, unnamed)
         for node, keys in zip(unnamed, labels, strict=True):
             node.label = " ".join(nodes[key].name.strip() for key in keys or () if key in nodes)
         written = [node for node in unnamed if node.role in spi.WRITTEN and not node.label and node.may(spi.TEXT)]
-        texts = await objects.all_of(objects.text(self._bus, node) for node in written)
+        texts = await objects.all_of(self._bus, objects.text, written)
         for node, text in zip(written, texts, strict=True):
             node.label = text or ""
 

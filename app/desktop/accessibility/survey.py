@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -36,9 +36,15 @@ class Look:
                 return program
         return None
 
-    async def programs(self) -> list[Program]:
-        """All of them, the active one first."""
-        found = await asyncio.gather(*self._surveys)
+    async def programs(self, then: Callable[[Program], Awaitable[None]]) -> list[Program]:
+        """All of them, the active one first; `then` is done with each as soon as it has answered."""
+
+        async def one(survey: asyncio.Task[Program]) -> Program:
+            program = await survey
+            await then(program)
+            return program
+
+        found = await asyncio.gather(*(one(survey) for survey in self._surveys))
         return sorted(found, key=lambda program: not program.is_active)
 
 
