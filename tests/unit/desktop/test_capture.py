@@ -1,0 +1,77 @@
+"""Pictures within a model's budget."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from app.base.geometry import Geometry, Point, Rect, Size
+from app.desktop.api import Frame
+from app.desktop.capture import Budget, cursor_in, encoded, fitted, tokens_of
+
+_sides = st.integers(min_value=1, max_value=8000)
+_budgets = st.builds(Budget, st.integers(200, 3000), st.integers(100, 5000))
+
+
+@pytest.mark.parametrize(
+    ("size", "tokens"),
+    [(Size(1024, 768), 1036), (Size(1280, 720), 1196), (Size(1366, 768), 1372), (Size(1920, 1080), 2691)],
+)
+def test_tokens_are_counted_as_the_vendor_does(size: Size, tokens: int) -> None:
+    assert tokens_of(size) == tokens
+
+
+@pytest.mark.parametrize(
+    ("screen", "budget", "sent"),
+    [
+        (Size(1280, 800), Budget(), Size(1280, 800)),
+        (Size(1920, 1080), Budget(), Size(1456, 819)),
+        (Size(3840, 2160), Budget(), Size(1456, 819)),
+        (Size(1920, 1080), Budget(2576, 4784), Size(1920, 1080)),
+        (Size(3840, 2160), Budget(2576, 4784), Size(2576, 1449)),
+    ],
+)
+def test_screens_are_sent_as_large_as_the_budget_allows(screen: Size, budget: Budget, sent: Size) -> None:
+    assert fitted(screen, budget) == sent
+
+
+@given(_sides, _sides, _budgets)
+def test_no_picture_is_ever_over_the_budget_or_enlarged(width: int, height: int, budget: Budget) -> None:
+    sent = fitted(Size(width, height), budget)
+    assert budget.fits(sent) or sent.width == 1 or sent.height == 1
+    assert sent.width <= width
+    assert sent.height <= height
+
+
+@given(st.integers(300, 4000), st.integers(300, 4000), st.floats(0, 0.999), st.floats(0, 0.999))
+def test_a_point_comes_back_within_a_pixel_of_the_picture(width: int, height: int, x: float, y: float) -> None:
+    geometry = Geometry(Rect(-100, 50, width, height), fitted(Size(width, height), Budget()))
+    column, row = int(x * geometry.sent.width), int(y * geometry.sent.height)
+    back = geometry.to_picture(geometry.to_screen(column, row))
+    assert abs(back[0] - column) <= 1
+    assert abs(back[1] - row) <= 1
+
+
+def test_a_frame_becomes_a_jpeg_of_the_size_asked_for() -> None:
+    area = Rect(0, 0, 400, 200)
+    red = bytes((0, 0, 255, 0))
+    picture = Image.open(io.BytesIO(encoded(Frame(area, red * area.size.area), Size(200, 100))))
+    assert (picture.format, picture.size) == ("JPEG", (200, 100))
+    assert all(abs(seen - wanted) < 8 for seen, wanted in zip(picture.getpixel((100, 50)), (255, 0, 0), strict=True))  # type: ignore[arg-type]
+
+
+def test_an_odd_width_is_not_sheared() -> None:
+    area = Rect(0, 0, 301, 100)
+    row = bytes((0, 0, 0, 0)) * 150 + bytes((255, 255, 255, 0)) * 151
+    picture = Image.open(io.BytesIO(encoded(Frame(area, row * 100), Size(151, 50)))).convert("L")
+    assert all(picture.getpixel((10, y)) < 20 and picture.getpixel((140, y)) > 230 for y in range(0, 50, 7))  # type: ignore[operator]
+
+
+def test_the_pointer_is_told_in_the_pictures_pixels() -> None:
+    geometry = Geometry(Rect(100, 0, 200, 100), Size(100, 50))
+    assert cursor_in(geometry, Point(150, 20)) == (25, 10)
+    assert cursor_in(geometry, Point(50, 20)) is None

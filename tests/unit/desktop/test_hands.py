@@ -1,0 +1,137 @@
+"""The computer tools on a desktop on which nothing happens but everything is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.base.errors import Cancelled, ToolFailed, ToolMisuse
+from app.base.geometry import Point
+from app.desktop.api import Button
+from app.desktop.desk import Desktop
+from app.desktop.headless import HeadlessDesktop, Moved, Pressed, Released, Scrolled, Started, Typed
+from tests.support.hands import Tools
+
+
+@pytest.fixture
+def headless() -> HeadlessDesktop:
+    return HeadlessDesktop()
+
+
+@pytest.fixture
+def tools(headless: HeadlessDesktop) -> Iterator[Tools]:
+    desktop = Desktop(headless.backend)
+    yield Tools(desktop)
+    desktop.close()
+
+
+async def test_a_click_moves_presses_and_lets_go_with_the_modifiers_around_it(
+    tools: Tools, headless: HeadlessDesktop
+) -> None:
+    result = await tools("computer_click", {"x": 3, "y": 4, "button": "right", "modifiers": "ctrl+shift"})
+    assert headless.done == [
+        Pressed("Control_L"), Pressed("Shift_L"),
+        Moved(Point(3, 4)), Pressed(Button.RIGHT), Released(Button.RIGHT),
+        Released("Shift_L"), Released("Control_L"),
+    ]  # fmt: skip
+    assert dict(result.payload) == {
+        "x": 3, "y": 4, "button": "right", "count": 1, "target": "", "route": "point",
+        "verdict": "unchanged", "proof": "suspected no-op", "window": "",
+    }  # fmt: skip
+    assert result.llm_echo == ("Clicked (3, 4) with the right button. Nothing on the screen changed. (suspected no-op)")
+
+
+async def test_typing_goes_in_slices_with_keys_between(tools: Tools, headless: HeadlessDesktop) -> None:
+    await tools("computer_type", text="abcdefghijklmnopqrs\n日")
+    assert headless.done == [
+        Typed("abcdefghijklmnop"), Typed("qrs"), Pressed("Return"), Released("Return"), Typed("日"),
+    ]  # fmt: skip
+
+
+async def test_scrolling_turns_notch_by_notch(tools: Tools, headless: HeadlessDesktop) -> None:
+    await tools("computer_scroll", dx=-1, dy=2)
+    assert headless.done == [Scrolled(-1, 1), Scrolled(0, 1)]
+
+
+async def test_keys_are_repeated(tools: Tools, headless: HeadlessDesktop) -> None:
+    await tools("computer_key", keys="Tab", repeat=2)
+    assert headless.done == [Pressed("Tab"), Released("Tab")] * 2
+
+
+async def test_a_drag_by_places_needs_both(tools: Tools, headless: HeadlessDesktop) -> None:
+    with pytest.raises(ToolMisuse, match="Drag from where to where"):
+        await tools("computer_drag", {"from": "3,4"})
+    with pytest.raises(ToolMisuse, match="two points or more"):
+        await tools("computer_drag", path="3,4")
+    await tools("computer_drag", {"from": "3,4", "to": "5,4", "duration_ms": 0})
+    assert headless.done == [Moved(Point(3, 4)), Pressed(Button.LEFT), Moved(Point(5, 4)), Released(Button.LEFT)]
+
+
+async def test_half_a_point_is_misuse(tools: Tools) -> None:
+    with pytest.raises(ToolMisuse, match="both x and y"):
+        await tools("computer_click", x=3)
+    with pytest.raises(ToolMisuse, match="Where"):
+        await tools("computer_click")
+
+
+async def test_points_refer_to_the_newest_capture_and_a_glance_is_none(tools: Tools, headless: HeadlessDesktop) -> None:
+    await tools("screen_capture", region="100,50,300,150")
+    await tools("zoom", region="10,10,20,20")
+    await tools("computer_move", x=0, y=0)
+    assert headless.done == [Moved(Point(100, 50))]
+
+
+async def test_a_batch_stops_at_the_first_failure_and_shows_the_screen(tools: Tools, headless: HeadlessDesktop) -> None:
+    actions = [{"do": "type", "text": "a"}, {"do": "click", "target": "Nowhere"}, {"do": "key", "keys": "Return"}]
+    result = await tools("computer_batch", {"action": actions})
+    assert headless.done == [Typed("a")]
+    assert not result.ok
+    assert "2. click failed: Nothing called 'Nowhere' is showing" in result.llm_echo
+    assert "Actions 3 to 3 were not run." in result.llm_echo
+    assert len(result.llm_media) == 1
+
+
+async def test_an_empty_batch_is_misuse(tools: Tools) -> None:
+    with pytest.raises(ToolMisuse, match="needs actions"):
+        await tools("computer_batch")
+
+
+async def test_nothing_changed_is_told_without_a_picture(tools: Tools) -> None:
+    await tools("screen_capture")
+    assert (await tools("changes")).llm_echo == "Nothing has changed since capture c1."
+
+
+async def test_an_opened_program_is_in_front(tools: Tools, headless: HeadlessDesktop) -> None:
+    result = await tools("open_app", name="calculator")
+    assert headless.done == [Started("Calculator")]
+    assert dict(result.payload) == {"name": "Calculator", "title": "Calculator", "window": "w1"}
+
+
+async def test_waiting_for_what_never_comes_ends_at_the_limit(tools: Tools) -> None:
+    with pytest.raises(ToolFailed, match="did not come"):
+        await tools("wait_for", window="Nothing", limit_s=0.1)
+
+
+async def test_the_clipboard_is_written_and_read(tools: Tools) -> None:
+    await tools("write_clipboard", text="héllo")
+    assert (await tools("read_clipboard")).llm_echo == "The clipboard holds:\nhéllo"
+
+
+async def test_a_stopped_desktop_sends_nothing(tools: Tools, headless: HeadlessDesktop) -> None:
+    tools.desktop.stop()
+    for tool, arguments in (("computer_click", {"x": 1, "y": 1}), ("computer_type", {"text": "a"})):
+        with pytest.raises(Cancelled):
+            await tools(tool, arguments)
+    assert headless.done == []
+
+
+async def test_a_button_held_down_is_let_go_at_a_stop(tools: Tools, headless: HeadlessDesktop) -> None:
+    await tools("mouse_down", x=1, y=1)
+    tools.desktop.stop()
+    await tools.desktop.run(_nothing)
+    assert headless.done == [Moved(Point(1, 1)), Pressed(Button.LEFT), Released(Button.LEFT)]
+
+
+async def _nothing(_seat: object) -> None:
+    return None
