@@ -125,7 +125,7 @@ class ModelPass:
             self._seam = None
             return ()
         is_open = self._reader.is_open
-        self._seam = Seam(self._reader.tail(_ALL) if is_open else said[-_TAIL:])
+        self._seam = Seam(self._reader.tail(_ALL), self._opening) if is_open else Seam(said[-_TAIL:])
         tail = self._reader.tail(_TAIL) if is_open else said[-_TAIL:]
         return (self.message(), user(told("continue_call" if is_open else "continue_text", tail=tail)))
 
@@ -147,6 +147,7 @@ class ModelPass:
 
     def _new_reader(self) -> None:
         self._origin = self._transcript.position
+        self._opening = ""
         self._reader = self._parts.dialect.reader(self._parts.registry.specs)
 
     def _forget_open_call(self) -> None:
@@ -170,6 +171,7 @@ class ModelPass:
             case Thought():
                 self._cards.thought(event.text)
             case CallOpened():
+                self._opening = self._reader.tail(_ALL)[:_TAIL]
                 self._cards.opened(event.call_id, event.name, dict(event.attrs))
             case CallDelta():
                 self._cards.delta(event.call_id, event.param, event.text)

@@ -17,10 +17,14 @@ _SHORTEST_OPENING = 5
 
 
 class Seam:
-    """`written` is the open call so far (or the end of the prose). `restarted` says that the call began anew."""
+    """`written` is the open call so far, or its end where it is long, or the end of the prose; `opening` is how the
+    call began. `restarted` says that it began anew.
+    """
 
-    def __init__(self, written: str) -> None:
+    def __init__(self, written: str, opening: str = "") -> None:
         self._written = written
+        self._opening = (opening or written)[:_OPENING]
+        self._is_whole = written.startswith(self._opening)
         self._held = ""
         self._decided = False
         self.restarted = False
@@ -37,18 +41,22 @@ class Seam:
         return "" if self._decided else self._decide(final=True)
 
     def _decide(self, *, final: bool) -> str:
-        if self._may_begin_anew():
-            if not final and len(self._held.lstrip()) < len(self._written) and self._is_copy_so_far():
+        if self._begins_anew():
+            if (
+                self._is_whole
+                and not final
+                and len(self._held.lstrip()) < len(self._written)
+                and self._is_copy_so_far()
+            ):
                 return ""
             return self._copied()
         if not final and len(self._held) < _LOOK:
             return ""
         return self._settle(self._held[self._overlap() :])
 
-    def _may_begin_anew(self) -> bool:
-        opening = self._written[:_OPENING]
-        began = self._held.lstrip()[: len(opening)]
-        return opening.startswith("<") and len(opening) >= _SHORTEST_OPENING and began == opening
+    def _begins_anew(self) -> bool:
+        opening = self._opening
+        return opening.startswith("<") and len(opening) >= _SHORTEST_OPENING and self._held.lstrip().startswith(opening)
 
     def _is_copy_so_far(self) -> bool:
         return self._written.startswith(self._held.lstrip())
@@ -56,9 +64,9 @@ class Seam:
     def _copied(self) -> str:
         """The call came again: drop the copy where it is exact, otherwise the new one replaces the old."""
         text = self._held.lstrip()
-        if text.startswith(self._written):
+        if self._is_whole and text.startswith(self._written):
             return self._settle(text[len(self._written) :])
-        self.restarted = not self._is_copy_so_far()
+        self.restarted = not (self._is_whole and self._is_copy_so_far())
         return self._settle(text if self.restarted else "")
 
     def _overlap(self) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.agent.events import AgentEvent, ApprovalWanted, Notice, Outcome, SayDelta, State, ToolFinished, TurnEnded
 from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, ToolsDeclined, Unreachable
-from app.providers.api import Stopped, Usage
+from app.providers.api import Said, Stopped, Usage
 from app.providers.scripted import Fail, Pause, Reply
 from tests.unit.agent.stage import Stage, texts
 
@@ -122,6 +122,14 @@ async def test_a_model_that_writes_the_call_again_does_no_harm(tmp_path: Path) -
     )
     closed = [(event.call_id, event.ok) for event in stage.of(ToolFinished) if isinstance(event, ToolFinished)]
     assert closed == [("c1", False), ("c2", True)]
+
+
+async def test_a_long_call_written_again_does_no_harm(tmp_path: Path) -> None:
+    line = "x" * 99 + "\n"
+    begun: Reply = [Said('<write path="a.txt"><![CDATA['), *[Said(line)] * 2000]
+    stage = Stage(tmp_path, begun, '<write path="a.txt"><![CDATA[short]]></write>', "Written.")
+    await stage.send()
+    assert stage.bench.done == ["write a.txt: short"]
 
 
 async def test_a_call_that_never_ends_is_not_run_and_the_model_is_told(tmp_path: Path) -> None:

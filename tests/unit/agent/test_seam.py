@@ -38,6 +38,18 @@ def test_a_call_written_anew_with_other_words_replaces_the_old_one(size: int) ->
     assert _joined(_OPEN, anew, size) == (anew, True)
 
 
+def test_a_long_call_is_known_by_its_opening() -> None:
+    seam = Seam("the end of what was written", '<write_file path="a">')
+    assert seam.feed('<write_file path="a">once more') == '<write_file path="a">once more'
+    assert seam.restarted
+
+
+def test_the_end_of_a_long_call_may_be_repeated_too() -> None:
+    seam = Seam("the end of what was written", '<write_file path="a">')
+    assert seam.feed("of what was written and on") + seam.finish() == " and on"
+    assert not seam.restarted
+
+
 def test_a_bracket_that_comes_twice_is_no_repetition() -> None:
     assert _joined("<x>[[1, 2]", "]", 1) == ("]", False)
 
