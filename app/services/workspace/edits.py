@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from app.base.clipping import clip_line
 from app.services.workspace.blocks import Block, EditRefused, parse
+from app.services.workspace.filelines import File
 from app.services.workspace.indents import reindented
 from app.services.workspace.matching import Found, Lines
 
@@ -45,16 +46,10 @@ def apply_diff(text: str, diff: str) -> Edited:
     blocks = parse(diff)
     if len(blocks) == 1 and not text and not blocks[0].search:
         return _filled(blocks[0])
-    raw = text.split("\n")
-    ends = ["\n"] * (len(raw) - 1) + [""]
-    ends = ["\r\n" if line.endswith("\r") and end else end for line, end in zip(raw, ends, strict=True)]
-    lines = [line[:-1] if end == "\r\n" else line for line, end in zip(raw, ends, strict=True)]
-    if not lines[-1]:
-        lines.pop()
-        ends.pop()
-    places = _placed(blocks, Lines(lines))
+    file = File(text)
+    places = _placed(blocks, file.lines)
     _check_overlap(places)
-    return _joined(lines, ends, places)
+    return _joined(file, places)
 
 
 def _filled(block: Block) -> Edited:
@@ -62,18 +57,19 @@ def _filled(block: Block) -> Edited:
     return Edited(text, (Applied(block.number, 1, 0, len(block.replace), "exact", bool(text)),))
 
 
-def _placed(blocks: Sequence[Block], file: Lines) -> list[tuple[Block, Found]]:
+def _placed(blocks: Sequence[Block], lines: Sequence[str]) -> list[tuple[Block, Found]]:
     same: dict[tuple[str, ...], list[Block]] = {}
     for block in blocks:
-        same.setdefault(block.search, []).append(block)
-    placed: list[tuple[Block, Found]] = []
-    for search, group in same.items():
-        if not any(line.strip() for line in search):
+        if not any(line.strip() for line in block.search):
             raise EditRefused(
                 "empty_search",
-                f"diff: SEARCH of block {group[0].number} is empty. Give the lines to be replaced, or write_file for a "
+                f"diff: SEARCH of block {block.number} is empty. Give the lines to be replaced, or write_file for a "
                 "whole new file.",
             )
+        same.setdefault(block.search, []).append(block)
+    file = Lines(lines, list(same))
+    placed: list[tuple[Block, Found]] = []
+    for search, group in same.items():
         found = file.places(search)
         if not found:
             raise _not_found(group[0], file)
@@ -138,21 +134,20 @@ def _check_overlap(places: Sequence[tuple[Block, Found]]) -> None:
             )
 
 
-def _joined(lines: Sequence[str], ends: Sequence[str], places: Sequence[tuple[Block, Found]]) -> Edited:
-    usual = "\r\n" if ends.count("\r\n") > ends.count("\n") else "\n"
+def _joined(file: File, places: Sequence[tuple[Block, Found]]) -> Edited:
     pieces: list[str] = []
     applied: list[Applied] = []
     at = 0
     for block, found in places:
-        old, old_ends = lines[found.start : found.end], ends[found.start : found.end]
-        new = _renewed(block, old, old_ends, found, usual)
-        pieces += map(str.__add__, lines[at : found.start], ends[at : found.start])
-        pieces += new
-        changes = new != list(map(str.__add__, old, old_ends))
-        applied.append(Applied(block.number, found.start + 1, found.end, len(new), found.way, changes))
-        at = found.end
-    pieces += map(str.__add__, lines[at:], ends[at:])
-    return Edited("".join(pieces) or _blank(places, usual), tuple(applied))
+        old = file.whole(found.start, found.end)
+        new = "".join(_renewed(block, file, found))
+        pieces += (file.text[at : file.starts[found.start]], new)
+        applied.append(
+            Applied(block.number, found.start + 1, found.end, len(block.replace), found.way, changes=new != old)
+        )
+        at = file.starts[found.end]
+    pieces.append(file.text[at:])
+    return Edited("".join(pieces) or _blank(places, file.style), tuple(applied))
 
 
 def _blank(places: Sequence[tuple[Block, Found]], usual: str) -> str:
@@ -160,9 +155,11 @@ def _blank(places: Sequence[tuple[Block, Found]], usual: str) -> str:
     return usual if any(block.replace for block, _ in places) else ""
 
 
-def _renewed(block: Block, old: Sequence[str], ends: Sequence[str], found: Found, usual: str) -> list[str]:
+def _renewed(block: Block, file: File, found: Found) -> list[str]:
     """The new lines with line ends. Lines that SEARCH and REPLACE share keep the file's own bytes."""
-    style = next((end for end in ends if end), usual)
+    old = file.lines[found.start : found.end]
+    ends = [file.end(number) for number in range(found.start, found.end)]
+    style = next((end for end in ends if end), file.style)
     fresh = reindented(block, old) if found.way in ("indentation differs", "some inner lines differ") else block.replace
     kept = _kept(block)
     result = [(old[kept[i]], ends[kept[i]] or style) if i in kept else (line, style) for i, line in enumerate(fresh)]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate
+from dataclasses import dataclass
 
 _SIMILAR = 0.7
 """Least share of equal inner lines where only the first and last line of a block are found (protocols reference, 5)."""
@@ -22,67 +20,85 @@ class Found:
     way: str
 
 
-def _as_is(line: str) -> str:
-    return line
-
-
-_WAYS: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("exact", _as_is),
+View = Callable[[str], str]
+_WAYS: tuple[tuple[str, View], ...] = (
+    ("exact", str),
     ("trailing spaces differ", str.rstrip),
     ("indentation differs", str.strip),
 )
 
 
-@dataclass(slots=True)
 class Lines:
-    """A file's lines without line ends, with the indexes that looking needs, made once and only if needed."""
+    """A file's lines without line ends. All that will be looked for is named at once, so that one pass finds it all."""
 
-    lines: Sequence[str]
-    _views: dict[str, tuple[str, list[int]]] = field(default_factory=dict)
+    def __init__(self, lines: Sequence[str], searches: Sequence[Sequence[str]]) -> None:
+        self.lines = lines
+        self._searches = searches
+        self._views: dict[str, tuple[list[str], dict[str, list[int]]]] = {}
 
     def places(self, search: Sequence[str]) -> list[Found]:
         """All places of the first way that finds any; empty where none does."""
         for way, view in _WAYS:
-            if found := list(self._equal(search, way, view)):
-                return found
+            if starts := list(self._equal(search, way, view)):
+                return [Found(start, start + len(search), way) for start in starts]
         return list(self._similar(search))
 
     def holding(self, search: Sequence[str]) -> int | None:
         """The line (from 0) in which `search` begins if it stands in the file without ending at line borders."""
-        text, starts = self._view("exact", _as_is)
-        at = text.find("\n".join(search), 1)
-        return None if at < 0 else bisect_right(starts, at) - 1
+        text = "\n".join(self.lines)
+        at = text.find("\n".join(search))
+        return None if at < 0 else text.count("\n", 0, at)
 
-    def _view(self, way: str, view: Callable[[str], str]) -> tuple[str, list[int]]:
+    def _equal(self, search: Sequence[str], way: str, view: View) -> Iterator[int]:
+        seen, index = self._view(way, view)
+        wanted = list(map(view, search))
+        key = _key(search)
+        places = index[wanted[key]]
+        if len(places) * len(wanted) > _MOST_WORK:
+            return _repeated(seen, wanted)
+        return (at - key for at in places if at >= key and seen[at - key : at - key + len(wanted)] == wanted)
+
+    def _view(self, way: str, view: View) -> tuple[list[str], dict[str, list[int]]]:
+        """The lines as that way sees them, and where the key line of each search stands."""
         if way not in self._views:
-            seen = [view(line) for line in self.lines]
-            starts = list(accumulate((len(line) + 1 for line in seen), initial=1))
-            self._views[way] = "\n" + "\n".join(seen) + "\n", starts
+            seen = list(map(view, self.lines))
+            index: dict[str, list[int]] = {view(search[_key(search)]): [] for search in self._searches}
+            for number, line in enumerate(seen):
+                if line in index:
+                    index[line].append(number)
+            self._views[way] = seen, index
         return self._views[way]
-
-    def _equal(self, search: Sequence[str], way: str, view: Callable[[str], str]) -> Iterator[Found]:
-        text, starts = self._view(way, view)
-        wanted = "\n" + "\n".join(view(line) for line in search) + "\n"
-        at = text.find(wanted)
-        while at >= 0:
-            first = bisect_right(starts, at + 1) - 1
-            yield Found(first, first + len(search), way)
-            at = text.find(wanted, at + 1)
 
     def _similar(self, search: Sequence[str]) -> Iterator[Found]:
         """First and last line equal, and most of those between."""
         size = len(search)
         if size < 3:
             return
+        seen, _ = self._view("indentation differs", str.strip)
         wanted = [line.strip() for line in search]
         ends = [
-            found.start
-            for found in self._equal(search[:1], "indentation differs", str.strip)
-            if found.start + size <= len(self.lines) and self.lines[found.start + size - 1].strip() == wanted[-1]
+            at
+            for at, (one, other) in enumerate(zip(seen, seen[size - 1 :], strict=False))
+            if one == wanted[0] and other == wanted[-1]
         ]
         if len(ends) > _MOST_ANCHORS or len(ends) * size > _MOST_WORK:
             return
         for start in ends:
-            inner = zip(wanted[1:-1], self.lines[start + 1 : start + size - 1], strict=True)
-            if sum(a == b.strip() for a, b in inner) >= _SIMILAR * (size - 2):
+            inner = zip(wanted[1:-1], seen[start + 1 : start + size - 1], strict=True)
+            if sum(one == other for one, other in inner) >= _SIMILAR * (size - 2):
                 yield Found(start, start + size, "some inner lines differ")
+
+
+def _key(search: Sequence[str]) -> int:
+    """Which line of a search is looked up: the longest, because it is the rarest."""
+    return max(range(len(search)), key=lambda at: len(search[at].strip()))
+
+
+def _repeated(seen: list[str], wanted: list[str]) -> Iterator[int]:
+    """Starts of `wanted` where its key line is nearly everywhere: there, searching the text is linear and trying is not."""
+    text, sought = "\n" + "\n".join(seen) + "\n", "\n" + "\n".join(wanted) + "\n"
+    at, line, before = text.find(sought), 0, 0
+    while at >= 0:
+        line += text.count("\n", before, at)
+        yield line
+        before, at = at, text.find(sought, at + 1)
