@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 from contextlib import aclosing
 from typing import Any
 
@@ -179,6 +181,28 @@ async def test_closing_the_stream_hangs_up_at_once(vendor: Vendor) -> None:
                     break
         assert await asyncio.to_thread(server.requests[0].hung_up.wait, 5)
         await provider.close()
+
+
+async def test_a_closed_stream_leaves_nothing_for_the_loop_to_tidy(
+    vendor: Vendor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Qt's loop does not finish generators that were left half read, as asyncio's own does."""
+    left: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", left.append)
+    async with vendor.server([Reply.of(Text(WORDS * 20), Stall())]) as server:
+        provider = vendor.provider(server.url, IDLE_S)
+        hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(None, None)
+        try:
+            async with aclosing(provider.stream(asked(vendor))) as events:
+                async for event in events:
+                    if isinstance(event, Said):
+                        break
+            gc.collect()
+        finally:
+            sys.set_asyncgen_hooks(*hooks)
+        await provider.close()
+    assert left == []
 
 
 async def test_cancelling_the_wait_hangs_up_at_once(vendor: Vendor) -> None:

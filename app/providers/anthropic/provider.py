@@ -78,7 +78,7 @@ class AnthropicProvider:
 
         try:
             stream = await self._asked(client, request)
-            async with stream, aclosing(self._events(stream)) as events:
+            async with aclosing(self._events(stream)) as events:
                 async for event in events:
                     yield event
         except (anthropic.APIError, httpx2.HTTPError, ValueError) as error:
@@ -135,13 +135,20 @@ class AnthropicProvider:
 
     async def _events(self, stream: anthropic.AsyncStream[Any]) -> AsyncGenerator[StreamEvent, None]:
         reading = Reading(self._memory.calls)
-        async for event in stream.raw_events(stream.response):
-            if event.event == "error":
-                raise _fault_in_stream(event.data).error(SERVICE)
-            if event.event == "ping":
-                yield Alive()
-            for told in reading.read(json.loads(event.data or "{}")):
-                yield told
+        wire = stream.raw_events(stream.response)
+        try:
+            async for event in wire:
+                if event.event == "error":
+                    raise _fault_in_stream(event.data).error(SERVICE)
+                if event.event == "ping":
+                    yield Alive()
+                for told in reading.read(json.loads(event.data or "{}")):
+                    yield told
+        finally:
+            # Before `wire` goes: what is under it closes the connection itself when it goes, and for that must wait,
+            # which nothing can do for it on a loop that does not look after generators (qasync).
+            await stream.close()
+            del wire
         if not reading.is_complete:
             raise failures.dropped(SERVICE)
 
