@@ -42,14 +42,9 @@ class Seam:
 
     def _decide(self, *, final: bool) -> str:
         if self._begins_anew():
-            if (
-                self._is_whole
-                and not final
-                and len(self._held.lstrip()) < len(self._written)
-                and self._is_copy_so_far()
-            ):
-                return ""
-            return self._copied()
+            is_short = len(self._held.lstrip()) < len(self._written)
+            waits = self._is_whole and not final and is_short and self._is_copy_so_far()
+            return "" if waits else self._copied()
         if not final and len(self._held) < _LOOK:
             return ""
         return self._settle(self._held[self._overlap() :])
