@@ -70,8 +70,11 @@ def read_batch(limits: Limits = DEFAULT_LIMITS) -> StreamReader:
     def invent(tag: Tag, _stream: Stream) -> State:
         return prose if tag.closes_itself else opaque.invented(tag.name, prose)
 
-    def execute(tag: Tag, _stream: Stream) -> State:
-        return prose if tag.closes_itself else Execute(tag, prose)
+    def execute(tag: Tag, stream: Stream) -> State:
+        if not tag.closes_itself:
+            return Execute(tag, prose)
+        prose.say(tag.raw, stream)
+        return prose
 
     def finish(_tag: Tag, stream: Stream) -> State:
         stream.emit(Ended())

@@ -25,6 +25,14 @@ class BadBatch(Exception):
         self.offset = offset
 
 
+class _Unfit(Exception):
+    """JSON that Python would take and nobody else; `token` is how it is written."""
+
+    def __init__(self, token: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.token = token
+
+
 def calls_of(text: str, limits: Limits) -> list[tuple[str, Mapping[str, JsonValue]]]:
     """Name and arguments of every call, in order; raises `BadBatch`. One code fence around the array is forgiven."""
     fence = _FENCE.fullmatch(text)
@@ -72,6 +80,10 @@ def _loaded(text: str) -> JsonValue:
         raise BadBatch("invalid_json", error.pos, f"{_repair(error)} ({place})") from None
     except RecursionError:
         raise BadBatch("too_deep", 0, "the JSON is nested too deeply") from None
+    except _Unfit as unfit:
+        offset = max(text.rfind(unfit.token), 0)
+        place = f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
+        raise BadBatch("invalid_json", offset, f"{unfit} ({place})") from None
     except ValueError as error:
         raise BadBatch("invalid_json", 0, str(error)) from None
     return value
@@ -88,13 +100,13 @@ def _repair(error: json.JSONDecodeError) -> str:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON; use a number or null")
+    raise _Unfit(name, f"{name} is no JSON; use a number or null")
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"the number {text[:40]} is too large")
+        raise _Unfit(text, f"the number {text[:40]} is too large")
     return value
 
 
@@ -103,7 +115,7 @@ def _without_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonVal
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f'the key "{twice[:40]}" stands twice in one object; keep one')
+        raise _Unfit(json.dumps(twice), f'the key "{twice[:40]}" stands twice in one object; keep one')
     return value
 
 

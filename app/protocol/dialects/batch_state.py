@@ -17,8 +17,10 @@ from app.protocol.dialects.tags import Tag
 from app.protocol.events import BatchClosed, CallClosed, CallCut, CallOpened, Misread
 
 _CLOSE = re.compile(r"</execute\s{0,16}>")
-_OUTSIDE = re.compile(r'"|</execute\s{0,16}>')
-_INSIDE = re.compile(r'["\\\n]|</execute\s{0,16}>')
+_OUTSIDE = re.compile(r'(?:[^"<]++|<(?!/|\Z))*+')
+_INSIDE = re.compile(r'(?:[^"\\\n<]++|\\[^\n]|<(?!/|\Z))*+')
+"""All that needs no look: up to a quote, a close tag, a line break in a string, an escape or tag cut by the chunk."""
+
 _UNFINISHED = re.compile(r"<(?:/(?:e(?:x(?:e(?:c(?:u(?:t(?:e\s{0,16})?)?)?)?)?)?)?)?\Z")
 _LONGEST_TAG = 32
 _NAME = re.compile(r'"name"\s*:\s*"([^"\\]{1,64})"')
@@ -38,18 +40,19 @@ class Execute:
         self._is_too_long = False
 
     def take(self, stream: Stream) -> State:
+        if self._is_broken:
+            return self._find_close(stream)
         while True:
-            pattern = _CLOSE if self._is_broken else _INSIDE if self._in_string else _OUTSIDE
-            found = pattern.search(stream.data, stream.at)
-            if found is None:
-                unfinished = _UNFINISHED.search(stream.data, max(stream.at, len(stream.data) - _LONGEST_TAG))
-                self._pass(stream, unfinished.start() if unfinished else len(stream.data))
+            harmless = (_INSIDE if self._in_string else _OUTSIDE).match(stream.data, stream.at)
+            assert harmless is not None
+            self._pass(stream, harmless.end())
+            if stream.at == len(stream.data):
                 return self
-            self._pass(stream, found.start())
-            following = self._meet(found, stream)
+            before = stream.at
+            following = self._meet(stream)
             if following is not None:
                 return following
-            if stream.at == found.start():
+            if stream.at == before:
                 return self
 
     def end(self, stream: Stream) -> State | None:
@@ -64,7 +67,9 @@ class Execute:
 
     @property
     def opened_at(self) -> int | None:
-        return self._tag.start if self._first_close is None else None
+        if self._first_close is not None and not "".join(self._pieces[self._first_close + 1 :]).strip():
+            return None
+        return self._tag.start
 
     def _pass(self, stream: Stream, stop: int) -> None:
         if stop <= stream.at:
@@ -78,33 +83,49 @@ class Execute:
             self._pieces.append(stream.data[stream.at : stop])
         stream.at = stop
 
-    def _meet(self, found: re.Match[str], stream: Stream) -> State | None:
-        token = found[0]
-        if token == '"':
+    def _meet(self, stream: Stream) -> State | None:
+        """At a character that counts. The next state, or None; where nothing is taken, more text is needed."""
+        data, at = stream.data, stream.at
+        if data[at] == '"':
             self._in_string = not self._in_string
-        elif token == "\\":
-            if found.end() == len(stream.data) and not stream.ended:
-                return None
-            self._pass(stream, min(found.end() + 1, len(stream.data)))
-            return None
-        elif token == "\n":
-            return self._break(found, stream)
-        elif not self._in_string or self._is_broken:
-            stream.at = found.end()
-            return self._closed(stream)
-        elif self._first_close is None:
-            self._first_close = len(self._pieces)
-            self._pieces.append(token)
-            stream.at = found.end()
-            return None
-        self._pass(stream, found.end())
+            self._pass(stream, at + 1)
+        elif data[at] == "\n":
+            return self._break(stream)
+        elif data[at] == "\\":
+            self._pass(stream, at + 2 if at + 1 < len(data) else at)
+        else:
+            return self._meet_tag(stream)
         return None
 
-    def _break(self, found: re.Match[str], stream: Stream) -> State | None:
+    def _meet_tag(self, stream: Stream) -> State | None:
+        found = _CLOSE.match(stream.data, stream.at)
+        if not found:
+            may_close = _UNFINISHED.match(stream.data, stream.at)
+            self._pass(stream, stream.at if may_close else stream.at + 1)
+        elif not self._in_string:
+            stream.at = found.end()
+            return self._closed(stream)
+        else:
+            if self._first_close is None:
+                self._first_close = len(self._pieces)
+            self._pass(stream, found.end())
+        return None
+
+    def _find_close(self, stream: Stream) -> State:
+        """In a batch that is broken already: its first close tag ends it."""
+        found = _CLOSE.search(stream.data, stream.at)
+        if found:
+            self._pass(stream, found.start())
+            stream.at = found.end()
+            return self._closed(stream)
+        unfinished = _UNFINISHED.search(stream.data, max(stream.at, len(stream.data) - _LONGEST_TAG))
+        self._pass(stream, unfinished.start() if unfinished else len(stream.data))
+        return self
+
+    def _break(self, stream: Stream) -> State:
         """A line break in a string is no JSON: quotes can no longer be trusted."""
         self._is_broken = True
-        self._pass(stream, found.end())
-        return self._fall_back(stream) if self._first_close is not None else None
+        return self._fall_back(stream) if self._first_close is not None else self._find_close(stream)
 
     def _fall_back(self, stream: Stream) -> State:
         assert self._first_close is not None

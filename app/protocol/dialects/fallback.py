@@ -1,9 +1,9 @@
 """Calls in other agents' formats, as a last resort: only for a finished reply that holds no call of ours.
 
 Read are: Qwen's `<function=name><parameter=name>…`, the `<function_calls><invoke name="…">` form, JSON objects with
-name and arguments (alone, in a code fence, as `tool_calls`, in `<tool_call>`), and inline XML in a code fence that
-ends the reply. Their tool and argument names are translated where they are well known. A call counts only if its tool
-exists and its markup is complete; everything else stays text.
+name and arguments (alone, in a code fence, as `tool_calls`, in `<tool_call>`), and inline XML in a code fence that is
+the whole reply. Well-known tool and argument names are translated. A call counts only if its tool exists and its
+markup is complete; everything else stays text.
 """
 
 from __future__ import annotations
@@ -120,15 +120,15 @@ def _json_call(item: JsonValue, span: tuple[int, int], specs: Sequence[ToolSpec]
 
 
 def _from_fence(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
-    """Our own calls, alone in a code fence that ends the reply."""
-    fences = [found for found in _FENCED.finditer(text) if not text[found.end() :].strip()]
-    if not fences:
+    """Our own calls, in a code fence that is the whole reply."""
+    fence = _FENCED.fullmatch(text.strip())
+    if not fence:
         return []
     reader = read_xml(specs)
-    events = [*reader.feed(fences[0][1]), *reader.flush()]
+    events = [*reader.feed(fence[1]), *reader.flush()]
     blocks = [event.block for event in events if isinstance(event, CallClosed)]
     said = "".join(event.text for event in events if isinstance(event, Text))
-    return [] if said.strip() or not blocks else [text[: fences[0].start()], *blocks]
+    return [] if said.strip() else [*blocks]
 
 
 def _block(name: str, given: Mapping[str, JsonValue], span: tuple[int, int], specs: Sequence[ToolSpec]) -> Block | None:

@@ -38,12 +38,13 @@ class Markdown:
     def pass_over(self, data: str, start: int, stop: int) -> None:
         """Prose without backticks or tildes."""
         newline = data.rfind("\n", start, stop)
-        if newline >= 0:
+        if newline < 0:
+            if len(self.head) < _HEAD:
+                self.head += data[start : min(stop, start + _HEAD - len(self.head))]
+        else:
             self.head = data[newline + 1 : min(stop, newline + 1 + _HEAD)]
             self._ticks = 0
             self._fence_is_new = False
-        elif len(self.head) < _HEAD:
-            self.head += data[start : min(stop, start + _HEAD - len(self.head))]
 
     def pass_run(self, run: str, *, alone: bool) -> None:
         """A run of backticks or tildes; `alone` says that nothing follows it on its line."""

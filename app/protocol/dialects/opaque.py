@@ -1,4 +1,4 @@
-"""Stretches in which no tag counts: private reasoning, and results that the model made up."""
+"""Stretches in which no tag counts: private reasoning, results that the model made up, comments."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import re
 from collections.abc import Callable
 
 from app.protocol.dialects.stream import State, Stream
-from app.protocol.events import Invented, Thought
+from app.protocol.events import Invented, Text, Thought
 
-_UNFINISHED = re.compile(r"</?[\w]{0,24}\s{0,16}\Z|<\Z")
+_UNFINISHED = re.compile(r"</?\w{0,24}\s{0,16}\Z|--?\Z")
 
 
 class Opaque:
-    """Reads up to the close tag of `names`; `piece` gets the text as it arrives, `done` is told once at its end."""
+    """Reads up to what `close` matches; `piece` gets the text as it arrives, `done` the close itself, or nothing."""
 
     def __init__(
         self,
-        names: tuple[str, ...],
+        close: re.Pattern[str],
         following: State,
         piece: Callable[[str, Stream], None],
-        done: Callable[[Stream], None],
+        done: Callable[[str, Stream], None],
     ) -> None:
-        self._close = re.compile("</(?:" + "|".join(names) + r")\s{0,16}>")
+        self._close = close
         self._following = following
         self._piece = piece
         self._done = done
@@ -31,7 +31,7 @@ class Opaque:
         if found:
             self._pass(stream, found.start())
             stream.at = found.end()
-            self._done(stream)
+            self._done(found[0], stream)
             return self._following
         unfinished = _UNFINISHED.search(stream.data, max(stream.at, len(stream.data) - 48))
         self._pass(stream, unfinished.start() if unfinished else len(stream.data))
@@ -39,7 +39,7 @@ class Opaque:
 
     def end(self, stream: Stream) -> State | None:
         self._pass(stream, len(stream.data))
-        self._done(stream)
+        self._done("", stream)
         return None
 
     @property
@@ -55,10 +55,10 @@ class Opaque:
 def thinking(following: State) -> State:
     """`<think>` and `<thinking>`; either close tag ends either."""
     return Opaque(
-        ("think", "thinking"),
+        re.compile(r"</think(?:ing)?\s{0,16}>"),
         following,
         lambda text, stream: stream.emit(Thought(text)),
-        lambda stream: stream.emit(Thought("", last=True)),
+        lambda _close, stream: stream.emit(Thought("", last=True)),
     )
 
 
@@ -66,8 +66,18 @@ def invented(name: str, following: State) -> State:
     """Results the model wrote itself, reported as one piece."""
     pieces: list[str] = []
     return Opaque(
-        (name,),
+        re.compile(rf"</{name}\s{{0,16}}>"),
         following,
         lambda text, _stream: pieces.append(text),
-        lambda stream: stream.emit(Invented("".join(pieces))),
+        lambda _close, stream: stream.emit(Invented("".join(pieces))),
     )
+
+
+def comment(following: State) -> State:
+    """`<!-- … -->`: shown as it is written, and nothing in it runs."""
+
+    def say(text: str, stream: Stream) -> None:
+        if text:
+            stream.emit(Text(text))
+
+    return Opaque(re.compile("-->"), following, say, say)

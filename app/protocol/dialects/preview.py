@@ -24,6 +24,9 @@ class Preview:
         if self._held:
             text = self._held + text
             self._held = ""
+        elif self._has_begun and text[-1:] not in _MAY_END:
+            self.count += len(text)
+            return text
         if not self._has_begun:
             if text in ("", "\r"):
                 self._held = text

@@ -12,13 +12,16 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from app.protocol.dialects import opaque
 from app.protocol.dialects.markdown import Markdown
 from app.protocol.dialects.quoted import InlineCode, Mention
 from app.protocol.dialects.stream import State, Stream
 from app.protocol.dialects.tags import AFTER_NAME, NAME, OpenTag, Tag, TagForm
 from app.protocol.events import Text
 
-_TOKEN = re.compile(r"<|`{1,32}|~{1,32}")
+COMMENT = "<!--"
+
+_TOKEN = re.compile(r"<(?=[A-Za-z_!]|\Z)|`{1,32}|~{1,32}")
 _REST_OF_LINE = re.compile(r"[ \t]{0,64}(\r?\n|\r?\Z)?")
 _LONGEST_RUN = 32
 _PROSE_GOES_ON = frozenset(" \t,.;:!?)/*_")
@@ -55,32 +58,34 @@ class Prose:
         self.words = words
         self.markdown = Markdown()
         self._fragment_at: int | None = None
-        self._prefixes = frozenset(name[:length] for name in words for length in range(len(name) + 1))
+        self._prefixes = frozenset(name[:length] for name in words for length in range(len(name) + 1)) | {"!", "!-"}
         self.any_open = re.compile("<(?:" + "|".join(map(re.escape, sorted(words))) + r")(?=[\s/>])")
 
     def take(self, stream: Stream) -> State:
         self._fragment_at = None
         data, start = stream.data, stream.at
-        at = start
+        at = seen = start
         while True:
             token = _TOKEN.search(data, at)
-            stop = token.start() if token else len(data)
-            self.markdown.pass_over(data, at, stop)
             if token is None:
-                return self._said(stream, start, stop)
+                self.markdown.pass_over(data, seen, len(data))
+                return self._said(stream, start, len(data))
+            stop = token.start()
+            self.markdown.pass_over(data, seen, stop)
+            seen = stop
             if data[stop] == "<":
-                if self._opens(stream, stop):
+                following = self._opening(stream, stop)
+                if following:
                     self._said(stream, start, stop)
-                    return self._open(stream)
+                    return following(stream)
                 if self._may_open(data, stop) and not stream.ended:
                     self._fragment_at = stream.position(stop) if self._begun(data[stop:]) else None
                     return self._said(stream, start, stop)
                 at = stop + 1
-                self.markdown.pass_over(data, stop, at)
             else:
                 if not self._pass_run(stream, token):
                     return self._said(stream, start, stop)
-                at = token.end()
+                at = seen = token.end()
 
     def end(self, stream: Stream) -> State | None:
         rest = stream.data[stream.at :]
@@ -106,8 +111,8 @@ class Prose:
         self.markdown.begin_afresh()
         return self.words[tag.name].follow(tag, stream)
 
-    def tag_refused(self, raw: str, stream: Stream) -> State:
-        self.say(raw, stream)
+    def tag_refused(self, name: str, stream: Stream) -> State:
+        self.say(f"<{name}", stream)
         return self
 
     def tag_cut(self, tag: Tag, stream: Stream) -> State | None:
@@ -142,16 +147,18 @@ class Prose:
         stream.at = stop
         return self
 
-    def _opens(self, stream: Stream, at: int) -> bool:
+    def _opening(self, stream: Stream, at: int) -> Callable[[Stream], State] | None:
+        """What the `<` there begins, if it is not text."""
         if self.markdown.in_fence:
-            return False
+            return None
+        if stream.data.startswith(COMMENT, at):
+            return None if self.markdown.open_ticks else lambda _stream: opaque.comment(self)
         name = NAME.match(stream.data, at)
-        return (
-            name is not None
-            and name[1] in self.words
-            and name.end() < len(stream.data)
-            and stream.data[name.end()] in AFTER_NAME
-        )
+        if name is None or name[1] not in self.words or name.end() == len(stream.data):
+            return None
+        if stream.data[name.end()] not in AFTER_NAME:
+            return None
+        return self._open
 
     def _may_open(self, data: str, at: int) -> bool:
         return not self.markdown.in_fence and data[at + 1 :] in self._prefixes
@@ -166,11 +173,14 @@ class Prose:
     def _pass_run(self, stream: Stream, token: re.Match[str]) -> bool:
         """Whether a run of backticks could be judged: it must have ended, and a closing fence stands alone."""
         data, stop = stream.data, token.end()
+        if not self.markdown.in_fence:
+            if stop == len(data) and stop - token.start() < _LONGEST_RUN and not stream.ended:
+                return False
+            self.markdown.pass_run(token[0], alone=False)
+            return True
         rest = _REST_OF_LINE.match(data, stop)
         assert rest is not None
-        waits = stop == len(data) and stop - token.start() < _LONGEST_RUN
-        waits = waits or (self.markdown.in_fence and rest.end() == len(data) and not data.endswith("\n"))
-        if waits and not stream.ended:
+        if rest.end() == len(data) and not data.endswith("\n") and not stream.ended:
             return False
         self.markdown.pass_run(token[0], alone=rest[1] is not None)
         return True

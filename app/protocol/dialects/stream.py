@@ -31,7 +31,7 @@ class Stream:
 
     def add(self, chunk: str) -> None:
         self._base += self.at
-        self.data = self.data[self.at :] + chunk
+        self.data = self.data[self.at :] + chunk if self.at < len(self.data) else chunk
         self.at = 0
 
     def replay(self, text: str) -> None:
@@ -90,19 +90,22 @@ class StreamReader:
         self._stream = Stream(limits)
         self._recent: deque[str] = deque()
         self._recent_length = 0
-        self._length = 0
+        self._room = limits.message
+        self._is_full = False
         self._finished: list[Block] = []
 
     def feed(self, chunk: str) -> list[ReaderEvent]:
-        if not chunk:
-            return []
-        room = self._stream.limits.message - self._length
-        if len(chunk) > room:
-            return self._overflow(chunk[: max(room, 0)])
-        self._remember(chunk)
+        size = len(chunk)
+        if size > self._room:
+            return self._overflow(chunk[: self._room])
+        self._room -= size
+        self._recent.append(chunk)
+        self._recent_length += size
+        if self._recent_length > 2 * _TAIL_KEPT:
+            self._forget()
         self._stream.add(chunk)
         self._run()
-        return self._reported()
+        return self._reported() if self._stream.events else []
 
     def flush(self) -> list[ReaderEvent]:
         self._stream.ended = True
@@ -124,7 +127,8 @@ class StreamReader:
 
     def tail(self, limit: int) -> str:
         start = self._state.opened_at
-        missing = min(limit, self._length - start) if start is not None else 0
+        length = self._stream.limits.message - self._room
+        missing = min(limit, length - start) if start is not None else 0
         pieces: list[str] = []
         for chunk in reversed(self._recent):
             if missing <= 0:
@@ -133,28 +137,31 @@ class StreamReader:
             missing -= len(pieces[-1])
         return "".join(reversed(pieces))
 
-    def _remember(self, chunk: str) -> None:
-        self._length += len(chunk)
-        self._recent.append(chunk)
-        self._recent_length += len(chunk)
+    def _forget(self) -> None:
         while self._recent_length - len(self._recent[0]) >= _TAIL_KEPT:
             self._recent_length -= len(self._recent.popleft())
 
     def _run(self) -> None:
-        following = self._state.take(self._stream)
-        while following is not self._state:
-            self._state = following
-            following = self._state.take(self._stream)
+        state, stream = self._state, self._stream
+        following = state.take(stream)
+        while following is not state:
+            state = following
+            following = state.take(stream)
+        self._state = state
 
     def _reported(self) -> list[ReaderEvent]:
         events, self._stream.events = self._stream.events, []
-        self._finished.extend(event.block for event in events if isinstance(event, CallClosed))
+        for event in events:
+            if isinstance(event, CallClosed):
+                self._finished.append(event.block)
         return events
 
     def _overflow(self, last: str) -> list[ReaderEvent]:
         """Read what still fits, then say once that the rest is not read."""
-        if self._length >= self._stream.limits.message and isinstance(self._state, Over):
+        if not self._room and self._is_full:
             return []
         events = self.feed(last) + self.flush()
-        detail = f"The message is longer than {self._stream.limits.message} characters; write less in one answer."
-        return [*events, Misread("message_too_long", detail, self._length)]
+        self._is_full = True
+        limit = self._stream.limits.message
+        detail = f"The message is longer than {limit} characters; write less in one answer."
+        return [*events, Misread("message_too_long", detail, limit)]

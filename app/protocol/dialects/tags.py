@@ -20,6 +20,7 @@ _SPACE = re.compile(r"\s+")
 _ATTRIBUTE = re.compile(r"[A-Za-z_][\w.:-]{0,63}")
 _UNQUOTED = re.compile(r"(?:[^\s\"'<>`/]|/(?!>))+")
 _UNQUOTED_LIMIT = 4096
+_SLASH = re.compile(r"/\s{0,16}(>)?")
 
 
 @dataclass(slots=True)
@@ -41,8 +42,8 @@ class TagOwner(Protocol):
 
     def tag_read(self, tag: Tag, stream: Stream, /) -> State: ...
 
-    def tag_refused(self, raw: str, stream: Stream, /) -> State:
-        """It was text."""
+    def tag_refused(self, name: str, stream: Stream, /) -> State:
+        """`<name` was text, and nothing more was taken."""
         ...
 
     def tag_cut(self, tag: Tag, stream: Stream, /) -> State | None:
@@ -85,13 +86,13 @@ class OpenTag:
                 if self._done:
                     return self._finish(stream)
         except _Refused:
-            return self._owner.tag_refused("".join(self._raw), stream)
+            return self._refuse(stream)
         return self
 
     def end(self, stream: Stream) -> State | None:
         self._pass(stream, len(stream.data) - stream.at)
         if not self._form.is_call:
-            return self._owner.tag_refused("".join(self._raw), stream)
+            return self._refuse(stream)
         self._tag.raw = "".join(self._raw)
         self._tag.stop = stream.position()
         return self._owner.tag_cut(self._tag, stream)
@@ -99,6 +100,10 @@ class OpenTag:
     @property
     def opened_at(self) -> int | None:
         return self._tag.start if self._form.is_call else None
+
+    def _refuse(self, stream: Stream) -> State:
+        stream.replay("".join(self._raw)[len(self._tag.name) + 1 :])
+        return self._owner.tag_refused(self._tag.name, stream)
 
     def _pass(self, stream: Stream, length: int) -> str:
         """Take `length` characters."""
@@ -143,11 +148,13 @@ class OpenTag:
         return True
 
     def _slash(self, stream: Stream) -> bool:
-        if stream.at + 1 == len(stream.data):
+        slash = _SLASH.match(stream.data, stream.at)
+        assert slash is not None
+        if slash.end() == len(stream.data) and not slash[1]:
             return False
-        if stream.data[stream.at + 1] != ">":
+        if not slash[1]:
             raise _Refused
-        self._pass(stream, 2)
+        self._pass(stream, slash.end() - stream.at)
         self._tag.closes_itself = True
         self._done = True
         return True

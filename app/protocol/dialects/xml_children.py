@@ -72,12 +72,12 @@ class Children:
         place = Place(self._call, param, tag.name, is_body=False, any_open=self._any_open)
         return Payload(place, self._child_closed(param, tag), self._child_unfinished(param, tag))
 
-    def tag_refused(self, raw: str, stream: Stream) -> State:
+    def tag_refused(self, name: str, stream: Stream) -> State:
         """Looks like a child, is none (`<path d="…">` in a picture)."""
         if self._takes_body:
-            stream.replay(raw)
+            stream.replay(f"<{name}")
             return self._body(stream)
-        self._stray.append(raw)
+        self._stray.append(f"<{name}")
         return self
 
     def tag_cut(self, _tag: Tag, stream: Stream) -> State | None:

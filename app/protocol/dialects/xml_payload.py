@@ -58,7 +58,6 @@ class Payload:
         self._is_last = place.param.close is Close.LAST and not place.is_body and not place.param.many
         self._pieces: list[str] = []
         self._size = 0
-        self._before = ""
         self._is_cdata: bool | None = None
         self._preview = Preview()
         self._shown = 0
@@ -72,6 +71,9 @@ class Payload:
         if self._is_cdata is None and not self._begin(stream):
             return self
         while True:
+            if stream.data.find("<", stream.at) < 0:
+                self._add(stream, len(stream.data))
+                return self
             found = self._pattern.search(stream.data, stream.at)
             if found is None:
                 self._add(stream, self._safe_end(stream))
@@ -128,7 +130,6 @@ class Payload:
     def _store(self, piece: str) -> None:
         self._pieces.append(piece)
         self._size += len(piece)
-        self._before = piece[-_BEFORE:] if len(piece) >= _BEFORE else (self._before + piece)[-_BEFORE:]
 
     def _add(self, stream: Stream, stop: int) -> None:
         """Take text of the payload up to `stop`."""
@@ -136,12 +137,14 @@ class Payload:
             return
         piece = stream.data[stream.at : stop]
         stream.at = stop
-        self._store(piece)
-        self._is_quiet = self._is_quiet and piece.isspace()
+        self._pieces.append(piece)
+        self._size += len(piece)
         if self._size > stream.limits.payload:
             self._drop(stream)
         elif self._candidate is None:
             self._show(stream)
+        else:
+            self._is_quiet = self._is_quiet and piece.isspace()
 
     def _drop(self, stream: Stream) -> None:
         call, name = self._place.call, self._place.param.name
@@ -153,10 +156,11 @@ class Payload:
 
     def _show(self, stream: Stream) -> None:
         """Report the pieces that have not been shown yet."""
+        pieces, shown = self._pieces, self._shown
+        self._shown = len(pieces)
         if not self._place.param.short:
-            text = "".join(self._pieces[self._shown :])
+            text = pieces[-1] if shown == len(pieces) - 1 else "".join(pieces[shown:])
             self._place.call.show(self._place.param.name, self._preview.feed(text), stream)
-        self._shown = len(self._pieces)
 
     def _meet(self, found: re.Match[str], stream: Stream) -> State | None:
         """A tag that may end the payload: the next state if it does, None if it is part of the text."""
@@ -175,11 +179,22 @@ class Payload:
 
     def _ends_at_tool(self) -> bool:
         """The next tool's tag is a fence: at the start of a line, or right behind the close tag."""
-        before = self._before.rstrip(" \t")
+        before = self._before().rstrip(" \t")
         return self._is_quiet or (self._is_weak and before.endswith("\n"))
 
+    def _before(self) -> str:
+        """The last characters of the payload so far."""
+        pieces: list[str] = []
+        missing = _BEFORE
+        for piece in reversed(self._pieces):
+            pieces.append(piece[-missing:])
+            missing -= len(pieces[-1])
+            if missing <= 0:
+                break
+        return "".join(reversed(pieces))
+
     def _meet_close(self, found: re.Match[str], stream: Stream) -> State | None:
-        is_weak = bool(self._is_cdata) and not self._before.rstrip().endswith(payload.CDATA_END)
+        is_weak = bool(self._is_cdata) and not self._before().rstrip().endswith(payload.CDATA_END)
         if not self._is_last and (not is_weak or stream.ended):
             stream.at = found.end()
             return self._finish(len(self._pieces), stream)
