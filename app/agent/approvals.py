@@ -110,7 +110,7 @@ class TurnGate:
     def _show_work(self, spec: ToolSpec) -> None:
         """Speech is no work: the presence goes on thinking while it talks."""
         if spec.effect is not Effect.TALKS:
-            self._turn.mood.become(State.DRIVING if spec.effect is Effect.DESKTOP else State.BUSY)
+            self._turn.mood.become(State.BUSY)
 
     def _count(self, spec: ToolSpec, *, refused: bool) -> None:
         if refused:

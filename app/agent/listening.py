@@ -9,6 +9,7 @@ from app.agent.events import Notice
 from app.agent.parts import Parts
 from app.agent.stream import Stream, is_passing, wait_before
 from app.agent.turn import Turn
+from app.agent.words import ending
 from app.base.errors import ProviderError
 from app.protocol.message import Message
 from app.providers.api import Request, Said, StreamEvent, Thinking, Usage
@@ -72,7 +73,8 @@ async def _heard(parts: Parts, turn: Turn, ear: Ear, request: Request) -> Provid
     broken: ProviderError | None = None
     heard = 0
     try:
-        async with Stream(parts.provider.stream(request), parts.settings[STREAM_IDLE_MS] / 1000) as stream:
+        events, idle_s = parts.provider.stream(request), parts.settings[STREAM_IDLE_MS] / 1000
+        async with Stream(events, idle_s, lambda: turn.tell(Notice("info", ending("quiet")))) as stream:
             async for event in stream:
                 heard += len(event.text) if isinstance(event, (Said, Thinking)) else 0
                 if isinstance(event, Usage):

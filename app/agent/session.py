@@ -43,7 +43,7 @@ class Session:
         self._listeners: list[Listener] = []
         self._mood = Mood(self._tell)
         self._approvals = Approvals(ids.counter("approval"), attended=parts.attended)
-        self._turn_id = ids.counter("turn")
+        self._turn_id = ids.counter(f"turn-{ids.unique()}-")
         self._turn: Turn | None = None
         self._running: asyncio.Task[TurnEnded] | None = None
         self._spent = Usage()
@@ -105,6 +105,11 @@ class Session:
     def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
         """Answer an `ApprovalWanted`; `words` are told to the model where it is denied."""
         self._approvals.answer(approval_id, allow=allow, words=words)
+
+    def give_way(self, *, is_driving: bool) -> None:
+        """The person has taken the mouse and keyboard (True), or let go of them again, while a turn runs."""
+        if self._turn and self._running:
+            self._mood.become(State.DRIVING if is_driving else State.BUSY)
 
     def switch_mode(self, mode: Mode) -> None:
         """Ask, auto, plan or yolo, from the next call on."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from app.base.errors import BadAnswer, OverLimit, ProviderError, Unreachable
 from app.providers.api import StreamEvent
 
+QUIET_S = 8.0
+"""A silence this long is told to the person, who would wonder otherwise."""
 _CLOSING_S = 2.0
 """A person who stops a turn does not wait longer than this for a connection to hang up."""
 _FIRST_WAIT_S = 1.0
@@ -20,11 +22,17 @@ _log = logging.getLogger(__name__)
 
 
 class Stream:
-    """An async context manager; leaving it ends the HTTP stream. Silence over `idle_s` raises Unreachable."""
+    """An async context manager; leaving it ends the HTTP stream. Silence over `idle_s` raises Unreachable; the first
+    silence over `QUIET_S` is told to `on_quiet`.
+    """
 
-    def __init__(self, events: AsyncIterator[StreamEvent], idle_s: float) -> None:
+    def __init__(
+        self, events: AsyncIterator[StreamEvent], idle_s: float, on_quiet: Callable[[], None] = lambda: None
+    ) -> None:
         self._events = events
         self._idle_s = idle_s
+        self._on_quiet = on_quiet
+        self._was_quiet = False
 
     async def __aenter__(self) -> Stream:
         return self
@@ -43,11 +51,19 @@ class Stream:
         return self
 
     async def __anext__(self) -> StreamEvent:
+        quiet = asyncio.get_running_loop().call_later(QUIET_S, self._quiet)
         try:
             async with asyncio.timeout(self._idle_s):
                 return await anext(self._events)
         except TimeoutError:
             raise Unreachable(f"The model's service was silent for {self._idle_s:g} seconds.") from None
+        finally:
+            quiet.cancel()
+
+    def _quiet(self) -> None:
+        if not self._was_quiet:
+            self._was_quiet = True
+            self._on_quiet()
 
 
 def is_passing(error: ProviderError) -> bool:

@@ -42,6 +42,17 @@ async def test_silence_counts_as_a_lost_connection_and_the_stream_is_closed() ->
     assert (heard, silent.closed) == ([Said("Hello.")], 1)
 
 
+async def test_the_first_long_silence_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "QUIET_S", 0.001)
+    told, closing = list[str](), asyncio.Event()
+    closing.set()
+    with pytest.raises(Unreachable):
+        async with Stream(_Silent(closing).events(), 0.05, lambda: told.append("quiet")) as stream:
+            async for _ in stream:
+                await asyncio.sleep(0)
+    assert told == ["quiet"]
+
+
 async def test_a_stream_that_will_not_close_is_left_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "_CLOSING_S", 0.01)
     silent = _Silent(asyncio.Event())
