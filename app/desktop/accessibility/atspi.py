@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
@@ -70,14 +71,14 @@ class AtSpi:
             if not any(match.score >= _CLEAR for match in found):
                 found = _scored(await look.programs(self._reader.grow), ways, roles)
         best = _without_echoes(found)[:limit]
-        await self._reader.fill((match.program, match.node) for match in best)
+        await self._reader.fill([(match.program, match.node) for match in best], stack)
         matches = [self._match(candidate, stack) for candidate in best if _has_area(candidate.node)]
         return tuple(sorted(matches, key=lambda match: -match.score))
 
     async def at(self, point: Point) -> Element | None:
         stack = Stack(self._windows())
         async with self._surveyor.look() as look:
-            for program in await look.programs(self._reader.read):
+            for program in await look.programs(partial(self._reader.read, stack=stack)):
                 if under := _innermost(program, point, stack):
                     return self._refs.element(program, *under)
         return None
@@ -92,7 +93,7 @@ class AtSpi:
         if not holders:
             return None
         window, node = holders[-1]
-        await self._reader.fill([(program, node)])
+        await self._reader.fill([(program, node)], Stack(self._windows()))
         return self._refs.element(program, window, node)
 
     async def outline(self, request: OutlineRequest) -> Outline:
@@ -103,7 +104,7 @@ class AtSpi:
 
         async def read(program: Program) -> None:
             if _is_asked_for(program, request.window):
-                await self._reader.read(program)
+                await self._reader.read(program, stack)
 
         async with self._surveyor.look() as look:
             programs = await look.programs(read)
@@ -139,11 +140,10 @@ class AtSpi:
         seen = self._refs.last_seen(ref)
         if seen is None:
             raise ToolMisuse(f"There is no element {ref!r}. Refs come from read_screen; read the screen again.")
-        key, before = seen
-        now = await self._reader.again(key)
+        now = await self._reader.again(seen, Stack(self._windows()))
         if now is None:
-            raise ToolFailed(await self._gone(before))
-        return key, self._refs.renewed(ref, now)
+            raise ToolFailed(await self._gone(seen.element))
+        return seen.key, self._refs.renewed(ref, now)
 
     async def _gone(self, before: Element) -> str:
         near = await self.find(before.name or before.role, limit=3)

@@ -254,6 +254,8 @@ WRITTEN = frozenset({"icon", "table cell", "list item", "tree item"})
 """Roles that may carry their name as a text only (GTK 3's icon views)."""
 ROOMY = frozenset({"table", "tree table", "tree", "list", "list box", "layered pane"})
 """Roles that may hold thousands of children of which a few show."""
+PAGES = frozenset({"document web"})
+"""Roles whose inside is told in pixels of the screen whatever the scale (Chromium)."""
 SECRET = "password text"
 VALUES = frozenset({"slider", "spin button", "progress bar", "dial", "level bar", "rating"})
 """Roles that stand at a number."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from app.base.geometry import Rect
 from app.desktop.accessibility import constants as spi
+from app.desktop.accessibility.scaling import AS_TOLD, Scale
 
 PROGRAM_LIMIT_S = 0.5
 """What one program may cost one look, however often it is asked."""
@@ -48,6 +49,11 @@ class Node:
     @property
     def is_operable(self) -> bool:
         return self.role in spi.OPERABLE
+
+    @property
+    def is_in_page(self) -> bool:
+        """Whether it is, or stands in, a page of the web."""
+        return self.role in spi.PAGES or any(above.role in spi.PAGES for above in self.ancestors())
 
     @property
     def is_notable(self) -> bool:
@@ -103,6 +109,16 @@ class Program:
     is_cut: bool = False
     is_unordered: bool = False
     left_s: float = PROGRAM_LIMIT_S
+    scales: dict[Key, Scale] = field(default_factory=dict)
+    """For each window how it tells coordinates."""
+
+    def scale_for(self, node: Node) -> Scale:
+        """That of its window; popups are in no list of windows and are like the others of their program."""
+        if node.is_in_page:
+            return AS_TOLD
+        window = next(reversed(list(node.ancestors())), node)
+        known = self.scales.get(window.key)
+        return known or next((scale for scale in self.scales.values() if scale != AS_TOLD), AS_TOLD)
 
     @property
     def is_active(self) -> bool:

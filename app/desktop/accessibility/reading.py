@@ -17,6 +17,9 @@ from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.nodes import PROGRAM_LIMIT_S, Key, Node, Program, role_of, states_of
+from app.desktop.accessibility.refs import Seen
+from app.desktop.accessibility.scaling import scale_of
+from app.desktop.accessibility.stacking import Stack
 
 _NODE_LIMIT = 6000
 _ITEM_FIELDS = 10
@@ -43,22 +46,22 @@ class Reader:
         except TimeoutError:
             program.is_cut = True
 
-    async def read(self, program: Program) -> None:
+    async def read(self, program: Program, stack: Stack) -> None:
         """The tree, with boxes and values of all that is notable."""
         await self.grow(program)
-        await self.fill((program, node) for _, node in program.walk() if node.is_notable)
+        await self.fill([(program, node) for _, node in program.walk() if node.is_notable], stack)
 
-    async def fill(self, pairs: Iterable[Pair]) -> None:
-        """Ask for box and value of nodes; what does not answer has an empty box."""
+    async def fill(self, pairs: Iterable[Pair], stack: Stack) -> None:
+        """Ask for box (on the screen) and value of nodes; what does not answer has an empty box."""
         nodes: dict[Program, list[Node]] = {}
         for program, node in pairs:
             if node.box is None:
                 nodes.setdefault(program, []).append(node)
-        await asyncio.gather(*(self._fill(program, wanted) for program, wanted in nodes.items()))
+        await asyncio.gather(*(self._fill(program, wanted, stack) for program, wanted in nodes.items()))
 
-    async def again(self, key: Key) -> Node | None:
+    async def again(self, seen: Seen, stack: Stack) -> Node | None:
         """One object as it is now; None when it is gone or no longer shows. Raises ToolFailed when nobody answers."""
-        node = Node(key)
+        node, window = Node(seen.key), Node(seen.window)
         try:
             async with asyncio.timeout(PROGRAM_LIMIT_S):
                 await objects.state(self._bus, node)
@@ -68,10 +71,14 @@ class Reader:
                 await objects.name(self._bus, node)
                 await objects.description(self._bus, node)
                 await objects.fill(self._bus, node)
+                told = await objects.box(self._bus, window)
         except CallRefused:
             return None
         except TimeoutError as late:
             raise ToolFailed(f"The program does not answer within {PROGRAM_LIMIT_S:g} s.", transient=True) from late
+        areas = stack.areas(seen.element.pid, seen.element.window)
+        scale = scale_of(told, areas) if areas and not seen.is_in_page else seen.scale
+        node.box = scale.on_screen(node.box or told)
         return node
 
     async def _grow(self, program: Program) -> None:
@@ -83,14 +90,19 @@ class Reader:
         _keep_once(program)
         await self._label(program)
 
-    async def _fill(self, program: Program, nodes: Sequence[Node]) -> None:
+    async def _fill(self, program: Program, nodes: Sequence[Node], stack: Stack) -> None:
+        frames = [window for window in program.windows if window.box is None]
+        wanted = list(dict.fromkeys([*frames, *nodes]))
         try:
             async with program.limited():
-                await asyncio.gather(*(objects.fill(self._bus, node) for node in nodes))
+                await asyncio.gather(*(objects.fill(self._bus, node) for node in wanted))
         except TimeoutError:
             program.is_cut = True
-            for node in nodes:
-                node.box = node.box or Rect(0, 0, 0, 0)
+        for window in frames:
+            if window.box and (areas := stack.areas(program.pid, window.name)):
+                program.scales[window.key] = scale_of(window.box, areas)
+        for node in wanted:
+            node.box = program.scale_for(node).on_screen(node.box or Rect(0, 0, 0, 0))
 
     async def _grow_from_cache(self, program: Program) -> bool:
         """Build the tree from the program's own cache; False where it has none (Chromium has one some time later)."""

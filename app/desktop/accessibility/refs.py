@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from app.base.ids import counter
 from app.desktop.accessibility.nodes import Key, Node, Program, state_names
+from app.desktop.accessibility.scaling import Scale
 from app.desktop.accessibility.stacking import COVERED
 from app.desktop.elements import Element
 
 _KEPT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An object that has a ref: its key, its window's, how it told coordinates, and how it looked."""
+
+    key: Key
+    window: Key
+    scale: Scale
+    is_in_page: bool
+    element: Element
 
 
 class RefBook:
@@ -18,7 +30,7 @@ class RefBook:
     def __init__(self) -> None:
         self._next = counter("e")
         self._refs: dict[Key, str] = {}
-        self._seen: dict[str, tuple[Key, Element]] = {}
+        self._seen: dict[str, Seen] = {}
 
     def element(self, program: Program, window: Node, node: Node, *, is_covered: bool = False) -> Element:
         """The node as a value, under its ref."""
@@ -35,12 +47,13 @@ class RefBook:
             pid=program.pid,
             description=node.description,
         )
-        self._seen[element.ref] = (node.key, element)
+        self._seen[element.ref] = Seen(node.key, window.key, program.scale_for(node), node.is_in_page, element)
         return element
 
     def renewed(self, ref: str, node: Node) -> Element:
         """The element under a ref, as it was just read again."""
-        key, before = self._seen[ref]
+        seen = self._seen[ref]
+        before = seen.element
         assert node.box is not None
         element = replace(
             before,
@@ -51,7 +64,7 @@ class RefBook:
             states=state_names(node.states),
             description=node.description,
         )
-        self._seen[ref] = (key, element)
+        self._seen[ref] = replace(seen, element=element)
         return element
 
     def ref_of(self, key: Key) -> str:
@@ -63,6 +76,6 @@ class RefBook:
                 self._seen.pop(self._refs.pop(oldest), None)
         return ref
 
-    def last_seen(self, ref: str) -> tuple[Key, Element] | None:
-        """The object's key and how it looked when it was last read."""
+    def last_seen(self, ref: str) -> Seen | None:
+        """The object and how it looked when it was last read."""
         return self._seen.get(ref)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.base.geometry import Point
+from app.base.geometry import Point, Rect
 from app.desktop.accessibility.nodes import Node, Program
 from app.desktop.api import Window
 
@@ -18,6 +18,10 @@ class Stack:
 
     def __init__(self, windows: Sequence[Window] = ()) -> None:
         self._windows = [window for window in windows if not window.is_minimised]
+
+    def areas(self, pid: int, title: str) -> list[Rect]:
+        """The areas that a program's window of that title may have, frames included."""
+        return [known.area for known in self._windows if known.pid == pid and known.title == title]
 
     def hides(self, program: Program, window: Node, node: Node) -> bool:
         """Whether a click into the middle of the node would reach another window."""
