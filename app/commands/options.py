@@ -17,6 +17,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dialect", choices=[name for name in catalog.DIALECT.choices if name], help="how calls are written"
     )
+    parser.add_argument("--mode", choices=catalog.MODE.choices, help="what runs without asking")
     parser.add_argument("--script", type=Path, help="replies for the scripted provider (a TOML file)")
 
 
@@ -30,6 +31,7 @@ def settings_of(options: argparse.Namespace) -> store.Settings:
         "model": "model__id",
         "base_url": "model__base_url",
         "dialect": "model__dialect",
+        "mode": "trust__mode",
         "script": "model__script",
         "max_passes": "chat__max_passes",
     }

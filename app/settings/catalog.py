@@ -88,6 +88,13 @@ THEME = Setting("presence.theme", "system", "Colours: system, light or dark.", c
 REDUCED_MOTION = Setting("presence.reduced_motion", False, "Fades only, no movement.", env="WISP_REDUCED_MOTION")
 POINTER_RING = Setting("presence.pointer_ring", True, "Show a small ring where it clicks.")
 
+MODE = Setting(
+    "trust.mode",
+    "ask",
+    "What runs without asking: ask, auto, plan (look only) or yolo (everything that is not forbidden).",
+    env="WISP_MODE",
+    choices=("ask", "auto", "plan", "yolo"),
+)
 STOP_KEY = Setting("hands.stop_key", "ctrl+alt+escape", "The key that stops everything at once.")
 WORKSPACE = Setting("files.workspace", "", "The folder it works in; empty takes the folder it was started from.")
 
@@ -111,6 +118,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     THEME,
     REDUCED_MOTION,
     POINTER_RING,
+    MODE,
     STOP_KEY,
     WORKSPACE,
 )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
+from app.agent.conversation import Conversation
 from app.agent.events import AgentEvent, TurnEnded, TurnStarted
 from app.agent.parts import Parts
-from app.agent.policy import Policy
+from app.agent.policy import Mode, Policy
 from app.agent.session import Session
+from app.base import ids, paths
 from app.base.clock import SystemClock
 from app.desktop.api import Curtain
 from app.desktop.capture import Budget
@@ -19,13 +23,15 @@ from app.protocol.call import Block
 from app.protocol.dialects.choose import by_name
 from app.protocol.result import Media, ToolResult
 from app.providers import catalog
-from app.settings.catalog import DIALECT, TOOL_ATTEMPTS
+from app.services.tasks.checklist import Checklist
+from app.settings.catalog import DIALECT, MODE, STOP_KEY, TOOL_ATTEMPTS
 from app.settings.store import Settings
 from app.tools.context import TurnContext
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import Registry
+from app.wiring.checklists import Keeper
 from app.wiring.facts import MachineFacts
-from app.wiring.tools import handlers, registry, workspace_of
+from app.wiring.tools import Belongings, handlers, registry, workspace_of
 
 
 class Assistant:
@@ -36,13 +42,17 @@ class Assistant:
         self.registry = tools
         self._executor = executor
         self._desktop = desktop
+        self._loop: asyncio.AbstractEventLoop | None = None
         session.subscribe(self._allow_input)
+        desktop.on_stop(lambda: self._soon(session.stop))
+        desktop.on_driving(lambda is_driving: self._soon(partial(session.give_way, is_driving=is_driving)))
 
     def subscribe(self, listener: Callable[[AgentEvent], None]) -> Callable[[], None]:
         return self.session.subscribe(listener)
 
     async def send(self, text: str, media: Sequence[Media] = ()) -> TurnEnded:
         """One turn, from the person's words to its end."""
+        self._loop = asyncio.get_running_loop()
         return await self.session.send(text, tuple(media))
 
     def stop(self) -> None:
@@ -65,6 +75,11 @@ class Assistant:
     async def close(self) -> None:
         await self.session.close()
         self._desktop.close()
+
+    def _soon(self, act: Callable[[], None]) -> None:
+        """From the desktop's threads to the session's loop."""
+        if self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(act)
 
     def _allow_input(self, event: AgentEvent) -> None:
         if isinstance(event, TurnStarted):
@@ -96,20 +111,27 @@ def assemble(
     chosen = catalog.choose(settings)
     workspace = workspace_of(settings)
     clock = SystemClock()
-    desktop = open_desktop(curtain=curtain, dry_run=dry_run)
+    policy = Policy(workspace, Mode(settings[MODE]))
+    conversation = Conversation(policy)
+    checklist = Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md")
+    desktop = open_desktop(curtain=curtain, dry_run=dry_run, stop_key=settings[STOP_KEY])
     tools = registry()
-    executor = Executor(tools, handlers(desktop, workspace, clock), clock, attempts=settings[TOOL_ATTEMPTS])
+    own = Belongings(desktop, workspace, clock, conversation, checklist)
+    executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS])
     parts = Parts(
         provider=chosen.provider,
         model=chosen.model,
         dialect=by_name(_dialect_name(settings, chosen)),
         registry=tools,
         executor=executor,
-        policy=Policy(workspace),
+        policy=policy,
         settings=settings,
         facts=MachineFacts(workspace, desktop, clock),
         clock=clock,
+        conversation=conversation,
+        keep_progress=Keeper(checklist),
         attended=attended,
+        window_tokens=chosen.profile.context_tokens,
     )
     return Assistant(Session(parts), tools, executor, desktop)
 

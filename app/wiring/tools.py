@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
+from app.agent.conversation import Conversation
 from app.base import paths
 from app.base.clock import Clock
 from app.desktop.desk import Desktop
 from app.desktop.ocr.rapid import RapidOcr
 from app.services.checkpoints.store import Checkpoints
 from app.services.processes.processes import Processes
+from app.services.tasks.checklist import Checklist
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
 from app.settings.catalog import WORKSPACE
@@ -23,6 +26,7 @@ from app.tools.registry import Registry
 from app.tools.say import SAY, Voice
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.search import SEARCH, Searches
+from app.tools.tasks import ASKING, TASKS, Tasks
 from app.tools.until import WAITS, Waits
 from app.tools.watching import WATCHING, Watching
 from app.tools.windows import WINDOWS, Windows
@@ -30,7 +34,9 @@ from app.tools.windows import WINDOWS, Windows
 
 def registry() -> Registry:
     """The shapes of all tools; no service is opened for it."""
-    return Registry(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS)
+    return Registry(
+        SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, ASKING, TASKS
+    )
 
 
 def checkpoints() -> Checkpoints:
@@ -43,8 +49,20 @@ def workspace_of(settings: Settings) -> Path:
     return Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
 
 
-def handlers(desktop: Desktop, folder: Path, clock: Clock) -> tuple[object, ...]:
-    """The objects that run the tools, one for each family; `folder` is the workspace."""
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """What the handlers are given: the desktop, the workspace's folder, the conversation and its checklist."""
+
+    desktop: Desktop
+    folder: Path
+    clock: Clock
+    conversation: Conversation
+    checklist: Checklist
+
+
+def handlers(own: Belongings) -> tuple[object, ...]:
+    """The objects that run the tools, one for each family."""
+    desktop, clock, folder = own.desktop, own.clock, own.folder
     workspace = Workspace(folder)
     changes = Changes(workspace, checkpoints())
     processes = Processes(paths.state_dir() / "commands", clock)
@@ -58,6 +76,7 @@ def handlers(desktop: Desktop, folder: Path, clock: Clock) -> tuple[object, ...]
         Edits(workspace, changes),
         Searches(workspace),
         Code(workspace),
-        Commands(workspace, processes, clock),
+        Commands(workspace, processes, clock, own.conversation.is_yolo),
         Waits(workspace, processes, clock),
+        Tasks(own.conversation, own.checklist),
     )

@@ -138,7 +138,7 @@ async def test_a_running_call_feeds_its_card(folder: Path) -> None:
 async def test_acting_on_the_desktop_shows_in_the_state(folder: Path) -> None:
     stage = Stage(folder, '<click x="3"/>', "Clicked.")
     await stage.send()
-    assert stage.states == ["thinking", "driving", "thinking", "idle"]
+    assert stage.states == ["thinking", "busy", "thinking", "idle"]
 
 
 async def test_a_question_to_the_person_ends_the_turn_waiting(folder: Path) -> None:
