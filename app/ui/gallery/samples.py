@@ -66,7 +66,7 @@ def at_work() -> Events:
         agent.StateChanged(agent.State.THINKING),
         agent.SayDelta("s1", "warm", "I'll open the calculator and work it out."),
         *_call("1", "open_app", {"name": "Calculator"}, elapsed_s=1.4),
-        *_call("2", "computer_type", {"text": "12*7="}, payload={"characters": 5, "window": "Calculator"}),
+        *_call("2", "computer_type", {"text": "12*7="}, payload={"text": "12*7=", "verdict": "changed"}),
         *_call("3", "screen_capture", {}, payload={"x": 600.0, "y": 467.0}, media=(picture(),), elapsed_s=0.2),
         agent.StateChanged(agent.State.BUSY),
         *_call("4", "computer_click", {"target": "Copy result"}),

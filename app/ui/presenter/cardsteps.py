@@ -9,6 +9,7 @@ from app.agent import events as agent
 from app.base.clipping import clip_line
 from app.ui.presenter.cardwords import Words, words_for
 from app.ui.presenter.items import added, replaced, without_old_pictures
+from app.ui.presenter.plainoutput import plain
 from app.ui.presenter.view import Card, Orb, Picture, Status, View
 
 KEPT_CHARS = 20_000
@@ -16,6 +17,7 @@ KEPT_CHARS = 20_000
 
 _SENTENCE_CHARS = 400
 _OUTPUT_NAMES = ("output", "text", "chunk", "line", "stdout")
+_UNSEEN = ("unchanged", "elsewhere")
 _SENTENCE_NAMES = ("reason", "error", "message")
 
 
@@ -60,13 +62,13 @@ class CardSteps:
         card = open_card(view, event.call_id)
         if card is None:
             return view
-        output, gone = _end_of(card.output + _first_text(event.payload, _OUTPUT_NAMES))
+        output, gone = _end_of(plain(card.output + _first_text(event.payload, _OUTPUT_NAMES)))
         card = replace(
             card,
             output=output,
             output_left_out=card.output_left_out + gone,
-            left_s=_number(event.payload, "left_s", "remaining_s"),
-            share=_number(event.payload, "share", "fraction"),
+            left_s=_number(event.payload, "left_s"),
+            share=_share(event.payload),
         )
         return replaced(view, card)
 
@@ -75,18 +77,29 @@ class CardSteps:
         if card is None:
             return view
         entry = words_for(card.tool)
+        view = replace(view, pointed=place_of(event) or view.pointed)
         card = replace(
             card,
             verb=self.words(entry.past if event.ok else entry.failed),
             object=self._object(card, event.payload),
             status=_status(event),
-            sentence=_sentence(event),
-            picture=_picture(event),
+            sentence=self._sentence(event),
+            body=_first_text(event.payload, ("diff",)) or card.body,
+            output=card.output or _outcome(event),
+            picture=_picture(event, view.pointed),
             elapsed_s=event.elapsed_s,
             left_s=None,
             share=None,
         )
-        return replace(without_old_pictures(replaced(view, card)), doing="")
+        view = replace(view, doing="", pointed=None if card.picture else view.pointed)
+        return without_old_pictures(replaced(view, card))
+
+    def _sentence(self, event: agent.ToolFinished) -> str:
+        """What a failed call has to say, or the status of a command that failed; nothing for what worked."""
+        if event.ok:
+            code = event.payload.get("exit_code")
+            return self.words("It ended with status {code}.").format(code=code) if code else ""
+        return clip_line(_first_text(event.payload, _SENTENCE_NAMES) or event.echo, _SENTENCE_CHARS)
 
     def _object(self, card: Card, known: Mapping[str, object]) -> str:
         """The object said with what is known now; a template that lacks a word leaves what was said before."""
@@ -121,26 +134,55 @@ def _end_of(text: str) -> tuple[str, int]:
 
 
 def _status(event: agent.ToolFinished) -> Status:
-    if not event.ok:
+    """Only what was seen to happen counts as done."""
+    if not event.ok or event.payload.get("exit_code"):
         return Status.FAILED
-    return Status.UNVERIFIED if event.payload.get("verified") is False else Status.OK
+    unseen = event.payload.get("verdict") in _UNSEEN and event.payload.get("proof") != "confirmed"
+    return Status.UNVERIFIED if unseen or event.payload.get("verified") is False else Status.OK
 
 
-def _sentence(event: agent.ToolFinished) -> str:
-    """What a failed call has to say; nothing for one that worked."""
-    if event.ok:
-        return ""
-    return clip_line(_first_text(event.payload, _SENTENCE_NAMES) or event.echo, _SENTENCE_CHARS)
+def _outcome(event: agent.ToolFinished) -> str:
+    """What a call brought that showed nothing while it ran: a command's output, lines that were read."""
+    lines = event.payload.get("lines")
+    if isinstance(lines, (list, tuple)):
+        return _end_of(plain("\n".join(str(line) for line in lines)))[0]
+    streams = (event.payload.get(name) for name in ("stdout", "stderr"))
+    return _end_of(plain("\n".join(text for text in streams if isinstance(text, str) and text)))[0]
 
 
-def _picture(event: agent.ToolFinished) -> Picture | None:
+def place_of(event: agent.ToolFinished) -> tuple[int, int] | None:
+    """Where on the screen a call acted, in screen pixels; None where it did not, or pictures of its own show it."""
+    x, y = _number(event.payload, "x"), _number(event.payload, "y")
+    return (int(x), int(y)) if event.ok and not event.media and x is not None and y is not None else None
+
+
+def _picture(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> Picture | None:
     if not event.media:
         return None
     media = event.media[-1]
+    return Picture(media.data, media.width, media.height, media.label, _ring(event, pointed))
+
+
+def _ring(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Where in the picture the last action was: told by the result, or reckoned from the part of the screen shown."""
+    media, region = event.media[-1], event.payload.get("region")
     x, y = _number(event.payload, "x"), _number(event.payload, "y")
-    inside = x is not None and y is not None and 0 <= x < media.width and 0 <= y < media.height
-    ring = (int(x), int(y)) if inside and x is not None and y is not None else None
-    return Picture(media.data, media.width, media.height, media.label, ring)
+    if x is None and pointed is not None and isinstance(region, (list, tuple)) and len(region) == 4:
+        left, top, width, height = (value if isinstance(value, int) else 0 for value in region)
+        x = (pointed[0] - left) * media.width / max(width, 1)
+        y = (pointed[1] - top) * media.height / max(height, 1)
+    if x is None or y is None or not (0 <= x < media.width and 0 <= y < media.height):
+        return None
+    return int(x), int(y)
+
+
+def _share(payload: Mapping[str, object]) -> float | None:
+    """How much of a call is done, 0 to 1: as told, or from the time that is left."""
+    told = _number(payload, "share", "fraction")
+    left, limit = _number(payload, "left_s"), _number(payload, "limit_s")
+    if told is None and left is not None and limit:
+        return max(0.0, min(1 - left / limit, 1.0))
+    return told
 
 
 def _first_text(payload: Mapping[str, object], names: tuple[str, ...]) -> str:

@@ -144,7 +144,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Everything on show. `dropped` counts items that are gone from the top of a very long thread."""
+    """Everything on show. `dropped` counts items that are gone from the top of a very long thread; `pointed` is where
+    on the screen it last acted and no picture has shown it yet."""
 
     orb: Orb = Orb.IDLE
     items: tuple[Item, ...] = ()
@@ -155,6 +156,7 @@ class View:
     usage: Usage | None = None
     serial: int = 0
     dropped: int = 0
+    pointed: tuple[int, int] | None = None
 
     @property
     def open_approval(self) -> Approval | None:

@@ -74,10 +74,10 @@ def test_the_result_may_know_better_what_was_acted_on() -> None:
     view = shown(
         [
             agent.TagStart("1", "computer_type", {"text": "12*7="}),
-            agent.ToolFinished("1", "computer_type", True, "typed", {"characters": 5, "window": "galculator"}),
+            agent.ToolFinished("1", "computer_type", True, "typed", {"text": "12*7=…", "length": 500}),
         ]
     )
-    assert the_card(view).object == "5 characters into galculator"
+    assert the_card(view).object == "“12*7=…”"
 
 
 def test_a_failed_card_says_why() -> None:
@@ -101,6 +101,57 @@ def test_what_nobody_could_check_is_not_called_done() -> None:
         ]
     )
     assert the_card(view).status is Status.UNVERIFIED
+
+
+@pytest.mark.parametrize(
+    ("verdict", "proof", "status"),
+    [
+        ("changed", "unverifiable", Status.OK),
+        ("changed", "confirmed", Status.OK),
+        ("elsewhere", "confirmed", Status.OK),
+        ("elsewhere", "unverifiable", Status.UNVERIFIED),
+        ("unchanged", "suspected no-op", Status.UNVERIFIED),
+    ],
+)
+def test_only_what_was_seen_to_happen_counts_as_done(verdict: str, proof: str, status: Status) -> None:
+    payload = {"verdict": verdict, "proof": proof}
+    view = shown([agent.TagStart("1", "computer_click"), agent.ToolFinished("1", "computer_click", True, "c", payload)])
+    assert the_card(view).status is status
+
+
+def test_a_command_that_failed_shows_its_status_and_its_output() -> None:
+    payload = {"exit_code": 2, "stdout": "a\n", "stderr": "\x1b[31mno such file\x1b[0m\n"}
+    view = shown(
+        [agent.TagStart("1", "execute_command"), agent.ToolFinished("1", "execute_command", True, "e", payload)]
+    )
+    card = the_card(view)
+    assert (card.status, card.sentence) == (Status.FAILED, "It ended with status 2.")
+    assert card.output == "a\n\nno such file\n"
+
+
+def test_the_next_picture_shows_where_it_clicked_before() -> None:
+    media = Media(b"png", "image/png", 640, 400)
+    capture = {"region": [0, 0, 1280, 800]}
+    view = shown(
+        [
+            agent.TagStart("1", "computer_click"),
+            agent.ToolFinished("1", "computer_click", True, "clicked", {"x": 200, "y": 100}),
+            agent.TagStart("2", "screen_capture"),
+            agent.ToolFinished("2", "screen_capture", True, "captured", capture, media=(media,)),
+            agent.TagStart("3", "screen_capture"),
+            agent.ToolFinished("3", "screen_capture", True, "captured", capture, media=(media,)),
+        ]
+    )
+    rings = [item.picture.ring for item in view.items if isinstance(item, Card) and item.picture]
+    assert rings == [(100, 50), None]
+
+
+def test_a_wait_counts_down() -> None:
+    view = shown(
+        [agent.TagStart("1", "wait_until"), agent.ToolProgress("1", "wait_until", {"left_s": 15, "limit_s": 60})]
+    )
+    card = the_card(view)
+    assert (card.left_s, card.share) == (15.0, 0.75)
 
 
 def test_an_unknown_tool_gets_a_plain_row_with_its_name() -> None:
