@@ -23,6 +23,8 @@ _MOVE_RESIZE_FLAGS = (0b1111 << 8) | (_BY_A_PAGER << 12) | X.StaticGravity
 _NO_WINDOWS = {"_NET_WM_WINDOW_TYPE_DESKTOP", "_NET_WM_WINDOW_TYPE_DOCK", "_NET_WM_WINDOW_TYPE_SPLASH"}
 _DIALOG = "_NET_WM_WINDOW_TYPE_DIALOG"
 _PROPERTY_LENGTH = 4096
+_NEWS = X.PropertyChangeMask | X.SubstructureNotifyMask | X.StructureNotifyMask
+"""Structure: Qt answers pings to those only who ask for that (GTK to the others)."""
 
 
 class X11Windows:
@@ -32,7 +34,7 @@ class X11Windows:
         self._connection = connection
         self._news = asyncio.Event()
         self._pings: dict[int, asyncio.Event] = {}
-        connection.root.change_attributes(event_mask=X.PropertyChangeMask | X.SubstructureNotifyMask)
+        connection.root.change_attributes(event_mask=_NEWS)
         connection.listen(self._note)
 
     def _note(self, event: Any) -> None:
