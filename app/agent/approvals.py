@@ -83,7 +83,8 @@ class TurnGate:
             refusal = await self._ask(call, verdict.sentence)
         self._count(spec, refused=bool(refusal))
         if not refusal:
-            self._show_work(spec)
+            if spec.effect is not Effect.TALKS:
+                self._turn.mood.become(State.BUSY)
             self._cards.running(call, spec)
         return refusal
 
@@ -106,11 +107,6 @@ class TurnGate:
             self._turn.looping = False
             self._turn.repetition.forgive()
         return refusal
-
-    def _show_work(self, spec: ToolSpec) -> None:
-        """Speech is no work: the presence goes on thinking while it talks."""
-        if spec.effect is not Effect.TALKS:
-            self._turn.mood.become(State.BUSY)
 
     def _count(self, spec: ToolSpec, *, refused: bool) -> None:
         if refused:

@@ -135,7 +135,7 @@ async def test_a_running_call_feeds_its_card(folder: Path) -> None:
     assert stage.of(ToolProgress) == [ToolProgress("c1", "output", {"text": "starting"})]
 
 
-async def test_acting_on_the_desktop_shows_in_the_state(folder: Path) -> None:
+async def test_work_shows_in_the_state(folder: Path) -> None:
     stage = Stage(folder, '<click x="3"/>', "Clicked.")
     await stage.send()
     assert stage.states == ["thinking", "busy", "thinking", "idle"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.agent.events import AgentEvent, StateChanged, TurnEnded
+from app.agent.events import AgentEvent, StateChanged, TurnEnded, TurnStarted
 from app.agent.parts import Parts
 from app.agent.policy import Mode, Policy
 from app.agent.session import Session
@@ -161,10 +161,12 @@ class Stage:
         }
         self.session = Session(Parts(**{**chosen, **parts}))
         self._names: dict[str, str] = {}
+        self._turns: dict[str, str] = {}
         self.session.subscribe(self._keep)
 
-    async def send(self, text: str = "Do it.") -> TurnEnded:
-        return await self.session.send(text)
+    async def send(self, text: str = "Do it.", media: tuple[Media, ...] = ()) -> TurnEnded:
+        ended = await self.session.send(text, media)
+        return replace(ended, turn_id=self._turn(ended.turn_id))
 
     def _keep(self, event: AgentEvent) -> None:
         """Keep an event with its call named by the order of appearance: c1, c2, …"""
@@ -172,7 +174,13 @@ class Stage:
         if call_id:
             name = self._names.setdefault(call_id, f"c{len(self._names) + 1}")
             event = replace(event, call_id=name)  # type: ignore[arg-type]
+        if isinstance(event, (TurnStarted, TurnEnded)):
+            event = replace(event, turn_id=self._turn(event.turn_id))
         self.events.append(event)
+
+    def _turn(self, turn_id: str) -> str:
+        """Turns are named by their order too: turn1, turn2, …"""
+        return self._turns.setdefault(turn_id, f"turn{len(self._turns) + 1}")
 
     def of(self, *kinds: type) -> list[AgentEvent]:
         return [event for event in self.events if isinstance(event, kinds)]

@@ -131,7 +131,7 @@ async def test_words_said_meanwhile_reach_the_model_before_its_next_pass(tmp_pat
     stage = Stage(tmp_path, '<long name="a"/>', "In German then.")
     running = asyncio.create_task(stage.send("Write a poem."))
     await stage.bench.began.wait()
-    second = asyncio.create_task(stage.session.send("In German, please.", (PICTURE,)))
+    second = asyncio.create_task(stage.send("In German, please.", (PICTURE,)))
     await asyncio.sleep(0)
     stage.bench.hold.set()
     assert await running == await second
@@ -145,7 +145,7 @@ async def test_words_said_at_the_end_keep_the_turn_going(tmp_path: Path) -> None
 
     def interrupt(event: AgentEvent) -> None:
         if len(stage.provider.requests) == 1 and not told:
-            told.append(asyncio.ensure_future(stage.session.send("One more thing.")))
+            told.append(asyncio.ensure_future(stage.send("One more thing.")))
 
     told: list[asyncio.Future[TurnEnded]] = []
     stage.session.subscribe(interrupt)
@@ -308,3 +308,31 @@ async def test_a_fault_of_ours_ends_the_turn_and_rises(tmp_path: Path) -> None:
         await stage.send()
     leave()
     assert (await stage.send()).text == "Hello again."
+
+
+async def test_the_person_may_take_over_while_a_turn_runs(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<long name="a"/>', "Done.")
+    stage.session.give_way(is_driving=True)
+    running = asyncio.create_task(stage.send())
+    await stage.bench.began.wait()
+    stage.session.give_way(is_driving=True)
+    stage.session.give_way(is_driving=False)
+    stage.bench.hold.set()
+    await running
+    assert stage.states == ["thinking", "busy", "driving", "busy", "thinking", "idle"]
+
+
+async def test_two_calls_of_a_batch_are_asked_about_one_after_the_other(tmp_path: Path) -> None:
+    batch = '<execute>[{"name":"run","args":{"command":"a"}},{"name":"run","args":{"command":"b"}}]</execute>'
+    stage = Stage(tmp_path, batch, "Half of it.", dialect="batch")
+    answers = iter((False, True))
+
+    def answer(event: AgentEvent) -> None:
+        if isinstance(event, ApprovalWanted):
+            stage.session.answer(event.approval_id, allow=next(answers))
+
+    stage.session.subscribe(answer)
+    await stage.send()
+    assert stage.bench.done == ["run b"]
+    kinds = [type(event).__name__ for event in stage.of(ApprovalWanted, ApprovalAnswered)]
+    assert kinds == ["ApprovalWanted", "ApprovalAnswered"] * 2
