@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from app.agent.conversation import Conversation
 from app.agent.policy import Policy
 from app.agent.prompt import Facts, NoFacts
+from app.base import ids
 from app.base.clock import Clock, SystemClock
 from app.protocol.dialects.api import Dialect
 from app.protocol.result import JsonValue
@@ -26,7 +27,8 @@ class Parts:
     """`attended` says whether a person can answer approvals; `window_tokens` is how much the model can read.
 
     `conversation` is the object that tools were given to ask for changes of it; `keep_progress` keeps the checklist a
-    call carried, gives what the presence shows of it, and never raises.
+    call carried, gives what the presence shows of it, and never raises. `turn_ids` names turns; what is kept on disk
+    needs names that no other session has.
     """
 
     provider: Provider
@@ -41,6 +43,7 @@ class Parts:
     audit: Audit | None = None
     conversation: Conversation | None = None
     keep_progress: KeepProgress | None = None
+    turn_ids: Callable[[], str] = field(default_factory=lambda: ids.counter("turn"))
     attended: bool = True
     window_tokens: int = 200_000
     chance: random.Random = field(default_factory=random.Random)

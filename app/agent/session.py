@@ -43,7 +43,7 @@ class Session:
         self._listeners: list[Listener] = []
         self._mood = Mood(self._tell)
         self._approvals = Approvals(ids.counter("approval"), attended=parts.attended)
-        self._turn_id = ids.counter(f"turn-{ids.unique()}-")
+        self._turn_id = parts.turn_ids
         self._turn: Turn | None = None
         self._running: asyncio.Task[TurnEnded] | None = None
         self._spent = Usage()

@@ -130,6 +130,7 @@ def assemble(
         clock=clock,
         conversation=conversation,
         keep_progress=Keeper(checklist),
+        turn_ids=ids.counter(f"turn-{ids.unique()}-"),
         attended=attended,
         window_tokens=chosen.profile.context_tokens,
     )
