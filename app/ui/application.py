@@ -22,11 +22,14 @@ from app.settings.store import Settings
 from app.ui import eventloop, style, theme
 from app.ui.bridge import Agent
 from app.ui.floating import surroundings
+from app.ui.instance import Instance
 from app.ui.motion import Ticker
 from app.ui.presence import Look, Presence
 
 if TYPE_CHECKING:
     from app.ui.curtain import QtCurtain, X11Curtain
+    from app.ui.panels.settings import SettingsWindow
+    from app.ui.tray import Tray
 
 _log = logging.getLogger(__name__)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -42,17 +45,26 @@ def run(
     on_ready: Callable[[Presence], None] | None = None,
     quit_when: Awaitable[object] | None = None,
 ) -> int:
-    """Show the presence until the person quits; the answer is the process's exit code.
+    """Show the presence until the person quits; the answer is the process's exit code. Where one is shown already on
+    this display, that one opens instead.
 
     `on_ready` is called once the agent is there; `quit_when`, once it is done, quits.
     """
     application = make_application()
+    instance = Instance()
+    if not instance.claim():
+        return 0
     presence = Presence(look_of(application, settings))
+    instance.summoned.connect(presence.open)
     for problem in settings.problems:
         presence.tell("warning", problem)
+    presence.settings_wanted.connect(_SettingsOpener(presence, settings).open)
     presence.show()
-    with contextlib.closing(presence.around):
+    try:
         return eventloop.run_until(application, _live(presence, connect, on_ready, quit_when))
+    finally:
+        instance.release()
+        presence.around.close()
 
 
 def make_application() -> QApplication:
@@ -82,7 +94,13 @@ def look_of(application: QApplication, settings: Settings) -> Look:
         _log.warning("%s", problem)
     application.setPalette(style.palette(chosen))
     application.setStyleSheet(style.sheet(chosen))
-    return Look(chosen, surroundings(), Ticker(chosen.ms("frame"), application), settings[catalog.NAME])
+    return Look(
+        chosen,
+        surroundings(),
+        Ticker(chosen.ms("frame"), application),
+        settings[catalog.NAME],
+        settings[catalog.POINTER_RING],
+    )
 
 
 def scheme_of(application: QApplication, choice: str) -> str:
@@ -111,13 +129,45 @@ async def _live(
         with contextlib.closing(curtain_for(presence.around)) as curtain:
             agent = connect(curtain)
             presence.attach(await agent if isinstance(agent, Awaitable) else agent)
+            tray = _tray(presence)
             if on_ready is not None:
                 on_ready(presence)
             if quit_when is not None:
                 asyncio.ensure_future(quit_when).add_done_callback(lambda _: presence.quit())
             await presence.quit_wanted.wait()
             presence.detach()
+            if tray is not None:
+                tray.hide()
         return 0
+
+
+def _tray(presence: Presence) -> Tray | None:
+    """The tray's icon, where there is a tray."""
+    from app.ui import tray
+
+    if not tray.has_tray():
+        return None
+    made = tray.Tray(presence.theme, presence.actions, presence.name)
+    presence.inbox.view_changed.connect(made.show_view)
+    return made
+
+
+class _SettingsOpener:
+    """Makes the settings' window when it is first asked for."""
+
+    def __init__(self, presence: Presence, settings: Settings) -> None:
+        self._presence = presence
+        self._settings = settings
+        self._window: SettingsWindow | None = None
+
+    def open(self) -> None:
+        from app.ui.panels.settings import SettingsWindow
+
+        if self._window is None:
+            self._window = SettingsWindow(self._presence.theme, self._settings)
+        self._window.show()
+        self._window.raise_()
+        self._window.activateWindow()
 
 
 class _Interrupts:

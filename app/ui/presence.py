@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import logging
 import tomllib
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication, QObject, QPoint, QSize, QTimer
+from PySide6.QtCore import QCoreApplication, QObject, QPoint, QSize, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QScreen
-from PySide6.QtWidgets import QMenu
 
+from app.agent import events as agent
 from app.base import paths
-from app.base.geometry import Point, Rect, Size
+from app.base.geometry import Rect, Size
 from app.ui import places
 from app.ui.bridge import Agent, Inbox
 from app.ui.bubble.window import BubbleWindow
@@ -22,15 +21,18 @@ from app.ui.floating import Surroundings
 from app.ui.motion import Ticker
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import presenter
+from app.ui.presenter.cardsteps import place_of
 from app.ui.presenter.cardwords import Words
 from app.ui.presenter.folding import folded
 from app.ui.presenter.view import Card, Orb, Picture, View
+from app.ui.ring import RingWindow
 from app.ui.rows import RowMaker
+from app.ui.seat import Seat, logical
 from app.ui.theme import Theme
+from app.ui.tray import Actions, menu_for
 from app.ui.turns import Turns
 from app.ui.viewer import PictureWindow
 
-_log = logging.getLogger(__name__)
 _FOCUS_LOOKS = 30
 _FOCUS_LOOK_S = 0.01
 
@@ -43,22 +45,28 @@ class Look:
     around: Surroundings
     ticker: Ticker
     name: str = "Wisp"
+    rings: bool = True
 
 
 class Presence(QObject):
     """Shows the orb at once; everything else exists when it is first needed."""
+
+    settings_wanted = Signal()
 
     def __init__(self, look: Look, words: Words = presenter.same) -> None:
         super().__init__()
         self._look = look
         self.inbox = Inbox(presenter.Presenter(words), look.theme.ms("frame"))
         self.inbox.view_changed.connect(self._show_view)
+        self.inbox.events_shown.connect(self._point)
+        self.actions = Actions(self.toggle, self.stop, self.settings_wanted.emit, self.quit)
         sorry = QCoreApplication.translate("Presence", "Something went wrong inside Wisp. The log says what.")
         self.turns = Turns(self.tell, sorry)
         self._agent: Agent | None = None
         self._unsubscribe = _nothing
         self._turn_task: asyncio.Task[None] | None = None
         self.orb = OrbWindow(look.theme, look.around, look.ticker)
+        self._seat = Seat(self.orb, look.theme)
         self.orb.clicked.connect(self.toggle)
         self.orb.dragged.connect(self._place_beside)
         self.orb.moved.connect(self._settle)
@@ -66,6 +74,7 @@ class Presence(QObject):
         self._bubble: BubbleWindow | None = None
         self._composer: ComposerWindow | None = None
         self._viewer: PictureWindow | None = None
+        self._ring: RingWindow | None = None
         self._rows: RowMaker | None = None
         self._shown_items: object = None
         self._sleep = QTimer(self)
@@ -77,6 +86,14 @@ class Presence(QObject):
     @property
     def around(self) -> Surroundings:
         return self._look.around
+
+    @property
+    def theme(self) -> Theme:
+        return self._look.theme
+
+    @property
+    def name(self) -> str:
+        return self._look.name
 
     # -- the windows, made when first needed
 
@@ -91,6 +108,7 @@ class Presence(QObject):
             made.closed.connect(self.close)
             made.minimised.connect(self.close)
             made.stop_wanted.connect(self.stop)
+            made.settings_wanted.connect(self.settings_wanted)
             made.reply_wanted.connect(self.open)
             made.height_wanted.connect(self._place_beside)
             self._bubble = made
@@ -111,7 +129,7 @@ class Presence(QObject):
     def show(self) -> None:
         """The orb, where it was last put on these monitors; the first paint of the application."""
         self._look.around.look()
-        self._put_orb()
+        self._seat.take()
         self.orb.show()
         self.orb.breathe()
         self._sleep.start()
@@ -173,11 +191,11 @@ class Presence(QObject):
 
     # -- the agent
 
-    def attach(self, agent: Agent) -> None:
+    def attach(self, session: Agent) -> None:
         """From now on wishes go to this agent; needs a running event loop."""
-        self._agent = agent
-        self._unsubscribe = agent.subscribe(self.inbox.receive)
-        self._turn_task = asyncio.get_running_loop().create_task(self.turns.run(agent, self._focus_left))
+        self._agent = session
+        self._unsubscribe = session.subscribe(self.inbox.receive)
+        self._turn_task = asyncio.get_running_loop().create_task(self.turns.run(session, self._focus_left))
 
     def detach(self) -> None:
         """Nothing of the agent reaches the presence any more."""
@@ -247,47 +265,24 @@ class Presence(QObject):
     def _open_picture(self, picture: Picture) -> None:
         if self._viewer is None:
             self._viewer = PictureWindow(self._look.theme, self._look.around)
-        self._viewer.show_picture(picture, self._screen())
+        self._viewer.show_picture(picture, self._seat.screen())
 
     # -- places
 
-    def _screens(self) -> list[Rect]:
-        return [_rect(screen) for screen in QGuiApplication.screens()]
-
-    def _screen(self) -> Rect:
-        return places.screen_of(self.orb.rest_rect(), self._screens())
-
-    def _put_orb(self) -> None:
-        theme, screens = self._look.theme, self._screens()
-        size = Size(theme.size("orb"), theme.size("orb"))
-        known = places.remembered(places.layout_name(screens))
-        primary = QGuiApplication.primaryScreen()
-        if known is None and primary is not None:
-            self.orb.put(places.first_place(_rect(primary), size, theme.size("screen_gap")))
-        elif known is not None:
-            wanted = Rect(known.x, known.y, size.width, size.height)
-            self.orb.put(places.kept_inside(wanted, places.screen_of(wanted, screens)))
-
     def _settle(self, rect: Rect) -> None:
-        """The orb was let go: snap it to an edge that is near, and remember."""
-        theme, screens = self._look.theme, self._screens()
-        place = places.snapped(rect, places.screen_of(rect, screens), theme.size("screen_gap"), theme.size("snap"))
-        self.orb.put(place)
+        """The orb was let go."""
+        self._seat.settle(rect)
         self._place_beside()
-        try:
-            places.remember(places.layout_name(screens), Point(place.x, place.y))
-        except OSError as error:
-            _log.warning("The orb's place could not be kept: %s", error)
 
     def _screens_changed(self, _screen: QScreen) -> None:
-        self._put_orb()
+        self._seat.take()
         self._place_beside()
 
     def _place_beside(self) -> None:
         """The bubble and the composer beside the orb, wherever it is."""
         if not self.is_open and self._bubble is None:
             return
-        theme, screen = self._look.theme, self._screen()
+        theme, screen = self._look.theme, self._seat.screen()
         writing = self._composer is not None and self._composer.isVisible()
         field = _size(self.composer.wanted_size()) if writing else Size(theme.size("bubble_width"), 0)
         bubble = self.bubble
@@ -302,15 +297,17 @@ class Presence(QObject):
         self.inbox.change(presenter.awake)
 
     def _menu(self, place: QPoint) -> None:
-        """The orb's own menu."""
-        menu = QMenu()
-        tr = QCoreApplication.translate
-        menu.addAction(tr("Menu", "Close") if self.is_open else tr("Menu", "Open"), self.toggle)
-        stop = menu.addAction(tr("Menu", "Stop"), self.stop)
-        stop.setEnabled(self.inbox.view.running)
-        menu.addSeparator()
-        menu.addAction(tr("Menu", "Quit"), self.quit)
-        menu.exec(place)
+        menu_for(self.actions, is_open=self.is_open, running=self.inbox.view.running).exec(place)
+
+    def _point(self, events: list[agent.AgentEvent]) -> None:
+        """A ring where it has just acted."""
+        if not self._look.rings:
+            return
+        places_ = [place for event in events if isinstance(event, agent.ToolFinished) and (place := place_of(event))]
+        if places_:
+            if self._ring is None:
+                self._ring = RingWindow(self._look.theme, self._look.around, self._look.ticker)
+            self._ring.point_at(logical(*places_[-1]))
 
 
 def _nothing() -> None:
@@ -320,11 +317,6 @@ def _nothing() -> None:
 def _share(view: View) -> float | None:
     last = view.items[-1] if view.items else None
     return last.share if isinstance(last, Card) else None
-
-
-def _rect(screen: QScreen) -> Rect:
-    box = screen.availableGeometry()
-    return Rect(box.x(), box.y(), box.width(), box.height())
 
 
 def _size(size: QSize) -> Size:

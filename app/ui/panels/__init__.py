@@ -1,0 +1,1 @@
+"""Windows that the person opens: settings."""

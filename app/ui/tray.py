@@ -1,0 +1,82 @@
+"""The tray's icon and menu, where the desktop has a tray."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication, QObject, QPointF, Qt
+from PySide6.QtGui import QAction, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import QMenu, QSystemTrayIcon
+
+from app.ui.orb.painting import Look, paint
+from app.ui.presenter.view import Orb, View
+from app.ui.theme import Theme
+
+_SIDE_PX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """What the menu does."""
+
+    toggle: Callable[[], None]
+    stop: Callable[[], None]
+    settings: Callable[[], None]
+    quit: Callable[[], None]
+
+
+def menu_for(actions: Actions, *, is_open: bool, running: bool) -> QMenu:
+    """The presence's menu, as the orb and the tray show it."""
+    menu, tr = QMenu(), QCoreApplication.translate
+    menu.addAction(tr("Menu", "Close") if is_open else tr("Menu", "Open"), actions.toggle)
+    stop = menu.addAction(tr("Menu", "Stop"), actions.stop)
+    stop.setEnabled(running)
+    menu.addSeparator()
+    menu.addAction(tr("Menu", "Settings"), actions.settings)
+    menu.addAction(tr("Menu", "Quit"), actions.quit)
+    return menu
+
+
+class Tray(QObject):
+    """Follows the view: the icon is the orb in its state."""
+
+    def __init__(self, theme: Theme, actions: Actions, name: str) -> None:
+        super().__init__()
+        self._theme = theme
+        self._icons: dict[Orb, QIcon] = {}
+        self._icon = QSystemTrayIcon(self._drawn(Orb.IDLE), self)
+        self._icon.setToolTip(name)
+        self._menu = menu_for(actions, is_open=False, running=True)
+        self._icon.setContextMenu(self._menu)
+        self._icon.activated.connect(lambda why: self._pressed(why, actions.toggle))
+        self._icon.show()
+
+    @property
+    def entries(self) -> list[QAction]:
+        return self._menu.actions()
+
+    def show_view(self, view: View) -> None:
+        self._icon.setIcon(self._drawn(view.orb))
+
+    def hide(self) -> None:
+        self._icon.hide()
+
+    def _drawn(self, state: Orb) -> QIcon:
+        if state not in self._icons:
+            picture = QPixmap(_SIDE_PX, _SIDE_PX)
+            picture.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(picture)
+            middle = QPointF(_SIDE_PX / 2, _SIDE_PX / 2)
+            paint(painter, middle, _SIDE_PX - 4, Look(state, share=0.7), self._theme, shadow=False)
+            painter.end()
+            self._icons[state] = QIcon(picture)
+        return self._icons[state]
+
+    def _pressed(self, why: QSystemTrayIcon.ActivationReason, toggle: Callable[[], None]) -> None:
+        if why is QSystemTrayIcon.ActivationReason.Trigger:
+            toggle()
+
+
+def has_tray() -> bool:
+    return QSystemTrayIcon.isSystemTrayAvailable()
