@@ -28,9 +28,10 @@ _STATUS_OF_KIND = {
 """Errors inside a stream that began with 200 have only a kind."""
 
 _OVERFLOW = re.compile(
-    r"prompt is too long|context.?(length|limit|window|size)|too many tokens|maximum.{0,20}tokens|exceed_context",
+    r"prompt is too long|context.?(length|limit|window|size)|too many tokens|maximum.{0,20}tokens|exceed_context|n_ctx",
     re.IGNORECASE,
 )
+_NOT_OVERFLOW = (401, 402, 403, 404, 429)
 _NO_MODEL = re.compile(
     r"^model:|model.{0,80}(not found|not exist|does not exist|retired|not available|not loaded)", re.IGNORECASE
 )
@@ -68,7 +69,7 @@ class Fault:
         """The error to raise, sorted by who must act."""
         name, said = service.name, _quoted(self.message)
         code = self._code
-        if code in (400, 413, 422, 500) and (code == 413 or _OVERFLOW.search(f"{self.kind} {self.message}")):
+        if code == 413 or (code not in _NOT_OVERFLOW and _OVERFLOW.search(f"{self.kind} {self.message}")):
             return ContextOverflow(f"The conversation is longer than the model can read.{said}")
         if code == 401:
             return Refused(f"{name} does not accept the key. {service.key_help}{said}")

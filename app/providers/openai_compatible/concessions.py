@@ -11,14 +11,19 @@ from app.providers.remembered import Facts
 
 _CAN_BE_LEFT_OUT = ("stream_options", "max_tokens")
 _NO_TOOLS = re.compile(
-    r"(not|n't) support (the )?(tools?|function)|tools? (use |calling |choice )?(is |are )?(not|unsupported)|--jinja",
+    r"(not|n't) support (the )?(tools?\b|function)|unsupported param: tools|tool.calling.? is not supported|--jinja"
+    r"|enable-auto-tool-choice|support tool use|supports tool calling",
     re.IGNORECASE,
 )
+"""Ollama, llama.cpp (old and new), Groq, vLLM, OpenRouter and gateways in front of them, in their own words."""
 _NO_PICTURES = re.compile(
-    r"(image|vision|multimodal|mmproj).{0,60}(not|n't|unsupported|missing)"
-    r"|(not|n't) support.{0,40}(image|vision|multimodal)|missing data required for image|content.{0,40}string",
+    r"(not|n't) support.{0,40}(image|vision|multimodal)|(image|vision|multimodal).{0,40}(not|n't) (be )?support"
+    r"|not (a|compiled for) multimodal|missing data required for image|support image input"
+    r"|(unsupported|unknown).{0,40}image_url|content.{0,20} must be a string",
     re.IGNORECASE,
 )
+_WORDS_READ = 300
+"""Servers may quote the whole conversation after their own words; what is said there is no refusal."""
 
 
 def suited(body: Wire, facts: Facts) -> Wire:
@@ -33,6 +38,7 @@ def suited(body: Wire, facts: Facts) -> Wire:
 
 def learnt(facts: Facts, message: str, request: Request) -> Facts:
     """What a refusal teaches about the model; the same facts where it teaches nothing new."""
+    message = message[:_WORDS_READ]
     if request.tools and _NO_TOOLS.search(message):
         return replace(facts, tools=False)
     if facts.pictures is not False and has_pictures(request) and _NO_PICTURES.search(message):

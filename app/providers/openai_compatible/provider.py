@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from app.base.errors import ProviderError, Refused, ToolsDeclined, Unreachable
+from app.base.errors import ProviderError, Refused, ToolsDeclined
 from app.providers import failures
 from app.providers.addresses import is_local, server_address
 from app.providers.api import Request, StreamEvent
@@ -126,9 +126,29 @@ class OpenAICompatibleProvider:
     async def _opened(
         self, client: openai.AsyncOpenAI, request: Request, opened: AsyncExitStack
     ) -> tuple[openai.AsyncStream[Any], Any]:
-        """The stream and its first chunk, which may be long in coming; None where it ends at once."""
-        stream = await opened.enter_async_context(await self._asked(client, request))
-        return stream, await anext(stream, None)
+        """The stream and its first chunk, which may be long in coming; None where it ends at once.
+
+        A server that refuses what can be left out is asked again without it, and so ever after. Raises ToolsDeclined
+        where the model takes no tools: without them the request would mean something else.
+        """
+        import openai
+
+        model = request.model or await self._first_model()
+        facts = await self._facts(request, model)
+        while True:
+            body = body_of(request, profile_of(model), pictures=facts.pictures is not False)
+            asked = suited(body | {"model": model}, facts)
+            try:
+                stream: openai.AsyncStream[Any] = await client.chat.completions.create(**asked, stream=True)
+                await opened.enter_async_context(stream)
+                return stream, await anext(stream, None)
+            except openai.APIError as error:
+                known, facts = facts, learnt(facts, _fault(error).message, request)
+                if facts == known:
+                    raise
+                remember(self._address, model, facts)
+            if facts.tools is False and request.tools:
+                raise _declined(model)
 
     async def _found(self) -> str:
         """The first model server on this machine."""
@@ -136,33 +156,10 @@ class OpenAICompatibleProvider:
         if endpoints:
             return endpoints[0].base_url
         places = ", ".join(f"{name} (port {port})" for name, port in KNOWN)
-        raise Unreachable(
+        raise Refused(
             f"There is no key for OpenAI, and no model server answers on this machine; looked for {places}. "
             f"Start one, give its address with WISP_BASE_URL, or give a key with OPENAI_API_KEY."
         )
-
-    async def _asked(self, client: openai.AsyncOpenAI, request: Request) -> openai.AsyncStream[Any]:
-        """A server that refuses a field that can be left out is asked again without it, and so ever after.
-
-        Raises ToolsDeclined where the model takes no tools: without them the request would mean something else.
-        """
-        import openai
-
-        model = request.model or await self._first_model()
-        facts = await self._facts(request, model)
-        while True:
-            try:
-                body = body_of(request, profile_of(model), pictures=facts.pictures is not False)
-                asked = suited(body | {"model": model}, facts)
-                stream: openai.AsyncStream[Any] = await client.chat.completions.create(**asked, stream=True)
-                return stream
-            except (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError) as error:
-                known, facts = facts, learnt(facts, error.message, request)
-                if facts == known:
-                    raise
-                remember(self._address, model, facts)
-            if facts.tools is False and request.tools:
-                raise _declined(model)
 
     async def _facts(self, request: Request, model: str) -> Facts:
         """What is known about the model; whether it takes pictures is asked once, when there is one to send."""

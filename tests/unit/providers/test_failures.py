@@ -22,6 +22,8 @@ SERVICE = Service("Acme", "Give a key.")
         (500, "", "the input is longer than the context window"),
         (413, "request_too_large", "Request exceeds the maximum size"),
         (0, "invalid_request_error", "prompt is too long"),
+        (0, "", "The number of tokens to keep from the initial prompt is greater than the context length."),
+        (400, "", "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"),
     ],
 )
 def test_every_servers_way_to_say_that_it_is_too_long(status: int, kind: str, message: str) -> None:

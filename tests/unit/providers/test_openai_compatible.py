@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from app.base.errors import Refused, ToolsDeclined, Unreachable
+from app.base.errors import Refused, ToolsDeclined
 from app.protocol.message import CallPart, ImagePart, Message, ResultPart, Role, TextPart, user
 from app.protocol.result import Media
 from app.providers.api import NativeCallEnded, NativeCallStarted, Request, Said, Stopped, Usage
@@ -22,7 +22,7 @@ from app.providers.profiles import profile_of
 from app.providers.remembered import Facts, facts_of
 from app.settings.store import Settings
 from tests.contract.providers import streamed
-from tests.support.loopback import OpenAIServer, Seen, Status
+from tests.support.loopback import Fault, OpenAIServer, Reply, Seen, Status
 
 PICTURE = Media(b"\x89PNG", "image/png", 8, 6, label="the screen")
 TOOL = {"name": "wait", "description": "Wait.", "input_schema": {"type": "object", "properties": {"seconds": {}}}}
@@ -155,6 +155,67 @@ async def test_a_model_that_declines_pictures_reads_a_note_instead_and_it_is_rem
     )
 
 
+NO_TOOLS = [
+    (400, "registry.ollama.ai/library/gemma:latest does not support tools"),
+    (500, "Unsupported param: tools"),
+    (500, "tools param requires --jinja flag"),
+    (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+    (404, "No endpoints found that support tool use. To learn more about provider routing, visit the documentation."),
+    (400, "`tool calling` is not supported with this model"),
+]
+NO_PICTURES = [
+    (400, "this model does not support image input"),
+    (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+    (500, 'Failed to parse messages: Unsupported content part type: "image_url"; messages = [...]'),
+    (400, "unknown variant `image_url`, expected `text`"),
+    (400, "At most 0 image(s) may be provided: llama is not a multimodal model"),
+    (400, "Model does not support images. Please use a model that does."),
+    (404, "No endpoints found that support image input"),
+    (400, "messages[1].content must be a string"),
+]
+OTHER = [
+    (400, "Invalid 'tools[0].function.name': string does not match pattern"),
+    (400, "image exceeds the maximum size of 20 MB"),
+    (400, "messages with role 'tool' must follow tool_calls"),
+    (400, f"Failed to parse: {' ' * 300} the person wrote: this model does not support tools"),
+]
+
+
+@pytest.mark.parametrize(("status", "words"), NO_TOOLS)
+async def test_every_servers_way_to_decline_tools_is_known(status: int, words: str) -> None:
+    async with OpenAIServer([Status(status, message=words)]) as server:
+        with pytest.raises(ToolsDeclined):
+            await told(server, asked(tools=(TOOL,)))
+
+
+@pytest.mark.parametrize(("status", "words"), NO_PICTURES)
+async def test_every_servers_way_to_decline_pictures_is_known(status: int, words: str) -> None:
+    async with OpenAIServer([Status(status, message=words), "one"]) as server:
+        assert Said("one") in await told(server, with_picture())
+
+
+@pytest.mark.parametrize(("status", "words"), OTHER)
+async def test_a_refusal_for_another_reason_teaches_nothing(status: int, words: str) -> None:
+    async with OpenAIServer([Status(status, message=words)]) as server:
+        message = Message(Role.USER, (TextPart("look"), ImagePart(PICTURE)))
+        with pytest.raises(Refused) as caught:
+            await told(server, asked(message, tools=(TOOL,)))
+        assert type(caught.value) is Refused
+        assert facts_of(server.url, MODEL) == Facts()
+
+
+async def test_a_refusal_inside_the_stream_counts_too() -> None:
+    """As LM Studio does: 200, then an error as the first event."""
+
+    class Late(OpenAIServer):
+        def events(self, reply: Reply, seen: Seen) -> Iterator[Any]:
+            return list(super().events(reply, seen))[1:]
+
+    refusal = Reply.of(Fault("", "Model does not support images. Please use a model that does."))
+    async with Late([refusal, Reply.of("", "one")]) as server:
+        assert Said("one") in await told(server, with_picture())
+
+
 def _says(path: str, answer: dict[str, Any]) -> Callable[[Seen], Status]:
     return lambda seen: Status(200, body=json.dumps(answer)) if seen.path == path else Status(404)
 
@@ -220,7 +281,7 @@ async def test_nothing_to_ask_is_told_with_all_three_ways_out() -> None:
     async def found() -> tuple[Endpoint, ...]:
         return ()
 
-    with pytest.raises(Unreachable, match=r"Ollama \(port 11434\).*WISP_BASE_URL.*OPENAI_API_KEY"):
+    with pytest.raises(Refused, match=r"Ollama \(port 11434\).*WISP_BASE_URL.*OPENAI_API_KEY"):
         await streamed(OpenAICompatibleProvider(find=found), asked())
 
 
