@@ -31,7 +31,7 @@ class Code:
         self._workspace.check_readable(place)
         sections, notes = await asyncio.to_thread(self._outline, place)
         text = "\n\n".join(sections) or "No definitions in a language that can be read."
-        payload: dict[str, JsonValue] = {"path": place.shown or ".", "files": len(sections), "text": text[:8_000]}
+        payload: dict[str, JsonValue] = {"path": place.shown, "files": len(sections), "text": text[:8_000]}
         return ToolResult(True, "list_code_definition_names", payload, text + "".join(f"\n[{note}]" for note in notes))
 
     def _outline(self, place: Place) -> tuple[list[str], list[str]]:

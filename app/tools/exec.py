@@ -43,13 +43,13 @@ class Commands:
         command = _command(call)
         cwd = self._workspace.locate(call.text("cwd", "."), "cwd")
         if not cwd.is_folder():
-            raise ToolMisuse(f"cwd: there is no folder {cwd.shown or '.'!r}.")
+            raise ToolMisuse(f"cwd: there is no folder {cwd.shown!r}.")
         limits = self._processes.limits
         rests = call.flag("background") or call.flag("pty")
         timeout_s = self._timeout_s(call)
         run = await self._processes.start(command, cwd.path, pty=call.flag("pty"), timeout_s=timeout_s)
         await turn.audit("command_started", {"run_id": run.id, "command": command, "cwd": str(cwd.path)})
-        turn.emit("command_started", {"run_id": run.id, "command": command, "cwd": cwd.shown or "."})
+        turn.emit("command_started", {"run_id": run.id, "command": command, "cwd": cwd.shown})
         follower = Follower(run, self._clock, _Teller(run, turn))
         why = await follower.until(
             limits.background_s if rests else limits.return_s, limits.quiet_s if rests else None, turn.cancelled

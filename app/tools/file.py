@@ -92,7 +92,7 @@ def _texts(value: JsonValue) -> list[str]:
 
 
 def _about(place: Place) -> dict[str, JsonValue]:
-    return {"path": place.shown or ".", "zone": place.zone.value, "outside": place.is_outside}
+    return {"path": place.shown, "zone": place.zone.value, "outside": place.is_outside}
 
 
 def _lines_payload(place: Place, seen: Slice) -> dict[str, JsonValue]:
@@ -123,7 +123,7 @@ def _listed(place: Place, found: Listing) -> str:
         lines.append(f"[there is more; these are the first {len(found.entries)}. List a folder in it for the rest]")
     if found.skipped:
         lines.append(f"[could not be read: {', '.join(found.skipped[:5])}]")
-    return f"{place.shown or '.'}:\n" + "\n".join(lines)
+    return f"{place.shown}:\n" + "\n".join(lines)
 
 
 _PATH = Param("path", description="relative to the workspace, absolute, device:/… (home) or wisp:/…", required=True)

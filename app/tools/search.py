@@ -31,9 +31,9 @@ class Searches:
         if turn.cancelled.is_set():
             raise Cancelled("The search was stopped.")
         notes = "".join(f"\n[{note}]" for note in hits.notes)
-        head = f"{hits.matches} matches in {hits.files} files." if hits.matches else "No matches."
+        head = f"{_count(hits.matches, 'match')} in {_count(hits.files, 'file')}." if hits.matches else "No matches."
         payload: dict[str, JsonValue] = {
-            "path": place.shown or ".",
+            "path": place.shown,
             "outside": place.is_outside,
             "matches": hits.matches,
             "files": hits.files,
@@ -41,6 +41,12 @@ class Searches:
             "notes": list(hits.notes),
         }
         return ToolResult(True, "search_files", payload, f"{head}\n{hits.text}".rstrip() + notes)
+
+
+def _count(number: int, what: str) -> str:
+    if number == 1:
+        return f"1 {what}"
+    return f"{number} {what}{'es' if what.endswith('ch') else 's'}"
 
 
 def _check(query: Query) -> None:

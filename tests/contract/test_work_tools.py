@@ -36,7 +36,7 @@ _WORKS: dict[str, tuple[dict[str, Any], str]] = {
     "undo_last_change": ({}, "Took back write_file: 'made.txt' is gone again."),
     "search_files": (
         {"path": ".", "regex": "b(e|u)ta", "file_pattern": "*.txt", "context": 0},
-        "1 matches in 1 files.",
+        "1 match in 1 file.",
     ),
     "execute_command": ({"command": "printf '%s\\n' \"<a> & 'b'\"", "cwd": ".", "timeout_seconds": 9.5}, "\n<a> & 'b'"),
     "read_command_tail": ({"run_id": "RUN", "stream": "stdout", "offset": 0}, "stdout bytes 0-3 of 3"),

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from app.services.processes.plain import plain
 
-_LOCAL_URL = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::\d{1,5})?(?:/[^\s'\"<>)\]]*)?")
+_LOCAL_URL = re.compile(
+    r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?![\w-]|\.\w)(?::\d{1,5})?(?:/[^\s'\"<>)\]]*)?"
+)
 _SAMPLE_BYTES = 4_096
 _BINARY_SHARE = 0.3
 

@@ -12,6 +12,7 @@ import errno
 import functools
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 _HELD = os.open in os.supports_dir_fd
@@ -70,7 +71,8 @@ class Folder:
     def below(self, name: str, *, make: bool) -> Folder:
         """The folder `name` in this one; `make` creates it where it is missing."""
         if make and self.stat(name) is None:
-            os.mkdir(self._name(name), 0o777, dir_fd=self._fd)
+            with suppress(FileExistsError):  # somebody else may have made it just now
+                os.mkdir(self._name(name), 0o777, dir_fd=self._fd)
         path = self.path / name
         if self._fd is None:
             if os.path.realpath(path) != str(path):

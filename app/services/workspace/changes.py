@@ -217,7 +217,7 @@ class Changes:
 
 def _parts(place: Place) -> tuple[str, ...]:
     if not place.inner:
-        raise ToolMisuse(f"{place.argument}: {place.shown or '.'!r} is a folder; give a file.")
+        raise ToolMisuse(f"{place.argument}: {place.shown!r} is a folder; give a file.")
     return place.inner
 
 

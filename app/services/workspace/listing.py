@@ -35,7 +35,7 @@ class Listing:
 
 def entries(place: Place, *, recursive: bool, most: int = MOST_ENTRIES) -> Listing:
     """The folder's entries by name. Recursively: what .gitignore excludes and hidden files are left out and counted."""
-    with told(place.argument, place.shown or "."):
+    with told(place.argument, place.shown):
         return _Walk(place.path, most, recursive=recursive).run()
 
 

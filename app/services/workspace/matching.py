@@ -95,7 +95,7 @@ def _key(search: Sequence[str]) -> int:
 
 
 def _repeated(seen: list[str], wanted: list[str]) -> Iterator[int]:
-    """Starts of `wanted` where its key line is nearly everywhere: there, searching the text is linear and trying is not."""
+    """Starts of `wanted` where its key line is nearly everywhere: searching as text stays linear, trying does not."""
     text, sought = "\n" + "\n".join(seen) + "\n", "\n" + "\n".join(wanted) + "\n"
     at, line, before = text.find(sought), 0, 0
     while at >= 0:

@@ -143,6 +143,8 @@ class Workspace:
 
     def _shown(self, path: Path) -> str:
         for root, prefix in ((self.folder, ""), (self._made, "wisp:/"), (self._home, "device:/")):
+            if path == root:
+                return prefix or "."
             if path.is_relative_to(root):
                 return prefix + path.relative_to(root).as_posix()
         return str(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import openpyxl
@@ -235,3 +236,15 @@ async def test_a_limit_cuts_the_depths_first_and_is_told(bench: Bench) -> None:
         ["a/", "z.txt"],
         "[there is more; these are the first 400. List a folder in it for the rest]",
     )
+
+
+async def test_a_big_file_is_never_in_memory_as_a_whole(bench: Bench) -> None:
+    with (bench.root / "big.txt").open("w") as file:
+        for block in range(40):
+            file.write(f"{block:09d}\n" * 100_000)
+    tracemalloc.start()
+    result = await bench.call("read_file", path="big.txt", start_line=2_000_001, end_line=2_000_001)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert result.llm_echo.startswith("2000001 | 000000020\n[lines 2000001-2000001 of 4000000;")
+    assert peak_bytes < 12_000_000

@@ -16,19 +16,19 @@ def _fill(bench: Bench) -> None:
 async def test_matches_come_grouped_with_a_line_around(bench: Bench) -> None:
     _fill(bench)
     result = await bench.xml("<search_files><path>src</path><regex>two = \\d+</regex></search_files>")
-    assert result.llm_echo == ("2 matches in 1 files.\na.py\n1- one\n2: two = 2\n3- three\n--\n5- five\n6: two = 22")
+    assert result.llm_echo == ("2 matches in 1 file.\na.py\n1- one\n2: two = 2\n3- three\n--\n5- five\n6: two = 22")
 
 
 async def test_files_and_context_can_be_chosen(bench: Bench) -> None:
     _fill(bench)
     result = await bench.xml('<search_files path="." regex="two" file_pattern="*.txt" context="0"/>')
-    assert result.llm_echo == "1 matches in 1 files.\nsrc/b.txt\n1: two"
+    assert result.llm_echo == "1 match in 1 file.\nsrc/b.txt\n1: two"
 
 
 async def test_a_single_file_can_be_searched(bench: Bench) -> None:
     _fill(bench)
     result = await bench.call("search_files", path="src/b.txt", regex="w")
-    assert result.llm_echo == "1 matches in 1 files.\nb.txt\n1: two"
+    assert result.llm_echo == "1 match in 1 file.\nb.txt\n1: two"
 
 
 async def test_nothing_found_is_no_failure(bench: Bench) -> None:
@@ -43,7 +43,7 @@ async def test_ignored_and_hidden_files_are_left_out_and_can_be_asked_for(bench:
     (bench.root / ".b").write_text("word\n")
     plain = await bench.call("search_files", path=".", regex="word")
     hidden = await bench.call("search_files", path=".", regex="word", hidden=True)
-    assert (plain.llm_echo, hidden.llm_echo) == ("No matches.", "1 matches in 1 files.\n.b\n1: word")
+    assert (plain.llm_echo, hidden.llm_echo) == ("No matches.", "1 match in 1 file.\n.b\n1: word")
 
 
 async def test_the_limit_is_told(bench: Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.services.checkpoints.store import Checkpoints
-from app.services.workspace.changes import Changes
+from app.services.workspace.changes import MOST_EDITED_BYTES, Changes, Origin
 from tests.unit.tools_work.bench import Bench
 
 _DIFF = "------- SEARCH\ntwo\n=======\nTWO\n+++++++ REPLACE"
@@ -143,8 +144,6 @@ async def test_a_deleted_file_is_in_the_trash_and_comes_back(bench: Bench) -> No
 async def test_without_a_trash_a_file_is_deleted_and_still_comes_back(bench: Bench) -> None:
     changes = Changes(bench.workspace, bench.checkpoints, lambda _path: False)
     (bench.root / "a.txt").write_text("old")
-    from app.services.workspace.changes import Origin
-
     done = changes.delete(bench.workspace.locate("a.txt"), Origin("t1", "delete_file"))
     assert (done.trashed, (bench.root / "a.txt").exists()) == (False, False)
     await bench.call("undo_last_change")
@@ -194,8 +193,6 @@ async def test_a_turn_is_taken_back_after_a_restart(bench: Bench, tmp_path: Path
 async def test_content_too_big_to_be_kept_is_told(bench: Bench, tmp_path: Path) -> None:
     small = Changes(bench.workspace, Checkpoints(tmp_path / "small", most_bytes=10))
     (bench.root / "a.txt").write_text("x" * 11)
-    from app.services.workspace.changes import Origin
-
     done = small.write(bench.workspace.locate("a.txt"), (b"new",), Origin("t", "write_file"))
     assert (done.undoable, (bench.root / "a.txt").read_text()) == (False, "new")
 
@@ -212,3 +209,17 @@ async def test_missing_and_empty_content_name_the_argument(bench: Bench) -> None
 async def test_an_empty_file_can_be_made(bench: Bench) -> None:
     result = await bench.call("write_file", path="__init__.py", content="")
     assert (result.ok, (bench.root / "__init__.py").read_bytes()) == (True, b"")
+
+
+async def test_a_file_too_big_for_blocks_is_left_alone(bench: Bench) -> None:
+    with (bench.root / "big.txt").open("wb") as file:
+        file.truncate(MOST_EDITED_BYTES + 1)
+    result = await bench.call("replace_in_file", path="big.txt", diff=_DIFF)
+    assert "path: 'big.txt' has 64000001 bytes" in result.llm_echo
+
+
+async def test_edits_side_by_side_lose_nothing(bench: Bench) -> None:
+    (bench.root / "a.txt").write_text("".join(f"line {number}\n" for number in range(20)))
+    diffs = [_DIFF.replace("two", f"line {number}").replace("TWO", f"LINE {number}") for number in range(20)]
+    await asyncio.gather(*(bench.call("replace_in_file", path="a.txt", diff=diff) for diff in diffs))
+    assert (bench.root / "a.txt").read_text() == "".join(f"LINE {number}\n" for number in range(20))
