@@ -76,7 +76,7 @@ class TurnGate:
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
         verdict = self._policy.decide(call, spec)
-        if verdict.decision is not Decision.DENY and spec.feeds_back:
+        if verdict.decision is not Decision.DENY and spec.feeds_back and not self._turn.follows_plan:
             verdict = self._unless_circling(call, verdict)
         refusal = verdict.sentence if verdict.decision is Decision.DENY else ""
         if verdict.decision is Decision.ASK:

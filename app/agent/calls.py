@@ -73,6 +73,14 @@ class Calls:
         """A call that cannot run is answered all the same."""
         self.answers.append(Answer(call_id, tool, tool_error(tool, reason)))
 
+    def end_pass(self) -> None:
+        """All calls have run: where the latest passes changed nothing, the last answer says so."""
+        repetition = self._turn.repetition
+        repetition.end_pass()
+        if self.answers and repetition.idle >= WARN_AT > repetition.count:
+            last = self.answers[-1]
+            self.answers[-1] = replace(last, result=_warned(last.result, told("idle", count=str(repetition.idle))))
+
     def feeds_back(self, answer: Answer) -> bool:
         """Whether the model must read this answer before it goes on."""
         spec = self._registry.find(answer.tool)
@@ -97,16 +105,13 @@ class Calls:
     def _watched(self, execution: Execution) -> Execution:
         """A call made again and again without anything new carries a warning."""
         spec = self._registry.find(execution.call.name) if execution.call else None
-        if spec is None or not spec.feeds_back:
+        if spec is None or not spec.feeds_back or self._turn.follows_plan:
             return execution
         repetition = self._turn.repetition
         repetition.came(execution.result)
-        if max(repetition.count, repetition.idle) < WARN_AT:
+        if repetition.count < WARN_AT:
             return execution
-        name = "repeated" if repetition.count >= WARN_AT else "idle"
-        warning = told(name, count=str(max(repetition.count, repetition.idle)))
-        echo = f"{execution.result.llm_echo}\n{warning}".lstrip()
-        return replace(execution, result=replace(execution.result, llm_echo=echo))
+        return replace(execution, result=_warned(execution.result, told("repeated", count=str(repetition.count))))
 
     def _context(self, call_id: str) -> TurnContext:
         def emit(event: str, payload: Mapping[str, JsonValue]) -> None:
@@ -131,6 +136,10 @@ class Calls:
         result = ToolResult(False, "tool_error", {"tag": self._name(block), "reason": reason}, reason)
         self._cards.finished(block.call_id, result)
         return Answer(block.call_id, self._name(block), result)
+
+
+def _warned(result: ToolResult, warning: str) -> ToolResult:
+    return replace(result, llm_echo=f"{result.llm_echo}\n{warning}".lstrip())
 
 
 def ending(answers: Sequence[Answer]) -> ToolResult | None:

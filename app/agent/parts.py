@@ -26,6 +26,7 @@ KeepProgress = Callable[[str], Awaitable[Mapping[str, JsonValue]]]
 class Parts:
     """`attended` says whether a person can answer approvals; `window_tokens` is how much the model can read.
 
+    `follows_plan` is for providers that carry out what the person spelled out: repeating is then no going in circles.
     `conversation` is the object that tools were given to ask for changes of it; `keep_progress` keeps the checklist a
     call carried, gives what the presence shows of it, and never raises. `turn_ids` names turns; what is kept on disk
     needs names that no other session has.
@@ -45,5 +46,6 @@ class Parts:
     keep_progress: KeepProgress | None = None
     turn_ids: Callable[[], str] = field(default_factory=lambda: ids.counter("turn"))
     attended: bool = True
+    follows_plan: bool = False
     window_tokens: int = 200_000
     chance: random.Random = field(default_factory=random.Random)

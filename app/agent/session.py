@@ -131,7 +131,7 @@ class Session:
 
     def _new_turn(self) -> Turn:
         budget = Budget(Ceilings.of(self._parts.settings), price_of(self._parts.model), self._parts.clock)
-        return Turn(self._turn_id(), self._tell, self._mood, budget)
+        return Turn(self._turn_id(), self._tell, self._mood, budget, follows_plan=self._parts.follows_plan)
 
     async def _run(self, turn: Turn, words: Words) -> TurnEnded:
         turn.begun = True

@@ -52,6 +52,7 @@ class Turn:
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     meanwhile: list[Words] = field(default_factory=list)
     repetition: Repetition = field(default_factory=Repetition)
+    follows_plan: bool = False
     refused: int = 0
     nudged: bool = False
     looping: bool = False

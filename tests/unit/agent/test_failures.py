@@ -207,6 +207,12 @@ async def test_the_same_call_again_and_again_is_warned_about_and_then_asked_abou
     assert warned == [False, False, True, True]
 
 
+async def test_a_plan_of_the_person_may_repeat_itself(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, *['<click x="1"/>'] * 9, "Clicked nine times.", attended=False, follows_plan=True)
+    assert (await stage.send()).text == "Clicked nine times."
+    assert "in a row" not in stage.asked(9)
+
+
 async def test_a_ceiling_of_passes_ends_the_turn_with_a_sentence(tmp_path: Path) -> None:
     stage = Stage(tmp_path, "<look/>", '<read path="a"/>', "<look/>", settings={"chat.max_passes": 2})
     ended = await stage.send()

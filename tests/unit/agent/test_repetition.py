@@ -45,6 +45,7 @@ def test_results_that_stay_the_same_are_counted_whatever_was_called() -> None:
     for call, echo in (("a", "Clicked."), ("b", "Clicked."), ("c", "Clicked."), ("d", "Typed.")):
         repetition.note(call, {})
         repetition.came(_result(echo))
+        repetition.end_pass()
         counts.append((repetition.count, repetition.idle))
     assert counts == [(1, 1), (1, 2), (1, 3), (1, 1)]
 
@@ -56,8 +57,10 @@ def test_a_screen_that_stays_the_same_is_counted_through_the_actions_between() -
     for number in range(3):
         repetition.note("click", {"x": number})
         repetition.came(_result(f"Clicked {number}."))
+        repetition.end_pass()
         repetition.note("look", {})
         repetition.came(_result("A picture.", screen))
+        repetition.end_pass()
         counts.append(repetition.idle)
     assert counts == [1, 2, 3]
 
@@ -67,5 +70,15 @@ def test_a_person_who_wants_it_to_go_on_starts_the_counts_again() -> None:
     for _ in range(5):
         repetition.note("look", {})
         repetition.came(_result("Same."))
+        repetition.end_pass()
     repetition.forgive()
     assert (repetition.count, repetition.idle, repetition.note("look", {})) == (0, 0, 1)
+
+
+def test_equal_results_within_one_pass_are_no_standstill() -> None:
+    repetition = Repetition()
+    for key in "abcde":
+        repetition.note("press", {"key": key})
+        repetition.came(_result("Pressed."))
+    repetition.end_pass()
+    assert repetition.idle == 1
