@@ -1,0 +1,168 @@
+"""Typing is exact: any text, any layout, caps lock or not, and nothing is left changed. Judged by a Qt text field."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from Xlib import X
+from Xlib.display import Display
+
+from app.desktop.choose import open_desktop
+from app.desktop.seat import Seat
+from app.desktop.writing import Route
+from tests.e2e.conftest import Screen
+from tests.support.fixture_window import FixtureWindow
+from tests.support.hands import Tools
+from tests.support.observer import eventually
+
+_STRINGS = 200
+_ROUNDS = 3
+_POOLS = (
+    "abcdefgXYZ 0123456789!@#$%^&*()_+-=[]{}|;:'\",./<>?\\`~",
+    "éèüößñçåøłžşğı€£§",
+    "привет мир ЁЖЩъ",
+    "日本語漢字テスト한국어",
+    "שלום עולם مرحبا",
+    "🚀👩‍👩‍👧🏽🇩🇪é̈✓→—“”…",
+    "\n\t",
+)
+
+
+@pytest.fixture
+async def tools(screen: Screen) -> AsyncIterator[Tools]:
+    opened = open_desktop(environment=screen.environment)
+    try:
+        yield Tools(opened)
+    finally:
+        opened.close()
+
+
+@pytest.fixture
+def field(screen: Screen) -> Iterator[FixtureWindow]:
+    with FixtureWindow("text", environment=screen.environment) as window:
+        yield window
+
+
+def _run(screen: Screen, *command: str, given: str | None = None) -> str:
+    done = subprocess.run(
+        command, env=screen.environment, input=given, capture_output=True, text=True, check=True, timeout=10
+    )
+    return done.stdout
+
+
+async def _type(seat: Seat, text: str) -> tuple[Route, ...]:
+    return await seat.hands.type_text(text)
+
+
+def _holds(window: FixtureWindow, text: str) -> None:
+    window.wait(lambda event: event["event"] == "text" and event["text"] == text, limit_s=5)
+
+
+def _keymap(screen: Screen) -> list[list[int]]:
+    display = Display(screen.environment["DISPLAY"])
+    try:
+        return [list(row) for row in display.get_keyboard_mapping(8, 248)]
+    finally:
+        display.close()
+
+
+def _is_caps_on(screen: Screen) -> bool:
+    display = Display(screen.environment["DISPLAY"])
+    try:
+        return bool(display.screen().root.query_pointer().mask & X.LockMask)
+    finally:
+        display.close()
+
+
+def _copy(screen: Screen, kind: str, file: Path) -> None:
+    """Let another program own the clipboard."""
+    command = ["xclip", "-selection", "clipboard", "-t", kind, "-i", str(file)]
+    subprocess.run(command, env=screen.environment, check=True, timeout=10)
+
+
+@pytest.mark.parametrize("layout", ["us", "de", "fr", "ru"])
+async def test_random_unicode_arrives_exactly_and_the_layout_stays(
+    layout: str, tools: Tools, screen: Screen, field: FixtureWindow
+) -> None:
+    _run(screen, "setxkbmap", layout)
+    before = _keymap(screen)
+    for number in range(_STRINGS * _ROUNDS):
+        dice = random.Random(number)
+        text = "".join(dice.choice(dice.choice(_POOLS)) for _ in range(dice.randint(1, 40)))
+        field.forget()
+        await tools.desktop.run(_type, text)
+        await asyncio.to_thread(_holds, field, text)
+    assert _keymap(screen) == before
+
+
+@pytest.mark.parametrize("text", ["MiXed Case 123 <>", "ÄÖü ß"])
+async def test_caps_lock_changes_nothing_and_stays_on(
+    text: str, tools: Tools, screen: Screen, field: FixtureWindow
+) -> None:
+    _run(screen, "xdotool", "key", "Caps_Lock")
+    await tools("computer_type", text=text)
+    _holds(field, text)
+    assert _is_caps_on(screen)
+
+
+async def test_the_second_layout_of_two_is_typed_on_as_well(tools: Tools, screen: Screen, field: FixtureWindow) -> None:
+    _run(screen, "setxkbmap", "us,ru", "-option", "grp:shifts_toggle")
+    _run(screen, "xdotool", "key", "ISO_Next_Group")
+    await tools("computer_type", text="привет, hello!")
+    _holds(field, "привет, hello!")
+
+
+async def test_what_the_layout_lacks_can_be_a_shortcut(tools: Tools, screen: Screen) -> None:
+    _run(screen, "setxkbmap", "ru")
+    before = _keymap(screen)
+    with FixtureWindow("canvas", environment=screen.environment) as window:
+        await tools("computer_key", keys="ctrl+s")
+        pressed = window.wait(lambda event: event["event"] == "key" and event["key"] != "Key_Control")
+        assert (pressed["key"], pressed["modifiers"]) == ("Key_S", ["ctrl"])
+    assert _keymap(screen) == before
+
+
+async def test_the_clipboard_holds_afterwards_what_it_held(
+    tools: Tools, screen: Screen, field: FixtureWindow, tmp_path: Path
+) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text("precious", encoding="utf-8")
+    _copy(screen, "UTF8_STRING", file)
+    await tools("computer_type", text="日本語")
+    _holds(field, "日本語")
+    assert await asyncio.to_thread(_run, screen, "xclip", "-selection", "clipboard", "-o") == "precious"
+
+
+async def test_a_large_clipboard_survives_in_its_own_format(
+    tools: Tools, screen: Screen, field: FixtureWindow, tmp_path: Path
+) -> None:
+    picture = tmp_path / "picture.bin"
+    picture.write_bytes(random.Random(1).randbytes(1_000_000))
+    _copy(screen, "image/png", picture)
+    await tools("computer_type", text="漢字")
+    _holds(field, "漢字")
+    back = await asyncio.to_thread(
+        subprocess.run,
+        ["xclip", "-selection", "clipboard", "-t", "image/png", "-o"],
+        env=screen.environment, check=True, capture_output=True, timeout=10,
+    )  # fmt: skip
+    assert back.stdout == picture.read_bytes()
+
+
+async def test_a_terminal_gets_what_its_keys_lack(tools: Tools, screen: Screen, tmp_path: Path) -> None:
+    file = tmp_path / "out.txt"
+    screen.environment["LC_ALL"] = "C.UTF-8"
+    await tools("open_app", name="terminal")
+    await tools("computer_type", text=f"printf %s 'naïve 日本' > {file}\n")
+    assert eventually(lambda: file.exists() and file.read_text(encoding="utf-8") == "naïve 日本")
+
+
+async def test_long_text_with_many_lines_is_exact(tools: Tools, field: FixtureWindow) -> None:
+    text = "\n".join(f"{number}: The quick brown <fox> & 'friends' {{}}" for number in range(200))
+    await tools("computer_type", text=text)
+    await asyncio.to_thread(_holds, field, text)
