@@ -84,6 +84,9 @@ class Fault:
 
 
 def _quoted(message: str) -> str:
+    """The service's own words, unless they are a web page of something in between."""
+    if "<html" in message.lower():
+        return ""
     words = clip_line(message, _WORDS_SHOWN).rstrip(".")
     return f" It said: {words}." if words else ""
 

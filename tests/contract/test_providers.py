@@ -240,7 +240,7 @@ FAILURES = [
     (Status(429), OverLimit, "too many requests"),
     (Status(429, kind="insufficient_quota", message="You exceeded your current quota"), Refused, "no credit left"),
     (Status(500), Unreachable, "failed to answer (error 500)"),
-    (Status(502, body="<html>Bad Gateway</html>"), Unreachable, "failed to answer (error 502)"),
+    (Status(502, body="<html>Bad Gateway</html>"), Unreachable, "failed to answer (error 502); try again."),
     (Status(503), OverLimit, "is overloaded"),
     (Status(529), OverLimit, "is overloaded"),
     (Reply.of("begun", Fault("overloaded_error", "Overloaded")), OverLimit, "is overloaded"),
@@ -258,6 +258,7 @@ async def test_a_failure_says_who_must_act(vendor: Vendor, reply: Any, kind: typ
         await told(vendor, reply)
     assert type(caught.value) is kind
     assert words in str(caught.value)
+    assert "<html" not in str(caught.value)
 
 
 async def test_what_came_before_a_failure_is_not_lost(vendor: Vendor) -> None:
