@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
         from app.ui.gallery import board
 
         process = application.make_application()
-        made = board.boards(process, options.theme)
+        made = board.boards(options.theme)
         problems = next(iter(made.values())).problems
         print(*problems, sep="\n", end="\n" if problems else "")
         if options.shot is None:

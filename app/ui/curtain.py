@@ -70,6 +70,8 @@ class X11Curtain:
                 self._hidden.extend(self._server.vanish(window_id))
         if found:
             self._wait_until_gone(probes, before)
+            # A shape that the GUI thread had sent just before may have arrived just after.
+            self._server.cut_away([window_id for window_id, _ in self._hidden])
 
     def _wait_until_gone(self, probes: list[Rect], before: list[bytes]) -> None:
         """Until what was below has been painted: the pixels differ from before and stand still for two looks.

@@ -87,10 +87,15 @@ class Server:
                 found = [(window.id, _bounds(window)) for window in self._with_frames(window_id)]
             except XError:
                 return []
-            for each, _ in found:
-                self._reshape(each, [])
+        self.cut_away([each for each, _ in found])
+        return found
+
+    def cut_away(self, window_ids: Sequence[int]) -> None:
+        """Leave nothing of windows to be seen or clicked."""
+        with self._lock:
+            for window_id in window_ids:
+                self._reshape(window_id, [])
             self._display.sync()
-            return found
 
     def appear(self, shapes: Sequence[tuple[int, Shape]]) -> None:
         """Give windows their shapes back."""

@@ -32,11 +32,11 @@ _TALL_PX = 1000
 class Board(QWidget):
     """One scheme: the pieces on a plain ground, each under its name. They are children, not windows."""
 
-    def __init__(self, look: Theme, ticker: Ticker) -> None:
+    def __init__(self, look: Theme) -> None:
         super().__init__()
         self._theme = look
         self._around = Surroundings(None, composited=True)
-        self._ticker = ticker
+        self._ticker = Ticker(look.ms("frame"), self)
         self._makers: list[RowMaker] = []
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, on=False)
         self.pieces: Mapping[str, QWidget] = {}
@@ -117,13 +117,12 @@ class Board(QWidget):
         self.setFixedSize(max(x, wide * _COLUMNS), max(tops))
 
 
-def boards(application: QApplication, own: Path | None = None) -> dict[str, Board]:
-    """A board for each scheme, with a theme file's own tokens if one is given."""
-    ticker = Ticker(16, application)
+def boards(own: Path | None = None) -> dict[str, Board]:
+    """A board for each scheme, with a theme file's own tokens if one is given. Needs a QApplication."""
     made = {}
     for scheme in theme.SCHEMES:
         look = theme.load(scheme, scale=style.system_scale(), own=own)
-        board = Board(look, ticker)
+        board = Board(look)
         board.setStyleSheet(style.sheet(look))
         board.setPalette(style.palette(look))
         made[scheme] = board

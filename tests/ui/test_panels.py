@@ -1,0 +1,188 @@
+"""Settings, the single instance, the tray's menu, the pointing ring, the viewer and the gallery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QPushButton, QSpinBox
+from pytestqt.qtbot import QtBot
+
+from app.agent import events as agent_events
+from app.base.geometry import Point, Rect
+from app.settings import catalog, store
+from app.settings.store import Settings
+from app.ui.gallery import board, samples
+from app.ui.instance import Instance
+from app.ui.panels.settings import SettingsWindow
+from app.ui.presence import Look, Presence
+from app.ui.presenter.view import Orb, Picture, View
+from app.ui.ring import RingWindow
+from app.ui.tray import Actions, Tray, menu_for
+from app.ui.viewer import PictureWindow
+from app.ui.x11 import Server
+
+
+@pytest.fixture
+def window(qtbot: QtBot, still: Look, monkeypatch: pytest.MonkeyPatch) -> SettingsWindow:
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    made = SettingsWindow(still.theme, Settings({}, {}))
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def test_every_setting_of_the_catalog_has_a_field_with_its_name_and_meaning(window: SettingsWindow) -> None:
+    for setting in catalog.ALL:
+        editor = window.editors[setting.key]
+        assert editor.accessibleName()
+        assert editor.accessibleDescription() == setting.description
+
+
+def test_a_choice_is_written_as_soon_as_it_is_made(qtbot: QtBot, window: SettingsWindow) -> None:
+    reduced = window.editors["presence.reduced_motion"]
+    assert isinstance(reduced, QCheckBox)
+    reduced.click()
+    name = window.editors["presence.name"]
+    assert isinstance(name, QLineEdit)
+    name.selectAll()
+    qtbot.keyClicks(name, "Robin")
+    qtbot.keyClick(name, Qt.Key.Key_Return)
+    theme = window.editors["presence.theme"]
+    assert isinstance(theme, QComboBox)
+    theme.setCurrentIndex(theme.findData("dark"))
+    theme.activated.emit(theme.currentIndex())
+    kept = store.load({})
+    assert (kept[catalog.REDUCED_MOTION], kept[catalog.NAME], kept[catalog.THEME]) == (True, "Robin", "dark")
+
+
+def test_numbers_keep_to_their_bounds(window: SettingsWindow) -> None:
+    for setting in catalog.ALL:
+        editor = window.editors[setting.key]
+        if isinstance(editor, (QSpinBox, QDoubleSpinBox)):
+            assert setting.minimum is None or editor.minimum() == setting.minimum
+            assert setting.maximum is None or editor.maximum() == setting.maximum
+            assert editor.value() == setting.default
+
+
+def test_a_key_is_kept_and_not_shown(qtbot: QtBot, window: SettingsWindow) -> None:
+    field = window.editors["key.anthropic"]
+    assert isinstance(field, QLineEdit)
+    assert field.echoMode() is QLineEdit.EchoMode.Password
+    field.setText("sk-secret")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert field.text() == ""
+    assert "only you can read" in window.note.text()
+    assert "sk-secret" not in window.note.text()
+
+
+def test_escape_closes_the_settings(qtbot: QtBot, window: SettingsWindow) -> None:
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.isVisible()
+
+
+def test_a_second_start_summons_the_first(qtbot: QtBot, qapp: QApplication) -> None:
+    first, second = Instance(), Instance()
+    assert first.claim()
+    with qtbot.waitSignal(first.summoned):
+        assert not second.claim()
+    first.release()
+    assert second.claim()
+    second.release()
+
+
+def test_a_socket_left_behind_does_not_stop_the_start(qapp: QApplication) -> None:
+    dead = Instance()
+    assert dead.claim()
+    assert dead._server is not None
+    path = Path(dead._server.fullServerName())
+    content = path.is_socket()
+    dead.release()
+    path.touch()
+    alive = Instance()
+    assert content
+    assert alive.claim()
+    alive.release()
+
+
+def test_the_menu_does_what_it_says(qtbot: QtBot, still: Look) -> None:
+    done: list[str] = []
+    actions = Actions(*(lambda name=name: done.append(name) for name in ("toggle", "stop", "settings", "quit")))
+    menu = menu_for(actions, is_open=False, running=True)
+    entries = [action for action in menu.actions() if not action.isSeparator()]
+    assert [entry.text() for entry in entries] == ["Open", "Stop", "Settings", "Quit"]
+    for entry in entries:
+        entry.trigger()
+    assert done == ["toggle", "stop", "settings", "quit"]
+    idle = menu_for(actions, is_open=True, running=False)
+    assert not idle.actions()[1].isEnabled()
+
+
+def test_the_tray_follows_the_state(qtbot: QtBot, still: Look) -> None:
+    tray = Tray(still.theme, Actions(*[lambda: None] * 4), "Wisp")
+    tray.show_view(View(orb=Orb.BUSY))
+    assert [entry.text() for entry in tray.entries if not entry.isSeparator()] == ["Open", "Stop", "Settings", "Quit"]
+    tray.hide()
+
+
+def test_the_ring_shows_where_it_clicked_takes_no_input_and_goes(qtbot: QtBot, look: Look) -> None:
+    ring = RingWindow(look.theme, look.around, look.ticker)
+    qtbot.addWidget(ring)
+    ring.point_at(Point(300, 200))
+    qtbot.waitExposed(ring)
+    assert ring.geometry().center().x() in (299, 300)
+    assert ring.windowFlags() & Qt.WindowType.WindowTransparentForInput
+    assert ring.windowFlags() & Qt.WindowType.WindowDoesNotAcceptFocus
+    qtbot.waitUntil(lambda: not ring.isVisible() and not look.ticker.is_running, timeout=5000)
+
+
+def test_a_click_of_wisps_shows_the_ring_unless_it_is_switched_off(qtbot: QtBot, presence: Presence) -> None:
+    clicked = [
+        agent_events.TagStart("1", "computer_click"),
+        agent_events.ToolFinished("1", "computer_click", True, "clicked", {"x": 640, "y": 360}),
+    ]
+    for event in clicked:
+        presence.inbox.receive(event)
+    qtbot.waitUntil(lambda: any(isinstance(w, RingWindow) and w.isVisible() for w in QApplication.topLevelWidgets()))
+
+
+def test_a_picture_opens_in_its_full_size_and_closes_by_a_key(qtbot: QtBot, still: Look) -> None:
+    sample = samples.picture(400, 300)
+    viewer = PictureWindow(still.theme, still.around)
+    qtbot.addWidget(viewer)
+    viewer.show_picture(Picture(sample.data, 400, 300, "the screen", (10, 10)), Rect(0, 0, 1280, 800))
+    qtbot.waitExposed(viewer)
+    assert viewer.body().width() == 400 + 32
+    qtbot.keyClick(viewer, Qt.Key.Key_Escape)
+    assert not viewer.isVisible()
+
+
+def test_a_picture_larger_than_the_screen_is_made_to_fit(qtbot: QtBot, still: Look) -> None:
+    sample = samples.picture(3000, 2000)
+    viewer = PictureWindow(still.theme, still.around)
+    qtbot.addWidget(viewer)
+    viewer.show_picture(Picture(sample.data, 3000, 2000), Rect(0, 0, 1280, 800))
+    assert viewer.body().width() <= 1280
+    assert viewer.body().height() <= 800
+    viewer.hide()
+
+
+def test_the_gallery_shows_every_state_in_light_and_dark(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> None:
+    made = board.boards()
+    files = board.shoot(qapp, made, tmp_path / "shots")
+    names = {path.name for path in files}
+    assert {f"orb-{state.value}-{scheme}.png" for state in Orb for scheme in ("light", "dark")} <= names
+    assert {"bubble-cards-light.png", "bubble-approval-dark.png", "composer-light.png", "all-dark.png"} <= names
+    assert all(path.stat().st_size > 500 for path in files)
+
+
+def test_a_compositor_is_seen_only_where_there_is_one(qapp: QApplication) -> None:
+    server = Server()
+    assert not server.is_composited()
+    server.close()
+
+
+def test_the_settings_button_and_its_words_are_there_for_the_keyboard(window: SettingsWindow) -> None:
+    assert [button.text() for button in window.findChildren(QPushButton) if button.text()] == ["Keep", "Keep"]
