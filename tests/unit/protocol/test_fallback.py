@@ -1,0 +1,61 @@
+"""Foreign formats: read as a last resort, and only where nothing is in doubt."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.protocol.arguments import to_call
+from app.protocol.dialects.fallback import read_foreign, split_foreign
+from tests.unit.protocol.tools import ALL, APP, READ
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "read_file", "arguments": {"path": "a", "line": 3}}',
+        '[{"name": "read_file", "args": {"path": "a", "line": 3}}]',
+        '{"function": {"name": "read_file", "arguments": "{\\"path\\": \\"a\\", \\"line\\": 3}"}}',
+        '<tool_call>\n{"name": "read_file", "parameters": {"path": "a", "line": 3}}\n</tool_call>',
+        'Here:\n```json\n{"name": "Read", "input": {"file_path": "a", "line": 3}}\n```\n',
+        "<function=read_file><parameter=path>a</parameter><parameter=line>3</parameter></function>",
+        '<invoke name="Read"><parameter name="file_path">a</parameter><parameter name="line">3</parameter></invoke>',
+        '```xml\n<read_file path="a" line="3"/>\n```',
+    ],
+)
+def test_a_foreign_call_becomes_ours(text: str) -> None:
+    blocks = read_foreign(text, ALL)
+    assert [to_call(READ, block).arguments for block in blocks] == [{"path": "a", "line": 3}]
+
+
+def test_values_that_are_no_text_keep_their_shape() -> None:
+    text = '{"name": "create_app", "arguments": {"tags": ["a"], "doc": [{"lang": "en", "text": "x"}]}}'
+    assert to_call(APP, read_foreign(text, ALL)[0]).arguments == {
+        "tags": ["a"],
+        "doc": [{"lang": "en", "text": "x"}],
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'An example: {"name": "read_file", "arguments": {"path": "a"}}',
+        '{"name": "read_file", "arguments": {"path": "a"}}\nis how you call it.',
+        '{"name": "unknown", "arguments": {}}',
+        '{"name": "read_file", "arguments": {"path": "a"}',
+        '{"name": "read_file", "arguments": [1]}',
+        "<function=read_file><parameter=path>a</parameter>",
+        "```\n<function=read_file><parameter=path>a</parameter></function>\n```",
+        "`<function=read_file></function>`",
+        'Like this:\n```xml\n<read_file path="a"/>\n```',
+        "```xml\ntext\n```",
+        '"name": 3 {"a": [[[[',
+        "{" * 5000 + '"name":',
+    ],
+)
+def test_what_is_not_certain_stays_text(text: str) -> None:
+    assert split_foreign(text, ALL) == [text]
+
+
+def test_prose_before_a_foreign_call_stays() -> None:
+    parts = split_foreign("Reading.\n<function=read_file><parameter=path>a</parameter></function>\nok", ALL)
+    assert [part if isinstance(part, str) else part.name for part in parts] == ["Reading.\n", "read_file", "\nok"]
