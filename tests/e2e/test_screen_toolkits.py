@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.base.errors import ToolFailed, ToolMisuse
 from app.desktop.accessibility.atspi import AtSpi
 from app.desktop.elements import Element, OutlineRequest, View
 from app.desktop.x11.virtual import VirtualDesktop
@@ -73,6 +74,32 @@ async def test_a_qt_number_field_takes_a_number(eyes: AtSpi, form: object) -> No
     field = await the(eyes, "Pieces", "Order form")
     await eyes.set_value(field.ref, "12")
     assert [node.value for node in observer.observe("Order form") if node.role == "spin button"] == [12.0]
+
+
+async def test_a_qt_box_is_set_on_and_off(eyes: AtSpi, form: object) -> None:
+    box = await the(eyes, "Gift wrapping check box", "Order form")
+    for value in ("on", "on", "off", "off"):
+        assert await eyes.set_value(box.ref, value) == value
+        assert ("checked" in observer.named("Order form", "Gift wrapping").states) is (value == "on")
+    with pytest.raises(ToolMisuse, match='Write "on" or "off"'):
+        await eyes.set_value(box.ref, "perhaps")
+
+
+async def test_a_qt_combo_box_that_cannot_be_set_says_so_and_keeps_its_choice(eyes: AtSpi, form: object) -> None:
+    box = (await eyes.find("combo box", role="combo box"))[0].element
+    with pytest.raises(ToolFailed, match=r"Click it .* and choose"):
+        await eyes.set_value(box.ref, "Large")
+    assert [n.name for n in observer.observe("Order form") if n.role == "combo box"] == ["Small"]
+    with pytest.raises(ToolMisuse, match="There are: 'Small', 'Medium', 'Large'"):
+        await eyes.set_value(box.ref, "Huge")
+
+
+async def test_a_gtk_combo_box_is_set_to_a_choice(eyes: AtSpi, desktop: VirtualDesktop) -> None:
+    choices = ("--add-combo=Size", "--combo-values=Small|Medium|Large")
+    with observer.started("zenity", "--forms", *choices, app="zenity"):
+        box = (await eyes.find("combo box", role="combo box"))[0].element
+        await eyes.set_value(box.ref, "Medium")
+        assert [n.name for n in observer.observe("zenity") if n.role == "combo box"] == ["Medium"]
 
 
 async def test_a_qt_button_pressed_by_name_does_what_it_does(eyes: AtSpi, form: object) -> None:

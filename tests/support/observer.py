@@ -42,10 +42,13 @@ class Seen:
         return "showing" in self.states
 
 
-def observe(app: str, environment: Mapping[str, str] | None = None) -> list[Seen]:
-    """All nodes of all programs whose name contains `app`, depth first; an empty list when there is none."""
+def observe(app: str, environment: Mapping[str, str] | None = None, *, deepest: int = 99) -> list[Seen]:
+    """All nodes of all programs whose name contains `app`, depth first; an empty list when there is none.
+
+    `deepest` 1 looks at programs and their windows only.
+    """
     done = subprocess.run(
-        [_PYTHON, "-W", "ignore", str(Path(__file__).resolve()), app],
+        [_PYTHON, "-W", "ignore", str(Path(__file__).resolve()), app, str(deepest)],
         env=dict(environment if environment is not None else os.environ),
         capture_output=True,
         text=True,
@@ -103,7 +106,7 @@ def started(
 
 
 def _has_window(app: str, environment: Mapping[str, str] | None) -> bool:
-    return any(node.showing and node.depth == 1 for node in observe(app, environment))
+    return any(node.showing and node.depth == 1 for node in observe(app, environment, deepest=1))
 
 
 def _has_titled(title: str, environment: Mapping[str, str] | None) -> bool:
@@ -128,7 +131,7 @@ def eventually(is_so: Callable[[], bool], *, limit_s: float = 10.0) -> bool:
     return True
 
 
-def _main(wanted: str) -> None:
+def _main(wanted: str, deepest: int) -> None:
     import gi  # type: ignore[import-not-found]  # Debian's, seen by the system's Python only
 
     gi.require_version("Atspi", "2.0")
@@ -152,7 +155,8 @@ def _main(wanted: str) -> None:
     def walk(node: Any, depth: int, into: list[dict[str, Any]]) -> None:
         try:
             into.append(describe(node, depth))
-            children = [node.get_child_at_index(index) for index in range(node.get_child_count())]
+            count = node.get_child_count() if depth < deepest else 0
+            children = [node.get_child_at_index(index) for index in range(count)]
         except GLib.Error:
             return
         for child in children:
@@ -171,4 +175,4 @@ def _main(wanted: str) -> None:
 if __name__ == "__main__":
     import sys
 
-    _main(sys.argv[1])
+    _main(sys.argv[1], int(sys.argv[2]))

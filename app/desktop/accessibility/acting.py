@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from app.base.errors import ToolFailed
+from app.desktop.accessibility import choosing
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.nodes import Key
@@ -35,13 +36,10 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
 
 
 async def set_value(bus: Bus, key: Key, element: Element, text: str) -> None:
-    """Put text into an editable field, or a number into what stands at one. Raises ToolFailed when it takes neither."""
+    """Text into a field, a number, "on" or "off", or one of a combo box's choices. ToolFailed when it takes none."""
     try:
         async with asyncio.timeout(_LIMIT_S):
-            if element.role not in spi.VALUES or element.is_("editable"):
-                taken = (await bus.call(*key, spi.EDITABLE, "SetTextContents", "s", text))[0]
-            else:
-                taken = await _set_number(bus, key, element, text)
+            taken = await _taken(bus, key, element, text)
     except TimeoutError as late:
         raise ToolFailed(
             f"{element.app} did not answer in {_LIMIT_S:g} s; look at the screen before trying again."
@@ -51,11 +49,27 @@ async def set_value(bus: Bus, key: Key, element: Element, text: str) -> None:
             f"{_called(element)} takes no text directly ({refused}). Click it and type instead."
         ) from refused
     if not taken:
-        raise ToolFailed(f"{_called(element)} did not take the text. Click it and type instead.")
+        raise ToolFailed(
+            f"{_called(element)} did not take that. Click it ({_where(element)}) and choose or type instead."
+        )
+
+
+async def _taken(bus: Bus, key: Key, element: Element, text: str) -> bool:
+    if element.role in spi.FLAGS:
+        if choosing.wants_press(text, is_on=element.is_("checked")):
+            await press(bus, key, element)
+        return True
+    if element.role == "combo box" and not element.is_("editable"):
+        return await choosing.choose(bus, key, text)
+    if element.role in spi.VALUES and not element.is_("editable"):
+        return await _set_number(bus, key, element, text)
+    return bool((await bus.call(*key, spi.EDITABLE, "SetTextContents", "s", text))[0])
 
 
 async def whole_text(bus: Bus, key: Key, element: Element) -> str:
-    """All text of an object, else its value. Raises ToolFailed when the program does not answer."""
+    """All text of an object, else its value or "on" and "off". Raises ToolFailed when the program does not answer."""
+    if element.role in spi.FLAGS:
+        return "on" if element.is_("checked") else "off"
     try:
         async with asyncio.timeout(_LIMIT_S):
             return str((await bus.call(*key, spi.TEXT, "GetText", "ii", 0, -1))[0])

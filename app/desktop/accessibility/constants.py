@@ -256,6 +256,8 @@ ROOMY = frozenset({"table", "tree table", "tree", "list", "list box", "layered p
 """Roles that may hold thousands of children of which a few show."""
 PAGES = frozenset({"document web"})
 """Roles whose inside is told in pixels of the screen whatever the scale (Chromium)."""
+FLAGS = frozenset({"check box", "check menu item", "radio button", "radio menu item", "switch"})
+"""Roles that are on or off."""
 SECRET = "password text"
 VALUES = frozenset({"slider", "spin button", "progress bar", "dial", "level bar", "rating"})
 """Roles that stand at a number."""

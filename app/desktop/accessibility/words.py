@@ -32,6 +32,7 @@ class _Words:
     roles: Mapping[str, frozenset[str]]
     filler: tuple[str, ...]
     symbols: Mapping[str, frozenset[str]]
+    flags: Mapping[str, bool]
 
 
 @cache
@@ -44,7 +45,8 @@ def _words() -> _Words:
             symbols[word] = symbols.get(word, frozenset()) | frozenset(line)
     roles = {word: frozenset(meant) for word, meant in data["roles"].items()}
     filler = sorted(data["filler"]["words"], key=len, reverse=True)
-    return _Words(dict(sorted(roles.items(), key=lambda entry: -len(entry[0]))), tuple(filler), symbols)
+    flags = {word: state == "on" for state, words in data["flags"].items() for word in words}
+    return _Words(dict(sorted(roles.items(), key=lambda entry: -len(entry[0]))), tuple(filler), symbols, flags)
 
 
 @cache
@@ -59,6 +61,11 @@ def normal(name: str) -> str:
 def synonyms(name: str) -> frozenset[str]:
     """What a normalised name of a key or sign is also called (itself not always included)."""
     return _words().symbols.get(name, frozenset())
+
+
+def flag_called(word: str) -> bool | None:
+    """True for a word that means on, False for off, None for any other."""
+    return _words().flags.get(normal(word))
 
 
 def roles_called(word: str) -> frozenset[str]:
