@@ -35,13 +35,14 @@ class Edits:
         done = await asyncio.to_thread(self._changes.write, place, (data,), _origin(call, turn))
         await turn.audit("file_written", {"path": str(place.path), "size_bytes": done.size_bytes})
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
+        long = "1 line" if lines == 1 else f"{lines} lines"
         payload = {**_about(place, done), "lines": lines, "text": clip_middle(content, _CARD_HEAD, _CARD_TAIL)}
         verb = "Created" if done.created else "Replaced"
         return ToolResult(
             True,
             "write_file",
             payload,
-            f"{verb} {place.shown!r}: {lines} lines, {done.size_bytes} bytes.{_limits(done)}",
+            f"{verb} {place.shown!r}: {long}, {done.size_bytes} bytes.{_limits(done)}",
         )
 
     async def replace(self, call: ToolCall, turn: TurnContext) -> ToolResult:

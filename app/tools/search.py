@@ -27,7 +27,7 @@ class Searches:
             raise ToolMisuse(f"path: there is no {place.shown!r}. list_files shows what there is.")
         query = Query(call.text("regex"), call.text("file_pattern"), call.integer("context", 1), call.flag("hidden"))
         _check(query)
-        hits = await search(place, query, turn.cancelled)
+        hits = await search(place, query, turn.cancelled, self._workspace.private_below(place))
         if turn.cancelled.is_set():
             raise Cancelled("The search was stopped.")
         notes = "".join(f"\n[{note}]" for note in hits.notes)

@@ -22,6 +22,7 @@ from app.services.workspace.complaints import told
 _FORMS = "a path relative to the workspace, an absolute one, device:/… (home) or wisp:/… (files you made)"
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+_SYSTEM = tuple(Path(path) for path in ("/proc", "/sys", "/dev"))
 _SHOWN_CHARS = 120
 _NAME_BYTES = 255
 
@@ -104,8 +105,15 @@ class Workspace:
             return Place(path, self._shown(path), Zone.OUTSIDE, Path(path.anchor), argument)
         return Place(path, self._shown(path), self._zones[root], root, argument)
 
+    def private_below(self, place: Place) -> list[Path]:
+        """What has to be left out of a search in that folder: Wisp's own files, and what is no file at all."""
+        kept = [folder for folder in (*self._own, *_SYSTEM) if folder.is_relative_to(place.path)]
+        return [folder for folder in kept if folder != place.path]
+
     def check_readable(self, place: Place) -> None:
-        """Raises ToolFailed for keys and passwords, Wisp's own included."""
+        """Raises ToolFailed for keys and passwords, Wisp's own included, and for what processes hold in memory."""
+        if any(place.path.is_relative_to(folder) for folder in _SYSTEM):
+            raise ToolFailed(f"{place.argument}: {place.shown!r} is no file but a part of the running system.")
         if protected.is_secret(place.path.parts) or self._is_own(place):
             raise ToolFailed(
                 f"{place.argument}: {place.shown!r} holds keys, passwords or settings of Wisp; it is left alone."

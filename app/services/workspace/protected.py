@@ -20,6 +20,8 @@ SECRET: tuple[tuple[str, ...], ...] = (
     (".config", "gcloud"),
     (".config", "gh", "hosts.yml"),
     (".password-store",),
+    ("etc", "shadow"),
+    ("etc", "gshadow"),
     (".local", "share", "keyrings"),
     (".local", "share", "kwalletd"),
     ("library", "keychains"),

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.services.workspace import protected
+from app.services.workspace.complaints import told
 from app.services.workspace.places import Place
 from app.services.workspace.ripgrep import environment, program
 
@@ -23,6 +26,7 @@ _LIMIT_S = 30.0
 _LINE_BYTES = 1 << 24
 _MOST_FILE = "50M"
 _NOTES = 5
+_SPECIAL = re.compile(r"([\[\]{}*?!\\])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +49,23 @@ class Hits:
     notes: list[str] = field(default_factory=list)
 
 
-async def search(place: Place, query: Query, cancelled: asyncio.Event) -> Hits:
-    """All matches beneath the place, up to a limit that is told. Raises ToolMisuse for a pattern that is none."""
-    process = await asyncio.create_subprocess_exec(
-        program(),
-        *_arguments(query, place),
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=PIPE,
-        env=environment(),
-        limit=_LINE_BYTES,
-    )
+async def search(place: Place, query: Query, cancelled: asyncio.Event, private: Sequence[Path] = ()) -> Hits:
+    """All matches beneath the place, but none in `private`, up to a limit that is told.
+
+    Raises ToolMisuse for a pattern or glob that is none.
+    """
+    base = place.path if place.is_folder() else place.path.parent
+    with told(place.argument, place.shown):
+        process = await asyncio.create_subprocess_exec(
+            program(),
+            *_arguments(query, place, [path.relative_to(base) for path in private]),
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=environment(),
+            cwd=base,
+            limit=_LINE_BYTES,
+        )
     collector = _Collector(place)
     stopper = asyncio.create_task(_ended_on(cancelled, process))
     try:
@@ -70,13 +80,16 @@ async def search(place: Place, query: Query, cancelled: asyncio.Event) -> Hits:
     return collector.finished()
 
 
-def _arguments(query: Query, place: Place) -> list[str]:
+def _arguments(query: Query, place: Place, private: Sequence[Path]) -> list[str]:
+    """Globs belong to the folder that is searched, because ripgrep is started in it."""
     options = ["--no-config", "--json", "--no-require-git", "--max-filesize", _MOST_FILE, "--sort", "path"]
     options += ["--context", str(query.context), "--regexp", query.pattern]
     options += ["--glob", query.files] if query.files else []
     options += ["--hidden", "--glob", "!.git"] if query.hidden else []
     for rule in protected.SECRET:
         options += ["--iglob", "!" + "/".join(rule if len(rule) == 1 else ("**", *rule))]
+    for path in private:
+        options += ["--glob", "!/" + _SPECIAL.sub(r"\\\1", path.as_posix())]
     return [*options, "--", str(place.path)]
 
 

@@ -94,6 +94,13 @@ async def test_looking_at_a_bad_path_names_the_argument(prepared: Bench, tool: s
     assert (result.ok, result.event, "path" in result.llm_echo) == (False, "tool_error", True)
 
 
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/1/environ", "/dev/zero", "/sys/kernel/version", "env"])
+async def test_the_running_system_is_not_read_as_files(prepared: Bench, path: str) -> None:
+    (prepared.root / "env").symlink_to("/proc/self/environ")
+    result = await prepared.call("read_file", path=path)
+    assert (result.ok, "is no file but a part of the running system" in result.llm_echo) == (False, True)
+
+
 @pytest.mark.parametrize("path", ["device:/.ssh/id_rsa", "device:/.netrc", "key-link"])
 async def test_keys_are_not_read(prepared: Bench, path: str) -> None:
     (prepared.home / ".ssh").mkdir()

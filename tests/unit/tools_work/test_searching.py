@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.unit.tools_work.bench import Bench
@@ -89,6 +91,23 @@ async def test_a_pattern_that_explodes_elsewhere_is_answered(bench: Bench, patte
 async def test_a_bad_search_names_the_argument(bench: Bench, arguments: dict[str, str | int], words: str) -> None:
     result = await bench.call("search_files", **{"path": ".", **arguments})
     assert words in result.llm_echo
+
+
+async def test_a_pattern_of_files_belongs_to_the_searched_folder(bench: Bench) -> None:
+    _fill(bench)
+    (bench.root / "src" / "deep").mkdir()
+    (bench.root / "src" / "deep" / "c.txt").write_text("two\n")
+    result = await bench.call("search_files", path="src", regex="two", file_pattern="deep/*.txt")
+    assert result.llm_echo == "1 match in 1 file.\ndeep/c.txt\n1: two"
+
+
+async def test_files_of_our_own_and_the_running_system_are_left_out(bench: Bench, own_data_folder: Path) -> None:
+    (own_data_folder / "config" / "keys.json").write_text("canary-key")
+    (own_data_folder / "data" / "files" / "made.txt").write_text("canary-made")
+    above = await bench.call("search_files", path=str(own_data_folder.parent), regex="canary-key", hidden=True)
+    system = await bench.call("search_files", path="/proc/self", regex="PATH=")
+    assert (above.llm_echo, system.ok) == ("No matches.", False)
+    assert Path("/proc") in bench.workspace.private_below(bench.workspace.locate("/"))
 
 
 async def test_a_very_long_line_is_cut(bench: Bench) -> None:
