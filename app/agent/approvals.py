@@ -12,7 +12,6 @@ from app.agent.policy import Decision, Policy, Verdict
 from app.agent.repetition import ASK_AT
 from app.agent.turn import Tell, Turn
 from app.agent.words import told
-from app.base.clock import Clock
 from app.protocol.call import ToolCall
 from app.protocol.spec import Effect, ToolSpec
 
@@ -26,7 +25,7 @@ class Approvals:
 
     def __init__(self, new_id: Callable[[], str], *, attended: bool) -> None:
         self._new_id = new_id
-        self._attended = attended
+        self.attended = attended
         self._waiting: dict[str, asyncio.Future[tuple[bool, str]]] = {}
         self._turnstile = asyncio.Lock()
 
@@ -38,7 +37,7 @@ class Approvals:
 
     async def ask(self, call: ToolCall, sentence: str, tell: Tell) -> str:
         """Empty where the person allows it, otherwise the sentence for the model."""
-        if not self._attended:
+        if not self.attended:
             return told("unattended")
         async with self._turnstile:
             allowed, words = await self._asked(call, sentence, tell)
@@ -67,12 +66,11 @@ def _detail(call: ToolCall) -> str:
 class TurnGate:
     """Lets calls of one turn run, or not. Whatever goes wrong here is a no."""
 
-    def __init__(self, policy: Policy, approvals: Approvals, turn: Turn, cards: Cards, clock: Clock) -> None:
+    def __init__(self, policy: Policy, approvals: Approvals, turn: Turn, cards: Cards) -> None:
         self._policy = policy
         self._approvals = approvals
         self._turn = turn
         self._cards = cards
-        self._clock = clock
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
         verdict = self._policy.decide(call, spec)
@@ -97,12 +95,10 @@ class TurnGate:
         return Verdict(Decision.ASK, told("repeated_ask", count=str(count)))
 
     async def _ask(self, call: ToolCall, sentence: str) -> str:
-        begun = self._clock.now()
-        self._turn.mood.become(State.NEEDS_YOU)
-        try:
+        if self._approvals.attended:
+            self._turn.mood.become(State.NEEDS_YOU)
+        with self._turn.budget.waiting():
             refusal = await self._approvals.ask(call, sentence, self._turn.tell)
-        finally:
-            self._turn.budget.waited_s += self._clock.now() - begun
         if not refusal and self._turn.looping:
             self._turn.looping = False
             self._turn.repetition.forgive()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cache
 
@@ -88,8 +90,30 @@ class Budget:
         self._begun = clock.now()
         self._finished = Usage()
         self._current = Usage()
-        self.waited_s = 0.0
+        self._waited_s = 0.0
+        self._waiting_since = 0.0
+        self._waiters = 0
         self.passes = 0
+
+    @property
+    def seconds_left(self) -> float:
+        """Of the turn's time; it stands still while the person is waited for."""
+        now = self._clock.now()
+        waiting = now - self._waiting_since if self._waiters else 0.0
+        return self._ceilings.seconds - (now - self._begun - self._waited_s - waiting)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """While inside, the person is waited for; several calls may wait at once."""
+        if not self._waiters:
+            self._waiting_since = self._clock.now()
+        self._waiters += 1
+        try:
+            yield
+        finally:
+            self._waiters -= 1
+            if not self._waiters:
+                self._waited_s += self._clock.now() - self._waiting_since
 
     def begin_stream(self) -> None:
         """Figures told from now on belong to a new stream."""
@@ -121,7 +145,7 @@ class Budget:
         """The sentence that ends the turn, or nothing while all is within its limits."""
         if self.passes >= self._ceilings.passes:
             return f"I stopped after {self.passes} passes, the most one turn may take (chat.max_passes)."
-        if self._clock.now() - self._begun - self.waited_s > self._ceilings.seconds:
+        if self.seconds_left < 0:
             return (
                 f"I stopped after {self._ceilings.seconds:g} seconds, the longest a turn may take (chat.max_seconds)."
             )

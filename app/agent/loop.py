@@ -88,7 +88,7 @@ class Loop:
     async def _one_pass(self, turn: Turn) -> TurnEnded | None:
         context = await self._context()
         cards = Cards(turn.tell, self._parts.registry)
-        gate = TurnGate(self._parts.policy, self._approvals, turn, cards, self._parts.clock)
+        gate = TurnGate(self._parts.policy, self._approvals, turn, cards)
         calls = Calls(self._parts.executor, self._parts.registry, turn, cards, gate)
         calls.audit, calls.keep_progress = self._parts.audit, self._parts.keep_progress
         one = ModelPass(self._parts, turn, cards, calls)

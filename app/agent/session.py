@@ -27,6 +27,8 @@ from app.providers.api import Usage
 
 Listener = Callable[[AgentEvent], None]
 
+_SOONEST_S = 0.05
+"""A turn's time is looked at no more often than this."""
 _STATES = {
     Outcome.FINISHED: State.IDLE,
     Outcome.STOPPED: State.IDLE,
@@ -135,6 +137,7 @@ class Session:
 
     async def _run(self, turn: Turn, words: Words) -> TurnEnded:
         turn.begun = True
+        self._watch(turn)
         ended = TurnEnded(turn.id, Outcome.FAILED, ending("bug"))
         try:
             self._tell(TurnStarted(turn.id, words.text))
@@ -144,6 +147,8 @@ class Session:
             else:
                 ended = TurnEnded(turn.id, Outcome.FAILED, ending("nothing"))
         finally:
+            if turn.watch:
+                turn.watch.cancel()
             self._turn = self._running = None
             self._spent = summed(self._spent, turn.budget.usage)
             self._carry_out(self._conversation.take())
@@ -164,14 +169,30 @@ class Session:
         try:
             return await self._stoppable(turn)
         except asyncio.CancelledError:
+            if turn.expired:
+                return self._failed(turn, turn.budget.exceeded())
             self.history.add(Kind.NOTE, user(told("stopped_turn")))
             return TurnEnded(turn.id, Outcome.STOPPED, ending("stopped"))
         except WispError as error:
-            self.history.add(Kind.NOTE, user(told("failed_turn", sentence=str(error))))
-            return TurnEnded(turn.id, Outcome.FAILED, str(error))
+            return self._failed(turn, str(error))
         finally:
             for said in turn.take_meanwhile():
                 self.history.add(Kind.PERSON, Message(Role.USER, said.parts))
+
+    def _failed(self, turn: Turn, sentence: str) -> TurnEnded:
+        self.history.add(Kind.NOTE, user(told("failed_turn", sentence=sentence)))
+        return TurnEnded(turn.id, Outcome.FAILED, sentence)
+
+    def _watch(self, turn: Turn) -> None:
+        """End a turn whose time is over, whatever it is doing; look again when it can be over at the earliest."""
+        if turn is not self._turn or not self._running:
+            return
+        left = turn.budget.seconds_left
+        if left < 0 and not turn.cancelled.is_set():
+            turn.expired = True
+            self.stop()
+        else:
+            turn.watch = asyncio.get_running_loop().call_later(max(left, _SOONEST_S), self._watch, turn)
 
     async def _stoppable(self, turn: Turn) -> TurnEnded:
         """The turn's own end, unless it was stopped: before it began, or so late that it never paused again."""

@@ -57,6 +57,8 @@ class Turn:
     nudged: bool = False
     looping: bool = False
     begun: bool = False
+    expired: bool = False
+    watch: asyncio.TimerHandle | None = None
     made_room: bool = False
 
     def take_meanwhile(self) -> list[Words]:

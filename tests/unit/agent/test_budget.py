@@ -63,9 +63,13 @@ def test_each_ceiling_ends_the_turn_with_its_own_sentence(ceilings: Ceilings, se
 def test_waiting_for_the_person_is_not_time_of_the_turn() -> None:
     clock = FakeClock()
     budget = Budget(Ceilings(9, 60, 10**9, 1e9), None, clock)
-    clock.advance(100)
-    budget.waited_s = 50
-    assert budget.exceeded() == ""
+    with budget.waiting():
+        clock.advance(50)
+        with budget.waiting():
+            clock.advance(50)
+        assert budget.seconds_left == 60
+    clock.advance(50)
+    assert (budget.seconds_left, budget.exceeded()) == (10, "")
 
 
 def test_ceilings_come_from_the_settings() -> None:

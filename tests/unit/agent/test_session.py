@@ -20,6 +20,7 @@ from app.agent.events import (
     UsageChanged,
 )
 from app.agent.policy import Mode
+from app.base.clock import SystemClock
 from app.base.errors import Refused
 from app.protocol.message import ImagePart, Role, user
 from app.providers.api import Usage
@@ -222,6 +223,7 @@ async def test_where_nobody_can_answer_the_call_is_refused_with_a_sentence(tmp_p
     stage = Stage(tmp_path, '<run command="make"/>', "I may not.", attended=False)
     await stage.send()
     assert (stage.bench.done, stage.of(ApprovalWanted)) == ([], [])
+    assert stage.states == ["thinking", "idle"]
     assert "nobody is there to give it" in stage.asked(1)
 
 
@@ -336,3 +338,12 @@ async def test_two_calls_of_a_batch_are_asked_about_one_after_the_other(tmp_path
     assert stage.bench.done == ["run b"]
     kinds = [type(event).__name__ for event in stage.of(ApprovalWanted, ApprovalAnswered)]
     assert kinds == ["ApprovalWanted", "ApprovalAnswered"] * 2
+
+
+async def test_a_turn_whose_time_is_over_ends_whatever_it_is_doing(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<long name="a"/>', clock=SystemClock(), settings={"chat.max_seconds": 1.0})
+    ended = await stage.send()
+    assert ended == TurnEnded(
+        "turn1", Outcome.FAILED, "I stopped after 1 seconds, the longest a turn may take (chat.max_seconds)."
+    )
+    assert (stage.bench.cancelled, _cards_are_closed(stage)) == (1, True)
