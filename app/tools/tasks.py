@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -14,6 +15,8 @@ from app.services.tasks.checklist import Checklist, Item, render
 from app.services.tasks.options import parse_options
 from app.tools.context import TurnContext
 from app.tools.registry import Family
+
+_log = logging.getLogger(__name__)
 
 _MOST_OPTIONS = 8
 _NAME_CHARS = 40
@@ -94,6 +97,24 @@ class Tasks:
         await self._conversation.rename(name)
         await turn.audit("set_ai_name", {"name": name})
         return ToolResult(True, "set_ai_name", {"name": name}, f"From now on your name is {name}.")
+
+
+class Progress:
+    """Keeps what calls report by `task_progress`, whichever tool they are for; it never stops a call."""
+
+    def __init__(self, checklist: Checklist) -> None:
+        self._checklist = checklist
+
+    async def note(self, report: str, turn: TurnContext) -> None:
+        """Take in one call's report and show the checklist."""
+        if not report.strip():
+            return
+        try:
+            items = await asyncio.to_thread(self._checklist.update, report)
+        except OSError as error:
+            _log.warning("The checklist could not be kept: %s", error)
+            return
+        turn.emit("checklist", checklist_payload(items))
 
 
 def checklist_payload(items: Sequence[Item]) -> dict[str, JsonValue]:

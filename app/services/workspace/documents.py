@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from app.base.errors import ToolFailed
 
-MOST_BYTES = 100_000_000
+_MOST_BYTES = 100_000_000
+_MOST_UNPACKED_BYTES = 200_000_000
 _MOST_ROWS = 50_000
 """Of one sheet (Cline's bound)."""
 
@@ -22,6 +24,9 @@ def texts(file: BinaryIO, name: str, shown: str) -> Iterator[str]:
     """The document's text in pieces. Raises ToolFailed with the reason where it cannot be read."""
     reader = reader_of(name)
     assert reader is not None, name
+    size = os.fstat(file.fileno()).st_size
+    if size > _MOST_BYTES:
+        raise ToolFailed(f"path: {shown!r} has {size} bytes; documents over {_MOST_BYTES} are not read.")
     try:
         yield from reader(file)
     except _broken() as error:
@@ -43,6 +48,17 @@ def _broken() -> tuple[type[Exception], ...]:
     return (PyPdfError, zipfile.BadZipFile, zlib.error, ParseError, *plain)
 
 
+def _check_unpacked(file: BinaryIO) -> None:
+    """A small archive may unpack to more than fits into memory."""
+    import zipfile
+
+    with zipfile.ZipFile(file) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > _MOST_UNPACKED_BYTES:
+        raise ValueError(f"it unpacks to {size} bytes")
+    file.seek(0)
+
+
 def _pdf(file: BinaryIO) -> Iterator[str]:
     from pypdf import PdfReader
 
@@ -57,6 +73,7 @@ def _docx(file: BinaryIO) -> Iterator[str]:
     import docx
     from docx.table import Table
 
+    _check_unpacked(file)
     for part in docx.Document(file).iter_inner_content():
         if isinstance(part, Table):
             for row in part.rows:
@@ -68,6 +85,7 @@ def _docx(file: BinaryIO) -> Iterator[str]:
 def _xlsx(file: BinaryIO) -> Iterator[str]:
     import openpyxl
 
+    _check_unpacked(file)
     book = openpyxl.load_workbook(file, read_only=True, data_only=True)
     for sheet in book.worksheets:
         if sheet.sheet_state != "visible":

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import tracemalloc
+import zipfile
 from pathlib import Path
 
 import openpyxl
@@ -169,6 +170,18 @@ async def test_a_damaged_document_is_told_and_not_raised(bench: Bench, name: str
     result = await bench.call("read_file", path=name)
     assert (result.ok, result.event) == (False, "tool_error")
     assert result.llm_echo.startswith(f"read_file: path: '{name}' is a damaged")
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.xlsx"])
+async def test_an_archive_that_unpacks_to_too_much_is_not_unpacked(bench: Bench, name: str) -> None:
+    with (
+        zipfile.ZipFile(bench.root / name, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("word/document.xml", "w", force_zip64=True) as entry,
+    ):
+        for _ in range(201):
+            entry.write(bytes(1_000_000))
+    result = await bench.call("read_file", path=name)
+    assert "cannot be read (it unpacks to 201000000 bytes)" in result.llm_echo
 
 
 async def test_a_binary_file_is_refused_with_what_it_is(bench: Bench) -> None:
