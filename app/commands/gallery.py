@@ -26,6 +26,6 @@ def run(options: argparse.Namespace) -> int:
         if options.shot is None:
             board.show(process, made)
         else:
-            for path in board.shoot(process, made, options.shot):
+            for path in board.shoot(made, options.shot):
                 print(path)
         return 1 if problems else 0

@@ -171,7 +171,7 @@ def test_a_picture_larger_than_the_screen_is_made_to_fit(qtbot: QtBot, still: Lo
 
 def test_the_gallery_shows_every_state_in_light_and_dark(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> None:
     made = board.boards()
-    files = board.shoot(qapp, made, tmp_path / "shots")
+    files = board.shoot(made, tmp_path / "shots")
     names = {path.name for path in files}
     assert {f"orb-{state.value}-{scheme}.png" for state in Orb for scheme in ("light", "dark")} <= names
     assert {"bubble-cards-light.png", "bubble-approval-dark.png", "composer-light.png", "all-dark.png"} <= names

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent, QWheelEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
 
 from app.ui.bubble.row import RowWidget
@@ -80,6 +80,17 @@ class Thread(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._shown.clear()
+        self._arrange()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Nothing moves where nobody sees it."""
+        super().hideEvent(event)
+        for widget in self._widgets.values():
+            widget.leave()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         self.verticalScrollBar().event(event)

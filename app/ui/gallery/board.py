@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QEventLoop, QPoint, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
@@ -143,13 +143,14 @@ def show(application: QApplication, made: Mapping[str, Board]) -> int:
     return application.exec()
 
 
-def shoot(application: QApplication, made: Mapping[str, Board], folder: Path) -> list[Path]:
+def shoot(made: Mapping[str, Board], folder: Path) -> list[Path]:
     """A picture of each board and of each of its pieces, once the speech has been spoken."""
     for board in made.values():
         board.move(QPoint(0, 0))
         board.show()
-    QTimer.singleShot(_PAUSE_MS, application.quit)
-    application.exec()
+    spoken = QEventLoop()
+    QTimer.singleShot(_PAUSE_MS, spoken.quit)
+    spoken.exec()
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for scheme, board in made.items():
@@ -158,4 +159,5 @@ def shoot(application: QApplication, made: Mapping[str, Board], folder: Path) ->
             piece.grab().save(str(path))
             files.append(path)
         board.close()
+        board.deleteLater()
     return files

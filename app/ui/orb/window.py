@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QContextMenuEvent, QEnterEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QEnterEvent,
+    QHideEvent,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QApplication
 
 from app.base.geometry import Rect
@@ -118,6 +128,14 @@ class OrbWindow(Floating):
         look = Look(self._state, self._phase, self._share, self._level, breath, self._unread)
         paint(painter, center, self._size.value, look, self.theme, shadow=self.around.composited)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._move()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._ticker.end(self._step)
+        super().hideEvent(event)
+
     def enterEvent(self, event: QEnterEvent) -> None:
         self._settle_size()
 
@@ -162,7 +180,7 @@ class OrbWindow(Floating):
 
     def _move(self) -> None:
         self.update()
-        if self._moves():
+        if self._moves() and self.isVisible():
             self._ticker.run(self._step, self._advance)
         else:
             self._ticker.end(self._step)

@@ -46,14 +46,16 @@ class SettingsWindow(QWidget):
         self._theme = theme
         self._settings = settings
         self.editors: dict[str, QWidget] = {}
-        self.setWindowTitle(QCoreApplication.translate("Settings", "Wisp settings"))
+        self.setWindowTitle(QCoreApplication.translate("Settings", "Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
         self.note = QLabel()
+        self.note.setObjectName("about")
         self.note.setFont(font(theme, "small"))
         self.note.setWordWrap(True)
         self.note.setTextFormat(Qt.TextFormat.PlainText)
         self._tabs = QTabWidget()
         self._tabs.setDocumentMode(True)
+        self._tabs.tabBar().setDrawBase(False)
         for group, members in groupby(ALL, key=lambda setting: setting.group):
             self._tabs.addTab(self._page(group, list(members)), self._title(group))
         box = QVBoxLayout(self)
@@ -105,7 +107,7 @@ class SettingsWindow(QWidget):
         about.setFont(font(self._theme, "small"))
         about.setWordWrap(True)
         about.setTextFormat(Qt.TextFormat.PlainText)
-        about.setForegroundRole(self.foregroundRole())
+        about.setObjectName("about")
         form.addRow(about)
         self._connect(editor, lambda: self._keep(setting, value()))
 
