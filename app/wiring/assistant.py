@@ -23,6 +23,7 @@ from app.protocol.call import Block
 from app.protocol.dialects.choose import by_name
 from app.protocol.result import Media, ToolResult
 from app.providers import catalog
+from app.providers.profiles import Profile
 from app.services.tasks.checklist import Checklist
 from app.settings.catalog import DIALECT, MODE, STOP_KEY, TOOL_ATTEMPTS
 from app.settings.store import Settings
@@ -116,7 +117,7 @@ def assemble(
     checklist = Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md")
     desktop = open_desktop(curtain=curtain, dry_run=dry_run, stop_key=settings[STOP_KEY])
     tools = registry()
-    own = Belongings(desktop, workspace, clock, conversation, checklist)
+    own = Belongings(desktop, workspace, clock, conversation, checklist, _budget(chosen.profile))
     executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS])
     parts = Parts(
         provider=chosen.provider,
@@ -135,6 +136,12 @@ def assemble(
         window_tokens=chosen.profile.context_tokens,
     )
     return Assistant(Session(parts), tools, executor, desktop)
+
+
+def _budget(profile: Profile) -> Budget:
+    """Within what the model reads unscaled, and no larger than what its maker advises for screens."""
+    edge = min(profile.long_edge_px, max(profile.advised_width_px, profile.advised_height_px))
+    return Budget(edge, profile.picture_tokens)
 
 
 def _dialect_name(settings: Settings, chosen: catalog.Chosen) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from app.agent.conversation import Conversation
 from app.base import paths
 from app.base.clock import Clock
+from app.desktop.capture import Budget
 from app.desktop.desk import Desktop
 from app.desktop.ocr.rapid import RapidOcr
 from app.services.checkpoints.store import Checkpoints
@@ -51,13 +52,17 @@ def workspace_of(settings: Settings) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """What the handlers are given: the desktop, the workspace's folder, the conversation and its checklist."""
+    """What the handlers are given: the desktop, the workspace's folder, the conversation and its checklist.
+
+    `budget` is the largest picture the model reads unscaled.
+    """
 
     desktop: Desktop
     folder: Path
     clock: Clock
     conversation: Conversation
     checklist: Checklist
+    budget: Budget
 
 
 def handlers(own: Belongings) -> tuple[object, ...]:
@@ -68,7 +73,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
     processes = Processes(paths.state_dir() / "commands", clock)
     return (
         Voice(),
-        Watching(desktop),
+        Watching(desktop, own.budget),
         Computer(desktop),
         ScreenReading(desktop, RapidOcr()),
         Windows(desktop),
