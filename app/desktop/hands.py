@@ -90,6 +90,10 @@ class Hands:
         if is_near and button is last_button:
             await asyncio.sleep(max(when + DOUBLE_CLICK_S - self._clock.now(), 0.0))
 
+    def forget_last_click(self) -> None:
+        """The next click may well belong to the last one."""
+        self._last_click = None
+
     async def drag(self, path: Sequence[Point], press: Press, duration_s: float) -> None:
         """Press at the first point, move through the others, let go at the last."""
         steps = list(_steps(path))
