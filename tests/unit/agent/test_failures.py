@@ -157,6 +157,16 @@ async def test_a_conversation_that_is_too_long_is_shortened_and_tried_once_more(
     assert "0 to 2 were read." in texts(first.parts)
 
 
+async def test_where_no_summary_can_be_had_the_end_of_the_middle_is_kept(tmp_path: Path) -> None:
+    reads = [f'<read path="{number}"/>' for number in range(6)]
+    failing = [Fail(ContextOverflow("Too long."))], [Fail(Refused("No summaries."))]
+    stage = Stage(tmp_path, *reads, *failing, "All read.")
+    assert (await stage.send("Read six files.")).text == "All read."
+    first = texts(stage.provider.requests[-1].messages[0].parts)
+    assert "[The summary could not be written. The end of what was taken out:]" in first
+    assert "2 holds 3 lines." in first
+
+
 async def test_a_conversation_that_stays_too_long_ends_with_the_sentence(tmp_path: Path) -> None:
     stage = Stage(tmp_path, [Fail(ContextOverflow("Too long."))])
     assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "Too long.")
