@@ -191,7 +191,7 @@ def test_with_a_compositor_the_shadow_lets_clicks_through_and_the_curtain_works(
         orb.put(Rect(350, 300, 56, 56))
         orb.show()
         qtbot.waitUntil(lambda: pixel(378, 328) != BELOW)
-        hand_now("mousemove", 345, 328, "click", 1)
+        hand_now("mousemove", 330, 328, "click", 1)
         qtbot.waitUntil(lambda: below.clicks == 1)
         seen: list[tuple[int, int, int]] = []
         curtain = X11Curtain(around, server)
