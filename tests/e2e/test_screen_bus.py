@@ -89,3 +89,10 @@ async def test_an_address_that_is_none_is_named() -> None:
     with pytest.raises(ToolFailed, match="no connection to carrier-pigeon"):
         await eyes.find("7")
     await eyes.close()
+
+
+async def test_closing_after_the_session_is_gone_is_no_error() -> None:
+    with VirtualDesktop(640, 480) as desktop:
+        eyes = AtSpi(desktop.environment)
+        assert await eyes.find("Anything") == ()
+    await eyes.close()

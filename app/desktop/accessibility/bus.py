@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from app.base.errors import ToolFailed
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
     from dbus_fast import Message
     from dbus_fast.aio import MessageBus
 
-_CONNECT_LIMIT_S = 1.0
-_IN_FLIGHT = 100
+_CONNECT_LIMIT_S = 0.5
+_IN_FLIGHT = 150
 """Calls on the wire at once. dbus-fast takes a full socket buffer for a lost connection (EAGAIN in its writer is not
-waited for), and some 270 small messages fill one; more than 100 make nothing faster."""
+waited for), and some 270 small messages fill one; more make nothing faster anyway."""
+_OF_ONE_PROGRAM = 50
+"""Calls that one program may leave unanswered, so that it does not take the places of the others."""
 _log = logging.getLogger(__name__)
 
 
@@ -47,6 +50,7 @@ class Bus:
         self._opening = asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
         self._places = asyncio.Semaphore(_IN_FLIGHT)
+        self._shares: dict[str, asyncio.Semaphore] = {}
 
     async def call(
         self, program: str, path: str, interface: str, member: str, signature: str = "", *body: object
@@ -55,7 +59,8 @@ class Bus:
         bus = self._bus
         if bus is None or not bus.connected:
             bus = await self._connected()
-        async with self._places:
+        share = self._shares.setdefault(program, asyncio.Semaphore(_OF_ONE_PROGRAM))
+        async with share, self._places:
             return await _ask(bus, _message(program, path, interface, member, signature, *body))
 
     async def get(self, program: str, path: str, interface: str, name: str) -> Any:
@@ -75,6 +80,7 @@ class Bus:
         if self._watch is not None:
             await self._watch
         self._bus = self._watch = None
+        self._shares.clear()
 
     async def _connected(self) -> MessageBus:
         async with self._opening:
@@ -92,16 +98,23 @@ class Bus:
         given = self._environment.get("AT_SPI_BUS_ADDRESS")
         if given:
             return given
+        async with self._session() as session:
+            try:
+                reply = await _ask(session, _message("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress"))
+            except CallRefused as refused:
+                raise BusLost(str(refused)) from refused
+        return str(reply[0])
+
+    @asynccontextmanager
+    async def _session(self) -> AsyncIterator[MessageBus]:
+        """The session bus, for a moment."""
         session = await _opened(self._session_address())
         watch = asyncio.create_task(_until_lost(session))
         try:
-            reply = await _ask(session, _message("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress"))
-        except CallRefused as refused:
-            raise BusLost(str(refused)) from refused
+            yield session
         finally:
             session.disconnect()
             await watch
-        return str(reply[0])
 
     def _session_address(self) -> str:
         address = self._environment.get("DBUS_SESSION_BUS_ADDRESS")
