@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.services.workspace.complaints import told
-from app.services.workspace.places import Place
+from app.services.workspace.places import Place, visible
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -59,7 +59,7 @@ class _Walk:
             except OSError:
                 if not prefix:
                     raise
-                self._skipped.append(prefix)
+                self._skipped.append(visible(prefix))
             is_cut = is_cut or time.monotonic() > self._until
         return Listing(tuple(self._found), is_cut, self._ignored, tuple(self._skipped))
 
@@ -77,7 +77,7 @@ class _Walk:
                 continue
             if len(self._found) >= self._most:
                 return True
-            self._found.append(path + ("@" if entry.is_symlink() else ""))
+            self._found.append(visible(path) + ("@" if entry.is_symlink() else ""))
             if self._recursive and is_folder and entry.name not in _NEVER_DEEP:
                 self._todo.append((Path(entry.path), path, rules))
         return False

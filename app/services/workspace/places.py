@@ -150,12 +150,20 @@ class Workspace:
         return self.folder / text
 
     def _shown(self, path: Path) -> str:
+        return visible(self._called(path))
+
+    def _called(self, path: Path) -> str:
         for root, prefix in ((self.folder, ""), (self._made, "wisp:/"), (self._home, "device:/")):
             if path == root:
                 return prefix or "."
             if path.is_relative_to(root):
                 return prefix + path.relative_to(root).as_posix()
         return str(path)
+
+
+def visible(name: str) -> str:
+    """A name as it may be told: no line breaks, no control signs, no bytes that are no text."""
+    return name if name.isprintable() else "".join(sign if sign.isprintable() else "\ufffd" for sign in name)
 
 
 def _check_spelling(text: str, argument: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from app.base.errors import ToolFailed, ToolMisuse
 from app.services.workspace import protected
 from app.services.workspace.complaints import told
-from app.services.workspace.places import Place
+from app.services.workspace.places import Place, visible
 from app.services.workspace.ripgrep import environment, program
 
 MOST_MATCHES = 300
@@ -161,7 +161,7 @@ class _Collector:
         """False once the limits are reached."""
         kind, data = message["type"], message["data"]
         if kind == "begin":
-            self._add(_text(data["path"]).removeprefix(self._base).lstrip("/\\"))
+            self._add(visible(_text(data["path"]).removeprefix(self._base).lstrip("/\\")))
             self.hits.files += 1
             self._last = 0
         elif kind in ("match", "context"):

@@ -228,6 +228,16 @@ async def test_a_folder_is_listed_folders_first(bench: Bench) -> None:
     assert result.llm_echo == ".:\nsub/\n.hidden\nb.txt\nlink@"
 
 
+async def test_names_that_are_no_text_or_break_lines_are_made_visible(bench: Bench) -> None:
+    for name in (b"a\xff.txt", b"b\n[fake].txt", "c\u202etxt.exe".encode()):
+        (bench.root / os.fsdecode(name)).write_text("word")
+    listed = await bench.call("list_files", path=".", recursive=True)
+    found = await bench.call("search_files", path=".", regex="word")
+    assert listed.llm_echo == ".:\na\ufffd.txt\nb\ufffd[fake].txt\nc\ufffdtxt.exe"
+    assert found.payload["files"] == 3
+    assert [line for line in found.llm_echo.split("\n") if not line.isprintable()] == []
+
+
 async def test_a_recursive_list_honours_gitignore_at_every_level(bench: Bench) -> None:
     for name in ("keep.txt", "drop.log", "sub/keep.log", "sub/local.txt", "build/out.txt", "node_modules/x/y.js"):
         (bench.root / name).parent.mkdir(parents=True, exist_ok=True)
