@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from app.base.clock import Clock
+from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.desktop.api import Button, Curtain, Window
 from app.desktop.backend import Backend
@@ -63,6 +64,7 @@ class Hands:
         self._keys: list[str] = []
         self._buttons: list[Button] = []
         self._typed_at = -math.inf
+        self._typing_into: Window | None = None
         self._last_click: tuple[Point, Button, float] | None = None
 
     # --- pointer
@@ -97,7 +99,7 @@ class Hands:
     async def drag(self, path: Sequence[Point], press: Press, duration_s: float) -> None:
         """Press at the first point, move through the others, let go at the last."""
         steps = list(_steps(path))
-        with self._cleared(path[0]), self._holding(press.modifiers):
+        with self._cleared(*path), self._holding(press.modifiers):
             await self.move(path[0])
             with self._pressing(press.button):
                 for point in steps:
@@ -163,6 +165,7 @@ class Hands:
         """Type it exactly; returns the routes that were taken."""
         pieces = plan(text, self._backend.keyboard.can_type)
         since_pause = 0
+        self._typing_into = self._active()
         with self._backend.keyboard.plain():
             for number, piece in enumerate(pieces, 1):
                 if number == len(pieces) > 1 and piece.text in _SUBMITS:
@@ -182,6 +185,7 @@ class Hands:
                 return since_pause + 1
         if piece.route is Route.EXACT:
             await self._worked_off()
+            self._check_window()
             await self._type_exactly(piece.text)
             return 0
         for part in slices(piece.text):
@@ -192,8 +196,17 @@ class Hands:
             await asyncio.sleep(0)
             if since_pause >= _PACE_CHARS:
                 await self._worked_off()
+                self._check_window()
                 since_pause = 0
         return since_pause
+
+    def _check_window(self) -> None:
+        """What is left of a text must not land in a window that came up meanwhile. Raises ToolFailed."""
+        was, now = self._typing_into, self._active()
+        if was and now and was.ref != now.ref:
+            raise ToolFailed(
+                f"Typing stopped half way: the keyboard went from {was.title!r} to {now.title!r}. Look before going on."
+            )
 
     async def _type_exactly(self, text: str) -> None:
         self._reins.check()
@@ -246,9 +259,11 @@ class Hands:
     def _active(self) -> Window | None:
         return next((window for window in self._backend.windows.all() if window.is_active), None)
 
-    def _cleared(self, at: Point) -> AbstractContextManager[None]:
+    def _cleared(self, *points: Point) -> AbstractContextManager[None]:
         """Our own windows out of the way of the pointer, where they are in it."""
-        around = Rect(at.x - _AROUND_PX, at.y - _AROUND_PX, 2 * _AROUND_PX + 1, 2 * _AROUND_PX + 1)
+        left, top = min(p.x for p in points) - _AROUND_PX, min(p.y for p in points) - _AROUND_PX
+        right, bottom = max(p.x for p in points) + _AROUND_PX, max(p.y for p in points) + _AROUND_PX
+        around = Rect(left, top, right - left + 1, bottom - top + 1)
         return self._curtain.drawn_back(around) if self._curtain.covers(around) else nullcontext()
 
 

@@ -46,6 +46,10 @@ class Receipt:
         """The same with something besides pixels that says that it worked."""
         return replace(self, proof="confirmed", evidence=(*self.evidence, *evidence))
 
+    def with_doubt(self, sentence: str) -> Receipt:
+        """The same where the program says something else than was meant."""
+        return replace(self, proof="unverifiable", evidence=(*self.evidence, sentence))
+
 
 _SEEN = {
     "changed": "The screen changed there.",

@@ -7,6 +7,7 @@ import re
 from app.base.clipping import clip_line
 from app.base.errors import ToolMisuse
 from app.base.geometry import Rect
+from app.desktop import evidence
 from app.desktop.api import Button
 from app.desktop.eyes import Spot
 from app.desktop.hands import Press
@@ -26,6 +27,8 @@ async def click(seat: Seat, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), call.integer("count", 1), modifiers(call.text("modifiers")))
     aim = await seat.aim(_target(call))
     seen = await seat.act(lambda: seat.hands.click(aim.point, press), aim.place)
+    if told := await evidence.of_click(seat.backend, aim.element):
+        seen = seen.with_evidence(*told)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"
     payload: dict[str, JsonValue] = {
         "x": aim.point.x,
@@ -80,6 +83,9 @@ async def type_text(seat: Seat, call: ToolCall) -> ToolResult:
         routes.extend(route.value for route in await seat.hands.type_text(text))
 
     seen = await seat.act(do)
+    is_there, told = await evidence.of_typing(seat.backend, text)
+    if told:
+        seen = seen.with_evidence(told) if is_there else seen.with_doubt(told)
     payload: dict[str, JsonValue] = {"text": clip_line(text, _SHOWN_CHARS), "length": len(text), "routes": routes}
     return _done(call, payload, f"Typed {len(text)} characters.", seen)
 
