@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from app import wiring
+from app.agent.ordering import reach_of, side_by_side
 from app.base import ids, logs, paths
 from app.commands import options as shared
 from app.commands.display import on_a_display
@@ -105,10 +106,21 @@ class _Desk:
                 self._write("", tool_error(event.code, event.detail), 0.0)
 
     async def _run(self, blocks: list[Block]) -> None:
-        for block in blocks:
+        """Side by side where they may; each is answered as soon as all before it are."""
+        done: dict[int, tuple[ToolResult, float]] = {}
+        answered = 0
+
+        async def run(index: int) -> None:
+            nonlocal answered
             started = time.perf_counter()
-            result = await self._assistant.run(block)
-            self._write(block.name, result, time.perf_counter() - started)
+            result = await self._assistant.run(blocks[index])
+            done[index] = result, time.perf_counter() - started
+            while answered in done:
+                self._write(blocks[answered].name, *done.pop(answered))
+                answered += 1
+
+        find = self._assistant.registry.find
+        await side_by_side([reach_of(block, find(block.name)) for block in blocks], run)
 
     def _write(self, tool: str, result: ToolResult, seconds: float) -> None:
         self.answered += 1

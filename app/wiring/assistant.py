@@ -133,6 +133,7 @@ def assemble(
         keep_progress=Keeper(checklist),
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
         attended=attended,
+        follows_plan=chosen.provider.name == catalog.OFFLINE,
         window_tokens=chosen.profile.context_tokens,
     )
     return Assistant(Session(parts), tools, executor, desktop)
