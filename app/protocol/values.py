@@ -130,12 +130,11 @@ def _integer(param: Param, text: str) -> JsonValue:
 
 
 def _number(param: Param, text: str) -> JsonValue:
-    if not _NUMBER.fullmatch(text):
+    if _INTEGER.fullmatch(text):
+        return int(text.partition(".")[0])
+    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         _wrong(param, text)
-    value = float(text)
-    if not math.isfinite(value):
-        _wrong(param, text)
-    return int(value) if value.is_integer() and _INTEGER.fullmatch(text) else value
+    return float(text)
 
 
 def _flag(param: Param, text: str) -> JsonValue:

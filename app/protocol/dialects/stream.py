@@ -89,23 +89,23 @@ class StreamReader:
         self._state = state
         self._stream = Stream(limits)
         self._recent: deque[str] = deque()
-        self._recent_length = 0
         self._room = limits.message
+        self._forget_at = limits.message - _TAIL_KEPT
         self._is_full = False
         self._finished: list[Block] = []
 
     def feed(self, chunk: str) -> list[ReaderEvent]:
-        size = len(chunk)
-        if size > self._room:
+        room = self._room - len(chunk)
+        if room < 0:
             return self._overflow(chunk[: self._room])
-        self._room -= size
+        self._room = room
         self._recent.append(chunk)
-        self._recent_length += size
-        if self._recent_length > 2 * _TAIL_KEPT:
+        if room < self._forget_at:
             self._forget()
-        self._stream.add(chunk)
+        stream = self._stream
+        stream.add(chunk)
         self._run()
-        return self._reported() if self._stream.events else []
+        return self._reported() if stream.events else []
 
     def flush(self) -> list[ReaderEvent]:
         self._stream.ended = True
@@ -138,8 +138,11 @@ class StreamReader:
         return "".join(reversed(pieces))
 
     def _forget(self) -> None:
-        while self._recent_length - len(self._recent[0]) >= _TAIL_KEPT:
-            self._recent_length -= len(self._recent.popleft())
+        """Now and then, let go of chunks that `tail` no longer needs."""
+        kept = sum(map(len, self._recent))
+        while kept - len(self._recent[0]) >= _TAIL_KEPT:
+            kept -= len(self._recent.popleft())
+        self._forget_at = self._room - _TAIL_KEPT
 
     def _run(self) -> None:
         state, stream = self._state, self._stream

@@ -40,7 +40,7 @@ class Call:
 
     def show(self, param: str, text: str, stream: Stream) -> None:
         if text and not self._dead:
-            stream.emit(CallDelta(self._id, param, text))
+            stream.events.append(CallDelta(self._id, param, text))
 
     def add(self, name: str, text: str, attrs: dict[str, str]) -> None:
         self._children.append(Child(name, text, attrs))

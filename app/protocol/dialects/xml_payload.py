@@ -53,6 +53,7 @@ class Payload:
 
     def __init__(self, place: Place, closed: Closed, unfinished: Unfinished) -> None:
         self._place = place
+        self._param = place.param
         self._closed = closed
         self._unfinished = unfinished
         self._is_last = place.param.close is Close.LAST and not place.is_body and not place.param.many
@@ -71,7 +72,7 @@ class Payload:
         if self._is_cdata is None and not self._begin(stream):
             return self
         while True:
-            if stream.data.find("<", stream.at) < 0:
+            if "<" not in stream.data:
                 self._add(stream, len(stream.data))
                 return self
             found = self._pattern.search(stream.data, stream.at)
@@ -142,12 +143,14 @@ class Payload:
         if self._size > stream.limits.payload:
             self._drop(stream)
         elif self._candidate is None:
-            self._show(stream)
+            self._shown = len(self._pieces)
+            if not self._param.short:
+                self._place.call.show(self._param.name, self._preview.feed(piece), stream)
         else:
             self._is_quiet = self._is_quiet and piece.isspace()
 
     def _drop(self, stream: Stream) -> None:
-        call, name = self._place.call, self._place.param.name
+        call, name = self._place.call, self._param.name
         detail = f"{name} is longer than {stream.limits.payload} characters; write it in several calls."
         call.kill(stream, "payload_too_long", detail)
         self._pieces.clear()
@@ -156,11 +159,10 @@ class Payload:
 
     def _show(self, stream: Stream) -> None:
         """Report the pieces that have not been shown yet."""
-        pieces, shown = self._pieces, self._shown
-        self._shown = len(pieces)
-        if not self._place.param.short:
-            text = pieces[-1] if shown == len(pieces) - 1 else "".join(pieces[shown:])
-            self._place.call.show(self._place.param.name, self._preview.feed(text), stream)
+        if not self._param.short:
+            text = "".join(self._pieces[self._shown :])
+            self._place.call.show(self._param.name, self._preview.feed(text), stream)
+        self._shown = len(self._pieces)
 
     def _meet(self, found: re.Match[str], stream: Stream) -> State | None:
         """A tag that may end the payload: the next state if it does, None if it is part of the text."""
@@ -224,7 +226,7 @@ class Payload:
         return self._closed(raw, stream)
 
     def _show_rest(self, raw: str, stream: Stream) -> None:
-        short = self._place.param.short
+        short = self._param.short
         value = payload.value_of(raw, short=short)
         if short or self._is_cdata or payload.CDATA_START not in raw:
-            self._place.call.show(self._place.param.name, value[self._preview.count :], stream)
+            self._place.call.show(self._param.name, value[self._preview.count :], stream)

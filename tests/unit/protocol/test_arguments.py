@@ -32,6 +32,11 @@ def test_a_whole_number_may_be_written_in_several_ways(text: str, value: int) ->
     assert _xml(READ, {"path": "a", "line": text})["line"] == value
 
 
+@pytest.mark.parametrize(("text", "value"), [("9007199254740993", 9007199254740993), ("1e3", 1000.0), (".5", 0.5)])
+def test_a_number_keeps_its_digits(text: str, value: float) -> None:
+    assert _xml(READ, {"path": "a", "scale": text})["scale"] == value
+
+
 @pytest.mark.parametrize(("text", "value"), [("false", False), ("0", False), ("no", False), ("", True), ("On", True)])
 def test_a_flag_may_be_written_in_several_ways(text: str, value: bool) -> None:
     assert _xml(READ, {"path": "a", "whole": text})["whole"] is value
