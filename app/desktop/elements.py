@@ -92,6 +92,10 @@ class Accessibility(Protocol):
         """What is called `query`, best first. Words for roles in it ("the Save button") narrow the search."""
         ...
 
+    async def reveal(self, query: str) -> Match | None:
+        """Scroll to the one control called `query` of the page in the active window; None when none or several are."""
+        ...
+
     async def at(self, point: Point) -> Element | None:
         """The innermost element under a screen point."""
         ...
@@ -137,6 +141,9 @@ class NoAccessibility:
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:  # noqa: ARG002
         return ()
+
+    async def reveal(self, query: str) -> Match | None:  # noqa: ARG002
+        return None
 
     async def at(self, point: Point) -> Element | None:  # noqa: ARG002
         return None

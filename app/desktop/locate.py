@@ -95,6 +95,8 @@ class Locator:
         found = [place for place in by_name if area is None or area.contains(place.point)]
         if winner := _decided(description, found):
             return winner
+        if area is None and (revealed := await self._accessibility.reveal(description)):
+            return replace(_from_match(revealed), runners_up=tuple(found[:_TOLD]))
         for region in [area] if area else await self._regions():
             by_text = _texts_that_fit(await self._ocr.read_text(await self._grab(region)), readings(description))
             if winner := _decided(description, by_text):

@@ -194,7 +194,7 @@ SCREEN = Family(
         ToolSpec(
             "locate_screen_element",
             "Find one thing on the screen by what it is called or what is written on it, also in programs that "
-            "read_screen cannot see into.",
+            "read_screen cannot see into. Scrolls a page to it where it stands further down.",
             Effect.READS,
             ScreenReading.locate,
             attrs=(

@@ -143,3 +143,17 @@ async def test_a_number_in_a_name_is_never_taken_for_another(eyes: AtSpi, browse
     best = (await eyes.find("Link number 3"))[0]
     assert (best.element.name, best.score) == ("Link number 3", 1.0)
     assert [match for match in await eyes.find("Link number 345") if match.score > 0.7] == []
+
+
+async def test_what_stands_further_down_on_a_page_is_scrolled_to(eyes: AtSpi, browser: object) -> None:
+    assert [match for match in await eyes.find("Button 93") if match.score > 0.9] == []
+    match = await eyes.reveal("Button 93")
+    assert match is not None
+    seen = observer.named("Chromium", "Button 93")
+    assert (seen.showing, seen.box[1]) == (True, match.element.box.y)
+    await eyes.press(match.element.ref)
+    assert observer.eventually(lambda: any("Pressed 93" in node.name for node in observer.observe("Chromium")))
+
+
+async def test_what_is_on_no_page_is_not_revealed(eyes: AtSpi, browser: object) -> None:
+    assert await eyes.reveal("Button 1234") is None

@@ -35,6 +35,15 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
     return names[index]
 
 
+async def scroll_to(bus: Bus, key: Key) -> bool:
+    """Bring an object into sight; False where the program cannot."""
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            return bool((await bus.call(*key, spi.COMPONENT, "ScrollTo", "u", spi.ANYWHERE))[0])
+    except (TimeoutError, CallRefused):
+        return False
+
+
 async def set_value(bus: Bus, key: Key, element: Element, text: str) -> None:
     """Text into a field, a number, "on" or "off", or one of a combo box's choices. ToolFailed when it takes none."""
     try:

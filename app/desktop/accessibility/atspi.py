@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ _ELSEWHERE = 0.98
 _COVERED = 0.9
 """What a match counts that another window hides."""
 _MOST_MATCHES = 50
+_SCROLL_LIMIT_S = 1.0
+_LOOK_AGAIN_S = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,21 @@ class AtSpi:
         await self._reader.fill([(match.program, match.node) for match in best], stack)
         matches = [self._match(candidate, stack) for candidate in best if _has_area(candidate.node)]
         return tuple(sorted(matches, key=lambda match: -match.score))
+
+    async def reveal(self, query: str) -> Match | None:
+        ways = readings(query)
+        async with self._surveyor.look() as look:
+            program = await look.active()
+            if program is None:
+                return None
+            await self._reader.grow(program)
+            hidden = await self._reader.out_of_sight(program)
+        named = [(window, node) for window, node in hidden if matching.score(node, ways) >= _CLEAR]
+        if len(named) != 1 or not await acting.scroll_to(self._bus, named[0][1].key):
+            return None
+        await self._reader.fill([(program, named[0][1])], Stack(self._windows()))
+        ref = self._refs.element(program, *named[0]).ref
+        return await self._in_sight(ref, matching.score(named[0][1], ways))
 
     async def at(self, point: Point) -> Element | None:
         stack = Stack(self._windows())
@@ -134,6 +152,17 @@ class AtSpi:
 
     async def close(self) -> None:
         await self._bus.close()
+
+    async def _in_sight(self, ref: str, score: float) -> Match | None:
+        """The element once its program has scrolled to it; None when it does not come into sight."""
+        limit = asyncio.get_running_loop().time() + _SCROLL_LIMIT_S
+        seen = self._refs.last_seen(ref)
+        assert seen is not None
+        while (node := await self._reader.again(seen, Stack(self._windows()))) is None:
+            if asyncio.get_running_loop().time() > limit:
+                return None
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        return Match(self._refs.renewed(ref, node), score)
 
     async def _live(self, ref: str) -> tuple[Key, Element]:
         """The object of a ref, read again."""

@@ -20,6 +20,8 @@ ON_SCREEN = 0
 """AtspiCoordType: relative to the screen."""
 IN_WINDOW = 1
 """AtspiCoordType: relative to the top-level window."""
+ANYWHERE = 6
+"""AtspiScrollType: wherever it can be seen."""
 LABELLED_BY = 2
 """AtspiRelationType: the target labels this element."""
 NOWHERE = -(2**31)

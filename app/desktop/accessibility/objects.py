@@ -60,13 +60,13 @@ async def _index_at(node: Node, bus: Bus, point: Point) -> int:
     return int((await bus.call(*hit, spi.ACCESSIBLE, "GetIndexInParent"))[0])
 
 
-async def described(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:
-    """Those of the objects that show, with role and name."""
+async def described(bus: Bus, keys: Iterable[Key], parent: Node | None, *, hidden_too: bool = False) -> list[Node]:
+    """Those of the objects that show (or all), with role and name."""
     nodes = [Node(key, parent=parent) for key in keys]
     await all_of(bus, state, nodes)
-    showing = [node for node in nodes if node.shows]
-    await asyncio.gather(all_of(bus, name, showing), all_of(bus, role, showing))
-    return showing
+    told = [node for node in nodes if hidden_too or node.shows]
+    await asyncio.gather(all_of(bus, name, told), all_of(bus, role, told))
+    return told
 
 
 async def named(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:

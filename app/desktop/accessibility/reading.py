@@ -59,6 +59,18 @@ class Reader:
                 nodes.setdefault(program, []).append(node)
         await asyncio.gather(*(self._fill(program, wanted, stack) for program, wanted in nodes.items()))
 
+    async def out_of_sight(self, program: Program) -> list[tuple[Node, Node]]:
+        """The controls of the program's pages that one would have to scroll to, each after its window."""
+        shown = [(window, page) for window, page in program.walk() if page.role in spi.PAGES]
+        pages = [(window, Node(page.key, page.role, parent=page.parent)) for window, page in shown]
+        try:
+            async with program.limited():
+                await self._grow_by_level([page for _, page in pages], hidden_too=True)
+        except TimeoutError:
+            program.is_cut = True
+        controls = ((window, node) for window, page in pages for node in page.walk() if node.is_operable)
+        return [(window, node) for window, node in controls if node.has("visible") and not node.shows]
+
     async def again(self, seen: Seen, stack: Stack) -> Node | None:
         """One object as it is now; None when it is gone or no longer shows. Raises ToolFailed when nobody answers."""
         node, window = Node(seen.key), Node(seen.window)
@@ -118,12 +130,15 @@ class Reader:
         program.is_unordered = True
         return True
 
-    async def _grow_by_level(self, parents: Sequence[Node]) -> None:
+    async def _grow_by_level(self, parents: Sequence[Node], *, hidden_too: bool = False) -> None:
         level, count = list(parents), 0
         while level and count < _NODE_LIMIT:
             families = await objects.all_of(self._bus, objects.family, level)
             described = await asyncio.gather(
-                *(objects.described(self._bus, keys or (), node) for node, keys in zip(level, families, strict=True))
+                *(
+                    objects.described(self._bus, keys or (), node, hidden_too=hidden_too)
+                    for node, keys in zip(level, families, strict=True)
+                )
             )
             for node, children in zip(level, described, strict=True):
                 node.children = children

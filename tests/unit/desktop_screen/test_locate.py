@@ -20,13 +20,17 @@ from app.desktop.stop import StopFlag
 class Told(NoAccessibility):
     """Accessibility that finds what the test gives it."""
 
-    def __init__(self, *matches: Match, silent: Sequence[str] = ()) -> None:
+    def __init__(self, *matches: Match, silent: Sequence[str] = (), further_down: Match | None = None) -> None:
         super().__init__()
         self._matches = matches
+        self._further_down = further_down
         self._silent = tuple(silent)
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
         return self._matches
+
+    async def reveal(self, query: str) -> Match | None:
+        return self._further_down
 
     async def silent(self) -> tuple[str, ...]:
         return self._silent
@@ -108,6 +112,12 @@ async def test_two_that_lie_on_each_other_are_one() -> None:
 async def test_what_programs_do_not_tell_is_read_off_the_screen() -> None:
     found = await locator(Told(match("Saved", 0.7)), Written((line("Save draft", 200, 40),))).locate("save draft")
     assert (found.point, found.box, found.how, found.ref) == (Point(250, 50), Rect(200, 40, 100, 20), "ocr", "")
+
+
+async def test_what_stands_further_down_on_a_page_is_scrolled_to_before_pixels_are_read() -> None:
+    written = Written((line("Terms"),))
+    found = await locator(Told(further_down=match("Terms", 1.0, ref="e9")), written).locate("Terms")
+    assert (found.ref, found.how, written.shown) == ("e9", "accessibility", [])
 
 
 async def test_a_name_inside_a_line_is_placed_by_its_share_of_it() -> None:
