@@ -96,16 +96,10 @@ def _turn_started(view: View, event: agent.TurnStarted, _now: float) -> View:
 
 
 def _state_changed(view: View, event: agent.StateChanged, _now: float) -> View:
-    orb = _acting(view) if event.state is agent.State.DRIVING else Orb(event.state.value)
+    orb = Orb(event.state.value)
     if orb is Orb.IDLE and view.orb in (Orb.NEEDS_YOU, Orb.ERROR) and not view.running:
         return view  # how the last turn came out stays visible until the next one
     return replace(view, orb=orb, running=view.running and orb is not Orb.IDLE)
-
-
-def _acting(view: View) -> Orb:
-    """The agent also says that somebody drives while its own hands do: with a call under way it is Wisp itself."""
-    at_work = any(isinstance(item, Card) and item.is_open for item in view.items[-8:])
-    return Orb.BUSY if at_work else Orb.DRIVING
 
 
 def _said(view: View, event: agent.SayDelta, _now: float) -> View:

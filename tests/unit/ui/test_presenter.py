@@ -312,9 +312,8 @@ def test_a_failure_is_always_told() -> None:
     assert view.items[-1] == Ended("i2", agent.Outcome.FAILED, "No network.")
 
 
-def test_wisps_own_hands_do_not_look_like_a_person_driving() -> None:
-    acting = shown([agent.TagStart("1", "computer_click"), agent.StateChanged(agent.State.DRIVING)])
-    assert acting.orb is Orb.BUSY
+def test_the_orb_shows_who_drives() -> None:
+    assert shown([agent.StateChanged(agent.State.BUSY)]).orb is Orb.BUSY
     assert shown([agent.StateChanged(agent.State.DRIVING)]).orb is Orb.DRIVING
 
 
