@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -83,6 +84,13 @@ class FixtureWindow:
         self.say("clear")
         self.wait(lambda event: event["event"] == "cleared")
         self.told.clear()
+
+    def freeze(self) -> None:
+        """Let the window's process hang until `thaw`."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
 
     def say(self, word: str) -> None:
         assert self._process.stdin

@@ -1,0 +1,184 @@
+"""Short stories with real programs, and what happens when things are not as they should be."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from app.base.errors import NeedsPerson, ToolFailed
+from app.desktop.choose import open_desktop
+from app.desktop.x11.virtual import VirtualDesktop
+from tests.e2e.conftest import Screen
+from tests.support.fixture_window import FixtureWindow
+from tests.support.hands import Tools
+from tests.support.observer import eventually, observe, text_of
+
+_SUMS = (
+    ("12*7=", "84"), ("9-4=", "5"), ("8/2=", "4"), ("1+1=", "2"), ("99*9=", "891"), ("7-7=", "0"),
+    ("5*5=", "25"), ("100/8=", "12.5"), ("3+4=", "7"), ("66/3=", "22"), ("15-6=", "9"), ("0.5*4=", "2"),
+)  # fmt: skip
+
+
+@pytest.fixture
+async def tools(screen: Screen) -> AsyncIterator[Tools]:
+    opened = open_desktop(environment=screen.environment)
+    try:
+        yield Tools(opened)
+    finally:
+        opened.close()
+
+
+@contextmanager
+def _running(screen: Screen, *command: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(command, env=screen.environment, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _shows(screen: Screen, text: str) -> bool:
+    return any(node.text == text for node in observe("galculator", screen.environment))
+
+
+async def test_twelve_sums_by_the_names_of_the_buttons(tools: Tools, screen: Screen) -> None:
+    await tools("open_app", name="calculator")
+    for keys, result in _SUMS:
+        await tools("computer_click", target="AC")
+        for key in keys:
+            await tools("computer_click", target=key)
+        assert eventually(lambda r=result: any(node.text == r for node in observe("galculator", screen.environment))), (
+            keys
+        )  # type: ignore[misc]
+
+
+async def test_what_a_field_holds_is_proof_of_typing(tools: Tools) -> None:
+    await tools("open_app", name="mousepad")
+    result = await tools("computer_type", text="Dear Ada,\nhow are you?")
+    assert result.payload["proof"] == "confirmed"
+    assert "The field holds the text." in result.llm_echo
+
+
+async def test_a_form_is_filled_in_one_go(tools: Tools, screen: Screen) -> None:
+    with _running(screen, "zenity", "--forms", "--title=Who", "--add-entry=Name", "--add-entry=Town") as form:
+        await tools("wait_for", window="Who")
+        actions = [
+            {"do": "type", "text": "Zoë"}, {"do": "key", "keys": "Tab"},
+            {"do": "type", "text": "Łódź"}, {"do": "click", "target": "OK"},
+        ]  # fmt: skip
+        result = await tools("computer_batch", {"action": actions})
+        assert result.ok, result.llm_echo
+        assert (await asyncio.to_thread(form.communicate, timeout=10))[0] == "Zoë|Łódź\n"
+
+
+@pytest.mark.parametrize(("answer", "code"), [("Yes", 0), ("No", 1)])
+async def test_a_question_is_answered_by_its_button(answer: str, code: int, tools: Tools, screen: Screen) -> None:
+    with _running(screen, "zenity", "--question", "--title=Sure", "--text=Go on?") as question:
+        await tools("wait_for", window="Sure")
+        await tools("computer_click", target=answer)
+        assert await asyncio.to_thread(question.wait, timeout=10) == code
+
+
+async def test_a_menu_entry_is_chosen_by_its_way(tools: Tools, screen: Screen) -> None:
+    await tools("open_app", name="mousepad")
+    await tools("computer_type", text="abc")
+    await tools("choose_menu", path="Edit > Select All")
+    await tools("computer_type", text="x")
+    assert eventually(lambda: text_of("mousepad", environment=screen.environment) == "x")
+
+
+async def test_a_menu_that_is_not_there_leaves_nothing_open(tools: Tools, screen: Screen) -> None:
+    await tools("open_app", name="mousepad")
+    with pytest.raises(ToolFailed, match="Nothing called 'Frobnicate'"):
+        await tools("choose_menu", path="Edit > Frobnicate")
+    await tools("computer_type", text="typed")
+    assert eventually(lambda: text_of("mousepad", environment=screen.environment) == "typed")
+
+
+async def test_a_folder_is_made_in_the_file_manager(tools: Tools, screen: Screen) -> None:
+    await tools("open_app", name="file manager")
+    await tools("computer_key", keys="ctrl+shift+n")
+    await tools("wait_for", window="Creat", limit_s=10)
+    await tools("computer_type", text="Größe\n")
+    assert eventually((screen.home / "Größe").is_dir)
+
+
+async def test_a_window_is_moved_and_minimised_and_comes_back(tools: Tools) -> None:
+    await tools("open_app", name="mousepad")
+    moved = await tools("move_window", title="mousepad", x=40, y=60, width=500, height=400)
+    assert [moved.payload[name] for name in ("x", "y", "width", "height")] == [40, 60, 500, 400]
+    await tools("minimise_window", title="mousepad")
+    windows = (await tools("list_windows")).payload["windows"]
+    assert windows[0]["minimised"] is True  # type: ignore[index,call-overload]
+    await tools("focus_window", title="mousepad")
+    windows = (await tools("list_windows")).payload["windows"]
+    assert (windows[0]["minimised"], windows[0]["active"]) == (False, True)  # type: ignore[index,call-overload]
+
+
+async def test_changes_are_told_by_place_and_text(tools: Tools) -> None:
+    await tools("open_app", name="calculator")
+    await tools("screen_capture")
+    await tools("computer_click", target="7")
+    told = await tools("changes")
+    assert told.payload["regions"]
+    assert "Changed since c1" in told.llm_echo
+
+
+async def test_several_of_one_name_are_asked_about(tools: Tools, screen: Screen) -> None:
+    for _ in range(2):
+        await tools("open_app", name="xterm")
+    with pytest.raises(ToolFailed, match="Several windows fit"):
+        await tools("close_window", title="xterm")
+
+
+async def test_a_window_that_closes_under_the_text_ends_the_typing(tools: Tools, screen: Screen) -> None:
+    with (
+        FixtureWindow("text", "--title", "Below", environment=screen.environment),
+        FixtureWindow("text", "--title", "Above", environment=screen.environment) as above,
+    ):
+        typing = asyncio.create_task(tools("computer_type", text="word " * 8000))
+        await asyncio.to_thread(above.wait, lambda event: event["event"] == "text")
+        above.say("close")
+        with pytest.raises(ToolFailed, match="Typing stopped half way"):
+            await typing
+
+
+async def test_a_frozen_program_does_not_hold_us_up(tools: Tools, screen: Screen) -> None:
+    with FixtureWindow("canvas", environment=screen.environment) as window:
+        window.freeze()
+        try:
+            began = time.monotonic()
+            await tools("computer_click", x=300, y=250, space="screen")
+            await tools("computer_type", text="hello")
+            took = time.monotonic() - began
+        finally:
+            window.thaw()
+    assert took < 20
+
+
+async def test_windows_work_where_nobody_manages_them() -> None:
+    with VirtualDesktop(1000, 700, window_manager=False) as virtual:
+        desktop = open_desktop(environment=virtual.environment)
+        tools = Tools(desktop)
+        try:
+            await tools("open_app", name="calculator")
+            await tools("computer_type", text="6*7=")
+            assert eventually(lambda: any(n.text == "42" for n in observe("galculator", virtual.environment)))
+            await tools("close_window", title="galculator")
+            assert (await tools("list_windows")).payload["windows"] == []
+        finally:
+            desktop.close()
+
+
+def test_without_a_display_the_sentence_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(NeedsPerson, match="There is no display"):
+        open_desktop(environment={"HOME": str(tmp_path)})
+    with pytest.raises(NeedsPerson, match="cannot be opened"):
+        open_desktop(environment={"HOME": str(tmp_path), "DISPLAY": ":4321"})
