@@ -160,8 +160,9 @@ def _renewed(block: Block, file: File, found: Found) -> list[str]:
     old = file.lines[found.start : found.end]
     ends = [file.end(number) for number in range(found.start, found.end)]
     style = next((end for end in ends if end), file.style)
-    fresh = reindented(block, old) if found.way in ("indentation differs", "some inner lines differ") else block.replace
     kept = _kept(block)
+    moved = found.way in ("indentation differs", "some inner lines differ")
+    fresh = reindented(block, old, kept) if moved else block.replace
     result = [(old[kept[i]], ends[kept[i]] or style) if i in kept else (line, style) for i, line in enumerate(fresh)]
     if result:
         result[-1] = result[-1][0], result[-1][1] if ends[-1] else ""

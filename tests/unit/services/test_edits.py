@@ -164,6 +164,11 @@ def test_what_cannot_be_applied_has_a_code(code: str, text: str, diff: str) -> N
             "------- SEARCH\nf {\n 1\n 2\n 3\n 4\n}\n=======\ng {\n}\n+++++++ REPLACE",
             "g {\n}\n",
         ),
+        (
+            "f {\n  go\n}\n",
+            "------- SEARCH\nf {\ngo\n}\n=======\nf {\nrun\n}\n+++++++ REPLACE",
+            "f {\n  run\n}\n",
+        ),
         ("a\nb", "------- SEARCH\nb\n=======\nb\nc\n+++++++ REPLACE", "a\nb\nc"),
         ("a\n", "```diff\n------- SEARCH\na\n=======\nb\n+++++++ REPLACE\n```\n", "b\n"),
     ],
