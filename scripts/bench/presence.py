@@ -1,0 +1,217 @@
+"""What the presence costs, beside a bare PySide6 window in the same run; prints medians.
+
+    .venv/bin/python scripts/bench/presence.py [--runs N]
+
+Start: from the process's start to the first paint, and resident memory then (2 s later). Idle: processor time and
+repaints over 5 s after everything has come to rest. Turns: memory after 100 and after 1,000 turns. Stream: how long the
+GUI thread does not answer while 200 events a second arrive.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+_IDLE_S = 5.0
+_STREAM_S = 8.0
+_EVENTS_PER_S = 200
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--child", choices=["bare", "orb", "turns", "stream"])
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(CHILDREN[options.child]()))
+        return
+    from app.desktop.x11.virtual import VirtualDesktop
+
+    with VirtualDesktop() as desktop:
+        os.environ.update(desktop.environment)
+        report(options.runs)
+
+
+def report(runs: int) -> None:
+    """Run every child and print what it measured."""
+    bare = [child("bare") for _ in range(runs)]
+    orb = [child("orb") for _ in range(runs)]
+    for name, unit in (("start_s", "s"), ("rss_mb", "MB"), ("idle_percent", "% of a core"), ("repaints", "repaints")):
+        one, other = (statistics.median(run[name] for run in group) for group in (bare, orb))
+        print(f"{name:14} bare {one:8.3f}   presence {other:8.3f}   difference {other - one:+.3f} {unit}")
+    turns = child("turns")
+    print(f"memory         after 100 turns {turns['early_mb']:.1f} MB, after 1,000 turns {turns['late_mb']:.1f} MB")
+    stream = child("stream")
+    print(
+        f"stream         {stream['events']} events in {_STREAM_S:.0f} s: the GUI thread was away "
+        f"p50 {stream['p50_ms']:.1f} ms, p99 {stream['p99_ms']:.1f} ms, longest {stream['max_ms']:.1f} ms; "
+        f"over 16 ms: {stream['over']} of {stream['count']}"
+    )
+
+
+def child(kind: str) -> dict[str, Any]:
+    began = time.monotonic()
+    command = [sys.executable, __file__, "--child", kind]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if "painted_at" in found:
+        found["start_s"] = found["painted_at"] - began
+    return found
+
+
+def bare() -> dict[str, Any]:
+    from PySide6.QtWidgets import QApplication, QLabel
+
+    application = QApplication([])
+    label = QLabel("bare")
+    label.resize(120, 120)
+    return _watched(application, label, label.show)
+
+
+def orb() -> dict[str, Any]:
+    from app.settings.store import Settings
+    from app.ui import application as presence_application
+    from app.ui.presence import Presence
+
+    application = presence_application.make_application()
+    presence = Presence(presence_application.look_of(application, Settings({}, {})))
+    return _watched(application, presence.orb, presence.show)
+
+
+def _watched(application: Any, widget: Any, show: Any) -> dict[str, Any]:
+    """First paint, memory, and what it does while nothing happens."""
+    from PySide6.QtCore import QEvent, QObject, QTimer
+
+    found: dict[str, Any] = {"repaints": 0}
+    idle: list[float] = []
+
+    class Watch(QObject):
+        def eventFilter(self, _: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+            if event.type() is QEvent.Type.Paint:
+                found.setdefault("painted_at", time.monotonic())
+                found["repaints"] += bool(idle)
+            return False
+
+    def rest() -> None:
+        found["rss_mb"] = _rss_mb()
+        idle.append(time.process_time())
+        QTimer.singleShot(round(_IDLE_S * 1000), application.quit)
+
+    watch = Watch()
+    widget.installEventFilter(watch)
+    show()
+    QTimer.singleShot(9000, rest)
+    application.exec()
+    found["idle_percent"] = (time.process_time() - idle[0]) / _IDLE_S * 100
+    return found
+
+
+def turns() -> dict[str, Any]:
+    """A thousand turns, with the bubble open."""
+    from PySide6.QtCore import QTimer
+
+    application, presence = _open()
+    from app.ui.gallery import samples
+
+    found: dict[str, Any] = {}
+    count = 0
+
+    def turn() -> None:
+        nonlocal count
+        for event in samples.finished():
+            presence.inbox.receive(event)
+        count += 1
+        if count == 100:
+            found["early_mb"] = _rss_mb()
+        if count == 1000:
+            found["late_mb"] = _rss_mb()
+            application.quit()
+        else:
+            QTimer.singleShot(0, turn)
+
+    QTimer.singleShot(0, turn)
+    application.exec()
+    return found
+
+
+def stream() -> dict[str, Any]:
+    """200 events a second for a while; a second timer of a millisecond tells how long nobody came to it."""
+    from PySide6.QtCore import Qt, QTimer
+
+    from app.agent import events as agent
+
+    application, presence = _open()
+    presence.inbox.receive(agent.TurnStarted("t", "write a long file"))
+    presence.inbox.receive(agent.TagStart("1", "write_file", {"path": "long.txt"}))
+    sent = 0
+    gaps: list[float] = []
+    last = time.perf_counter()
+
+    def send() -> None:
+        nonlocal sent
+        kind = sent % 4
+        if kind < 2:
+            presence.inbox.receive(agent.SayDelta("s", "warm", "some words, and "))
+        elif kind == 2:
+            presence.inbox.receive(agent.TagDelta("1", "content", f"line {sent}\n"))
+        else:
+            presence.inbox.receive(agent.UsageChanged(sent, sent))
+        sent += 1
+
+    def tick() -> None:
+        nonlocal last
+        now = time.perf_counter()
+        gaps.append((now - last) * 1000)
+        last = now
+
+    timers = []
+    for interval, job in ((1000 // _EVENTS_PER_S, send), (1, tick)):
+        timer = QTimer()
+        timer.setTimerType(Qt.TimerType.PreciseTimer)
+        timer.setInterval(interval)
+        timer.timeout.connect(job)
+        timer.start()
+        timers.append(timer)
+    QTimer.singleShot(round(_STREAM_S * 1000), application.quit)
+    application.exec()
+    gaps = sorted(gaps[100:])
+    return {
+        "events": sent,
+        "count": len(gaps),
+        "p50_ms": gaps[len(gaps) // 2],
+        "p99_ms": gaps[len(gaps) * 99 // 100],
+        "max_ms": gaps[-1],
+        "over": sum(gap > 16 for gap in gaps),
+    }
+
+
+def _open() -> tuple[Any, Any]:
+    from app.settings.store import Settings
+    from app.ui import application as presence_application
+    from app.ui.presence import Presence
+
+    application = presence_application.make_application()
+    presence = Presence(presence_application.look_of(application, Settings({}, {})))
+    presence.show()
+    presence.open()
+    return application, presence
+
+
+def _rss_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+CHILDREN = {"bare": bare, "orb": orb, "turns": turns, "stream": stream}
+
+if __name__ == "__main__":
+    main()
