@@ -20,8 +20,9 @@ class Stack:
         self._windows = [window for window in windows if not window.is_minimised]
 
     def areas(self, pid: int, title: str) -> list[Rect]:
-        """The areas that a program's window of that title may have, frames included."""
-        return [known.area for known in self._windows if known.pid == pid and known.title == title]
+        """The areas that a program's window of that title may have, frames included (GTK's dialogs tell no title)."""
+        own = [known for known in self._windows if known.pid == pid]
+        return [known.area for known in own if known.title == title] or [known.area for known in own]
 
     def hides(self, program: Program, window: Node, node: Node) -> bool:
         """Whether a click into the middle of the node would reach another window."""
