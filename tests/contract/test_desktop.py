@@ -1,0 +1,108 @@
+"""What every desktop backend promises, whichever platform it serves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from app.base.errors import ToolFailed
+from app.base.geometry import Point, Rect
+from app.desktop.api import Button
+from app.desktop.choose import open_desktop
+from app.desktop.desk import Desktop
+from app.desktop.seat import Seat
+from app.desktop.x11.virtual import VirtualDesktop
+
+
+@pytest.fixture(params=["headless", "x11"])
+async def any_desktop(request: pytest.FixtureRequest) -> AsyncIterator[Desktop]:
+    if request.param == "headless":
+        opened = open_desktop(dry_run=True)
+    else:
+        virtual: VirtualDesktop = request.getfixturevalue("desktop")
+        opened = open_desktop(environment=virtual.environment)
+    yield opened
+    opened.close()
+
+
+async def test_the_monitors_lie_inside_the_extent(any_desktop: Desktop) -> None:
+    async def look(seat: Seat) -> tuple[tuple[Rect, ...], Rect]:
+        return seat.backend.screen.monitors(), seat.backend.screen.extent()
+
+    monitors, extent = await any_desktop.run(look)
+    assert monitors
+    assert all(monitor.overlap(extent) == monitor for monitor in monitors)
+
+
+async def test_a_grab_has_four_bytes_for_each_pixel_of_its_area(any_desktop: Desktop) -> None:
+    async def grab(seat: Seat, area: Rect) -> int:
+        frame = seat.backend.screen.grab(area)
+        assert frame.area == area
+        return len(frame.bgrx)
+
+    assert await any_desktop.run(grab, Rect(10, 20, 33, 17)) == 33 * 17 * 4
+
+
+async def test_the_pointer_is_where_it_was_moved(any_desktop: Desktop) -> None:
+    async def move(seat: Seat, to: Point) -> Point:
+        seat.backend.pointer.move(to)
+        return seat.backend.pointer.position()
+
+    for point in (Point(0, 0), Point(1279, 799), Point(640, 17)):
+        assert await any_desktop.run(move, point) == point
+
+
+@pytest.mark.parametrize("button", list(Button))
+async def test_every_button_goes_down_and_up(button: Button, any_desktop: Desktop) -> None:
+    async def press(seat: Seat) -> None:
+        seat.backend.pointer.button(button, down=True)
+        seat.backend.pointer.button(button, down=False)
+
+    await any_desktop.run(press)
+
+
+async def test_ascii_can_be_typed_directly_and_chinese_need_not(any_desktop: Desktop) -> None:
+    async def ask(seat: Seat) -> tuple[bool, bool]:
+        return seat.backend.keyboard.can_type("Hello, <World>!"), seat.backend.keyboard.is_lending
+
+    assert await any_desktop.run(ask) == (True, False)
+
+
+async def test_the_clipboard_gives_back_what_it_got(any_desktop: Desktop) -> None:
+    async def copy(seat: Seat, text: str) -> str:
+        await seat.backend.clipboard.write(text)
+        return await seat.backend.clipboard.read()
+
+    for text in ("plain", "naïve 日本 🚀\n\tend"):
+        assert await any_desktop.run(copy, text) == text
+
+
+async def test_a_window_that_is_not_there_cannot_be_handled(any_desktop: Desktop) -> None:
+    async def focus(seat: Seat) -> None:
+        await seat.backend.windows.focus("wffffff")
+
+    async def close(seat: Seat) -> None:
+        await seat.backend.windows.close("wffffff")
+
+    for work in (focus, close):
+        with pytest.raises(ToolFailed, match="gone"):
+            await any_desktop.run(work)
+
+
+async def test_an_opened_program_has_the_keyboard_until_it_is_closed(any_desktop: Desktop) -> None:
+    async def story(seat: Seat) -> tuple[bool, bool, bool]:
+        opened = await seat.opener.open("terminal")
+        active = seat.active_window()
+        had_keyboard = active is not None and active.ref == opened.window.ref
+        closed = await seat.backend.windows.close(opened.window.ref)
+        return opened.is_new, had_keyboard, closed
+
+    assert await any_desktop.run(story) == (True, True, True)
+
+
+async def test_a_stop_holds_until_it_is_lifted(any_desktop: Desktop) -> None:
+    any_desktop.stop()
+    assert any_desktop.is_stopped
+    any_desktop.resume()
+    assert not any_desktop.is_stopped
