@@ -60,6 +60,7 @@ def run(
         presence.tell("warning", problem)
     presence.settings_wanted.connect(_SettingsOpener(presence, settings).open)
     presence.show()
+    application.processEvents()  # painted before anything else is imported
     try:
         return eventloop.run_until(application, _live(presence, connect, on_ready, quit_when))
     finally:

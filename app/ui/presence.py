@@ -6,6 +6,7 @@ import asyncio
 import datetime
 import tomllib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, QPoint, QSize, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QScreen
@@ -15,9 +16,8 @@ from app.base import paths
 from app.base.geometry import Rect, Size
 from app.ui import places
 from app.ui.bridge import Agent, Inbox
-from app.ui.bubble.window import BubbleWindow
-from app.ui.composer.window import ComposerWindow
 from app.ui.floating import Surroundings
+from app.ui.menu import Actions, menu_for
 from app.ui.motion import Ticker
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import presenter
@@ -25,13 +25,16 @@ from app.ui.presenter.cardsteps import place_of
 from app.ui.presenter.cardwords import Words
 from app.ui.presenter.folding import folded
 from app.ui.presenter.view import Card, Orb, Picture, View
-from app.ui.ring import RingWindow
-from app.ui.rows import RowMaker
 from app.ui.seat import Seat, logical
 from app.ui.theme import Theme
-from app.ui.tray import Actions, menu_for
 from app.ui.turns import Turns
-from app.ui.viewer import PictureWindow
+
+if TYPE_CHECKING:
+    from app.ui.bubble.window import BubbleWindow
+    from app.ui.composer.window import ComposerWindow
+    from app.ui.ring import RingWindow
+    from app.ui.rows import RowMaker
+    from app.ui.viewer import PictureWindow
 
 _FOCUS_LOOKS = 30
 _FOCUS_LOOK_S = 0.01
@@ -100,6 +103,9 @@ class Presence(QObject):
     @property
     def bubble(self) -> BubbleWindow:
         if self._bubble is None:
+            from app.ui.bubble.window import BubbleWindow
+            from app.ui.rows import RowMaker
+
             self._rows = RowMaker(self._look.theme, self._look.ticker)
             self._rows.answered.connect(self._answer)
             self._rows.picture_opened.connect(self._open_picture)
@@ -117,6 +123,8 @@ class Presence(QObject):
     @property
     def composer(self) -> ComposerWindow:
         if self._composer is None:
+            from app.ui.composer.window import ComposerWindow
+
             made = ComposerWindow(self._look.theme, self._look.around, _suggestion())
             made.sent.connect(self.send)
             made.left.connect(self.close)
@@ -264,6 +272,8 @@ class Presence(QObject):
 
     def _open_picture(self, picture: Picture) -> None:
         if self._viewer is None:
+            from app.ui.viewer import PictureWindow
+
             self._viewer = PictureWindow(self._look.theme, self._look.around)
         self._viewer.show_picture(picture, self._seat.screen())
 
@@ -306,6 +316,8 @@ class Presence(QObject):
         places_ = [place for event in events if isinstance(event, agent.ToolFinished) and (place := place_of(event))]
         if places_:
             if self._ring is None:
+                from app.ui.ring import RingWindow
+
                 self._ring = RingWindow(self._look.theme, self._look.around, self._look.ticker)
             self._ring.point_at(logical(*places_[-1]))
 

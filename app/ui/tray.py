@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication, QObject, QPointF, Qt
+from PySide6.QtCore import QObject, QPointF, Qt
 from PySide6.QtGui import QAction, QIcon, QPainter, QPixmap
-from PySide6.QtWidgets import QMenu, QSystemTrayIcon
+from PySide6.QtWidgets import QSystemTrayIcon
 
+from app.ui.menu import Actions, menu_for
 from app.ui.orb.painting import Look, paint
 from app.ui.presenter.view import Orb, View
 from app.ui.theme import Theme
 
 _SIDE_PX = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Actions:
-    """What the menu does."""
-
-    toggle: Callable[[], None]
-    stop: Callable[[], None]
-    settings: Callable[[], None]
-    quit: Callable[[], None]
-
-
-def menu_for(actions: Actions, *, is_open: bool, running: bool) -> QMenu:
-    """The presence's menu, as the orb and the tray show it."""
-    menu, tr = QMenu(), QCoreApplication.translate
-    menu.addAction(tr("Menu", "Close") if is_open else tr("Menu", "Open"), actions.toggle)
-    stop = menu.addAction(tr("Menu", "Stop"), actions.stop)
-    stop.setEnabled(running)
-    menu.addSeparator()
-    menu.addAction(tr("Menu", "Settings"), actions.settings)
-    menu.addAction(tr("Menu", "Quit"), actions.quit)
-    return menu
 
 
 class Tray(QObject):

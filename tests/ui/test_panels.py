@@ -15,11 +15,12 @@ from app.settings import catalog, store
 from app.settings.store import Settings
 from app.ui.gallery import board, samples
 from app.ui.instance import Instance
+from app.ui.menu import Actions, menu_for
 from app.ui.panels.settings import SettingsWindow
 from app.ui.presence import Look, Presence
 from app.ui.presenter.view import Orb, Picture, View
 from app.ui.ring import RingWindow
-from app.ui.tray import Actions, Tray, menu_for
+from app.ui.tray import Tray
 from app.ui.viewer import PictureWindow
 from app.ui.x11 import Server
 
