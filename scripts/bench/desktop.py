@@ -148,14 +148,16 @@ class Scene:
         await self.row("type 40 mixed Unicode characters, all taken in", lambda: typed("\n" + _UNICODE[:40]))
 
 
+def _browse(page: Path) -> None:
+    command = [*_CHROMIUM, f"--user-data-dir={page.parent}/profile", page.as_uri()]
+    subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 async def _all(seat: Seat, times: int, page: Path) -> None:
     await seat.opener.open("galculator")
     await seat.opener.open("mousepad")
     if shutil.which(_CHROMIUM[0]):
-        subprocess.Popen(
-            [*_CHROMIUM, f"--user-data-dir={page.parent}/profile", page.as_uri()],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        _browse(page)
         limit = seat.clock.now() + _PAGE_LIMIT_S
         while not any("bench" in window.title for window in seat.backend.windows.all()):
             if seat.clock.now() > limit:

@@ -102,19 +102,22 @@ def _tell(event: str, **details: Any) -> None:
     print(json.dumps({"event": event, **details}), flush=True)
 
 
-def _main(mode: str, options: dict[str, str]) -> int:
-    from PySide6.QtCore import QSocketNotifier, Qt, QTimer
-    from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
-    from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
+def _modifiers(event: Any) -> list[str]:
+    from PySide6.QtCore import Qt
 
-    def modifiers(event: QMouseEvent | QWheelEvent | QKeyEvent) -> list[str]:
-        names = {"shift": "ShiftModifier", "ctrl": "ControlModifier", "alt": "AltModifier", "super": "MetaModifier"}
-        return [n for n, flag in names.items() if event.modifiers() & getattr(Qt.KeyboardModifier, flag)]
+    names = {"shift": "ShiftModifier", "ctrl": "ControlModifier", "alt": "AltModifier", "super": "MetaModifier"}
+    return [name for name, flag in names.items() if event.modifiers() & getattr(Qt.KeyboardModifier, flag)]
+
+
+def _canvas() -> Any:  # noqa: C901 - one short handler for each kind of event
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+    from PySide6.QtWidgets import QWidget
 
     class Canvas(QWidget):
         def _mouse(self, event: str, mouse: QMouseEvent) -> None:
             place = mouse.globalPosition() * self.devicePixelRatio()
-            _tell(event, x=place.x(), y=place.y(), button=mouse.button().name, modifiers=modifiers(mouse))
+            _tell(event, x=place.x(), y=place.y(), button=mouse.button().name, modifiers=_modifiers(mouse))
 
         def mousePressEvent(self, event: QMouseEvent) -> None:
             self._mouse("press", event)
@@ -130,7 +133,7 @@ def _main(mode: str, options: dict[str, str]) -> int:
 
         def wheelEvent(self, event: QWheelEvent) -> None:
             turned = event.angleDelta()
-            _tell("wheel", dx=turned.x(), dy=turned.y(), modifiers=modifiers(event))
+            _tell("wheel", dx=turned.x(), dy=turned.y(), modifiers=_modifiers(event))
 
         def keyPressEvent(self, event: QKeyEvent) -> None:
             self._key("key", event)
@@ -140,19 +143,24 @@ def _main(mode: str, options: dict[str, str]) -> int:
 
         def _key(self, name: str, event: QKeyEvent) -> None:
             if not event.isAutoRepeat():
-                _tell(name, key=Qt.Key(event.key()).name, text=event.text(), modifiers=modifiers(event))
+                _tell(name, key=Qt.Key(event.key()).name, text=event.text(), modifiers=_modifiers(event))
 
-    app = QApplication([])
-    window: QWidget
-    if mode == "canvas":
-        window = Canvas()
-        window.setMouseTracking(False)
-        window.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    else:
-        field = QPlainTextEdit()
-        field.setTabChangesFocus(False)
-        field.textChanged.connect(lambda: _tell("text", text=field.toPlainText()))
-        window = field
+    canvas = Canvas()
+    canvas.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    return canvas
+
+
+def _text_field() -> Any:
+    from PySide6.QtWidgets import QPlainTextEdit
+
+    field = QPlainTextEdit()
+    field.textChanged.connect(lambda: _tell("text", text=field.toPlainText()))
+    return field
+
+
+def _show(window: Any, options: dict[str, str]) -> None:
+    from PySide6.QtCore import Qt
+
     window.setWindowTitle(options.get("--title", "Fixture"))
     width, height = (int(part) for part in options.get("--size", "600x400").split("x"))
     left, top = (int(part) for part in options.get("--at", "100,100").split(","))
@@ -163,31 +171,43 @@ def _main(mode: str, options: dict[str, str]) -> int:
     window.activateWindow()
     window.setFocus()
 
-    def ready_once() -> None:
-        handle = window.windowHandle()
-        if handle is None or not handle.isExposed() or not window.isActiveWindow():
-            QTimer.singleShot(20, ready_once)
-            return
-        corner = window.mapToGlobal(window.rect().topLeft())
-        ratio = window.devicePixelRatio()
-        _tell("ready", x=corner.x() * ratio, y=corner.y() * ratio, width=width * ratio, height=height * ratio)
 
-    def heard() -> None:
-        word = sys.stdin.readline().strip()
-        if not word:
-            app.quit()
-        elif word == "clear":
-            if isinstance(window, QPlainTextEdit):
-                window.clear()
-            _tell("cleared")
-        elif word == "close":
-            window.close()
-        else:
-            _tell(word)
+def _tell_when_ready(window: Any) -> None:
+    from PySide6.QtCore import QTimer
 
+    handle = window.windowHandle()
+    if handle is None or not handle.isExposed() or not window.isActiveWindow():
+        QTimer.singleShot(20, lambda: _tell_when_ready(window))
+        return
+    corner, ratio = window.mapToGlobal(window.rect().topLeft()), window.devicePixelRatio()
+    size = {"width": window.width() * ratio, "height": window.height() * ratio}
+    _tell("ready", x=corner.x() * ratio, y=corner.y() * ratio, **size)
+
+
+def _heard(app: Any, window: Any) -> None:
+    word = sys.stdin.readline().strip()
+    if not word:
+        app.quit()
+    elif word == "clear":
+        if hasattr(window, "clear"):
+            window.clear()
+        _tell("cleared")
+    elif word == "close":
+        window.close()
+    else:
+        _tell(word)
+
+
+def _main(mode: str, options: dict[str, str]) -> int:
+    from PySide6.QtCore import QSocketNotifier
+    from PySide6.QtWidgets import QApplication
+
+    app = QApplication([])
+    window = _canvas() if mode == "canvas" else _text_field()
+    _show(window, options)
     listener = QSocketNotifier(sys.stdin.fileno(), QSocketNotifier.Type.Read)
-    listener.activated.connect(heard)
-    ready_once()
+    listener.activated.connect(lambda: _heard(app, window))
+    _tell_when_ready(window)
     return int(app.exec())
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
-from app.base.geometry import Point
+from app.base.geometry import Point, Rect
 from app.desktop.api import Button
 from app.desktop.desk import Desktop
 from app.desktop.headless import HeadlessDesktop, Moved, Pressed, Released, Scrolled, Started, Typed
@@ -135,3 +136,39 @@ async def test_a_button_held_down_is_let_go_at_a_stop(tools: Tools, headless: He
 
 async def _nothing(_seat: object) -> None:
     return None
+
+
+class _Orb:
+    """A window of ours on a corner of the screen, and what was asked of it."""
+
+    def __init__(self, headless: HeadlessDesktop) -> None:
+        self.area = Rect(1000, 600, 100, 100)
+        self.log: list[object] = []
+        self._headless = headless
+
+    def covers(self, area: Rect) -> bool:
+        return self.area.overlap(area) is not None
+
+    @contextmanager
+    def drawn_back(self, area: Rect) -> Iterator[None]:
+        before = len(self._headless.done)
+        yield
+        self.log.append((area.contains(self.area.center), self._headless.done[before:]))
+
+
+async def test_our_own_window_is_drawn_back_around_what_it_covers_and_only_then(headless: HeadlessDesktop) -> None:
+    orb = _Orb(headless)
+    desktop = Desktop(headless.backend, orb)
+    tools = Tools(desktop)
+    try:
+        await tools("computer_click", x=10, y=10)
+        assert orb.log == []
+        await tools("computer_click", x=1050, y=650)
+        beneath = [Moved(Point(1050, 650)), Pressed(Button.LEFT), Released(Button.LEFT)]
+        assert orb.log == [(True, beneath)]
+        await tools("screen_capture", region="0,0,500,500", space="screen")
+        assert len(orb.log) == 1
+        await tools("screen_capture")
+        assert orb.log[1:] == [(True, [])]
+    finally:
+        desktop.close()
