@@ -30,7 +30,7 @@ _ELSEWHERE = 0.98
 _COVERED = 0.9
 """What a match counts that another window hides."""
 _MOST_MATCHES = 50
-_SCROLL_LIMIT_S = 1.0
+_SCROLL_LIMIT_S = 2.0
 _LOOK_AGAIN_S = 0.03
 
 

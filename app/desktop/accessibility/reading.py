@@ -23,6 +23,9 @@ from app.desktop.accessibility.stacking import Stack
 
 _NODE_LIMIT = 6000
 _ITEM_FIELDS = 10
+_PAGE_LIMIT_S = 2.0
+"""What reading a page to its end may take: asked for only where something was looked for in vain, of a program that
+has just answered."""
 
 Pair = tuple[Program, Node]
 
@@ -64,7 +67,7 @@ class Reader:
         shown = [(window, page) for window, page in program.walk() if page.role in spi.PAGES]
         pages = [(window, Node(page.key, page.role, parent=page.parent)) for window, page in shown]
         try:
-            async with program.limited():
+            async with asyncio.timeout(_PAGE_LIMIT_S):
                 await self._grow_by_level([page for _, page in pages], hidden_too=True)
         except TimeoutError:
             program.is_cut = True
