@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication
 from app.base import paths
 from app.settings import catalog
 from app.settings.store import Settings
-from app.ui import eventloop, style, theme
+from app.ui import eventloop, languages, style, theme
 from app.ui.bridge import Agent
 from app.ui.floating import surroundings
 from app.ui.instance import Instance
@@ -54,7 +54,8 @@ def run(
     instance = Instance()
     if not instance.claim():
         return 0
-    presence = Presence(look_of(application, settings))
+    languages.install(application)
+    presence = Presence(look_of(application, settings), languages.words)
     instance.summoned.connect(presence.open)
     for problem in settings.problems:
         presence.tell("warning", problem)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,15 @@ from app.agent import events as agent_events
 from app.base.geometry import Point, Rect
 from app.settings import catalog, store
 from app.settings.store import Settings
+from app.ui import languages
 from app.ui.gallery import board, samples
 from app.ui.instance import Instance
 from app.ui.menu import Actions, menu_for
+from app.ui.orb import window as window_module
 from app.ui.panels.settings import SettingsWindow
 from app.ui.presence import Look, Presence
-from app.ui.presenter.view import Orb, Picture, View
+from app.ui.presenter.cardwords import all_texts
+from app.ui.presenter.view import Orb, Picture, Status, View
 from app.ui.ring import RingWindow
 from app.ui.tray import Tray
 from app.ui.viewer import PictureWindow
@@ -187,3 +192,44 @@ def test_a_compositor_is_seen_only_where_there_is_one(qapp: QApplication) -> Non
 
 def test_the_settings_button_and_its_words_are_there_for_the_keyboard(window: SettingsWindow) -> None:
     assert [button.text() for button in window.findChildren(QPushButton) if button.text()] == ["Keep", "Keep"]
+
+
+def _texts_in_the_source() -> set[str]:
+    """Every text that the presence's code gives to the translation."""
+    found = set()
+    for path in Path(languages.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            arguments = node.args[1:2] if name in ("translate", "tr") else node.args[:1] if name == "words" else []
+            found |= {arg.value for arg in arguments if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
+    return found
+
+
+def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
+    german = languages.texts_of("de")
+    read_out = {text for state in Orb for text in [window_module.READ_OUT[state]]}
+    wanted = _texts_in_the_source() | set(all_texts()) | read_out | {status.value for status in Status}
+    assert wanted - set(german) == set()
+    for english, translated in german.items():
+        assert sorted(re.findall(r"{\w+}", english)) == sorted(re.findall(r"{\w+}", translated))
+
+
+def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
+    translator = languages.install(qapp, "de")
+    assert translator is not None
+    made = Presence(still, languages.words)
+    try:
+        made.inbox.receive(agent_events.TagStart("1", "open_app", {"name": "Rechner"}))
+        qtbot.waitUntil(lambda: made.inbox.view.doing != "")
+        assert made.inbox.view.doing == "Öffnet Rechner"
+        assert made.bubble.stop_button.text() == "Anhalten"
+    finally:
+        qapp.removeTranslator(translator)
+        made.close()
+
+
+def test_a_language_without_a_table_is_english(qapp: QApplication) -> None:
+    assert languages.install(qapp, "xx") is None
+    assert languages.words("Opening") == "Opening"

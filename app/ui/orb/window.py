@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -75,7 +75,7 @@ class OrbWindow(Floating):
         self._settle_size()
         self.update()
         self.shape()
-        self.setAccessibleDescription(_READ_OUT[state])
+        self.setAccessibleDescription(QCoreApplication.translate("Orb", READ_OUT[state]))
 
     def hear(self, level: float) -> None:
         """How loud it is, 0 to 1, while it listens."""
@@ -199,7 +199,7 @@ class OrbWindow(Floating):
         return self._moves()
 
 
-_READ_OUT = {
+READ_OUT = {
     Orb.IDLE: "ready",
     Orb.THINKING: "thinking",
     Orb.BUSY: "working",
