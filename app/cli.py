@@ -81,6 +81,9 @@ def _guarded(options: argparse.Namespace) -> int:
     except WispError as error:
         print(f"wisp: {error}", file=sys.stderr)
         return FAILED
+    except OSError as error:
+        print(f"wisp: {error.strerror or error}: {error.filename or 'standard input or output'}", file=sys.stderr)
+        return FAILED
     except Exception:
         logs.to_file()
         _log.exception("The command %s failed.", options.command)

@@ -127,9 +127,9 @@ class Loop:
             outcome = Outcome.WAITING if last.ends_turn == WAITING else Outcome.FINISHED
             return TurnEnded(turn.id, outcome, str(last.payload.get("text", "")))
         if turn.refused >= REFUSALS:
-            return TurnEnded(turn.id, Outcome.STOPPED, closing("denials"))
+            return TurnEnded(turn.id, Outcome.WAITING, closing("denials"))
         if turn.looping:
-            return TurnEnded(turn.id, Outcome.STOPPED, closing("repeated"))
+            return TurnEnded(turn.id, Outcome.WAITING, closing("repeated"))
         if any(calls.feeds_back(answer) for answer in calls.answers):
             return None
         return self._after_words(turn, one)

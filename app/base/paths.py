@@ -3,42 +3,50 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
+
+from app.base.errors import NeedsPerson
 
 _NAME = "wisp"
 _PRIVATE = 0o700
 
 
 def _private(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
+    except OSError as error:
+        raise NeedsPerson(
+            f"The folder {folder} cannot be made ({error.strerror}). Name another one: WISP_DATA_DIR=/some/folder"
+        ) from error
     return folder
 
 
-def _place(kind: str, default: str) -> Path:
+def _place(kind: str, default: Callable[[], str]) -> Path:
     root = os.environ.get("WISP_DATA_DIR")
-    return _private(Path(root) / kind if root else Path(default))
+    return _private(Path(root) / kind if root else Path(default()))
 
 
 def data_dir() -> Path:
     """Conversations, memories, what the assistant made: worth a backup. Readable by the owner only."""
-    return _place("data", platformdirs.user_data_dir(_NAME))
+    return _place("data", lambda: platformdirs.user_data_dir(_NAME))
 
 
 def config_dir() -> Path:
     """Settings and rules the person wrote."""
-    return _place("config", platformdirs.user_config_dir(_NAME))
+    return _place("config", lambda: platformdirs.user_config_dir(_NAME))
 
 
 def state_dir() -> Path:
     """Window places, logs, crash reports, runs: may be deleted."""
-    return _place("state", platformdirs.user_state_dir(_NAME))
+    return _place("state", lambda: platformdirs.user_state_dir(_NAME))
 
 
 def runtime_dir() -> Path:
     """Sockets and locks of the running session."""
-    return _place("run", os.path.join(platformdirs.user_runtime_dir(), _NAME))
+    return _place("run", lambda: os.path.join(platformdirs.user_runtime_dir(), _NAME))
 
 
 def made_dir() -> Path:

@@ -29,7 +29,7 @@ _LINE_CHARACTERS = 160
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", help="what to do, in plain words")
     parser.add_argument("--json", action="store_true", help="print every agent event as a JSON line")
-    parser.add_argument("--max-passes", type=int, metavar="N", help="most model passes")
+    parser.add_argument("--max-passes", type=shared.count, metavar="N", help="most model passes")
     parser.add_argument(
         "--dry-run", action="store_true", help="work on a desktop that only writes down what it is told"
     )

@@ -21,6 +21,13 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--script", type=Path, help="replies for the scripted provider (a TOML file)")
 
 
+def count(text: str) -> int:
+    """A whole number from 1 up; argparse tells of any other."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
 def settings_of(options: argparse.Namespace) -> store.Settings:
     """The person's settings with the command line's on top; wrong ones are told on standard error."""
     settings = store.load()

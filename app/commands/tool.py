@@ -12,6 +12,7 @@ import asyncio
 import codecs
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -31,6 +32,7 @@ from app.protocol.result import Media, ToolResult, tool_error
 _CHUNK_BYTES = 65_536
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
 _MISUSED = 2
+_UP_TO_A_TAG = re.compile(r"[^>]*>|[^>]+")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +56,8 @@ async def _serve(options: argparse.Namespace, settings: wiring.Settings) -> int:
         dialect = by_name(options.dialect)
         desk = _Desk(assistant, batches=dialect.pacing is Pacing.ONE_BATCH)
         reader = dialect.reader(assistant.registry.specs)
-        async for chunk in _chunks(options.text):
-            await desk.take(reader.feed(chunk))
+        async for piece in _pieces(options.text):
+            await desk.take(reader.feed(piece))
             if desk.batch_done:
                 reader = dialect.reader(assistant.registry.specs)
                 desk.batch_done = False
@@ -75,6 +77,13 @@ async def _chunks(text: str | None) -> AsyncIterator[str]:
     while data := await asyncio.to_thread(os.read, sys.stdin.fileno(), _CHUNK_BYTES):
         yield decoder.decode(data)
     yield decoder.decode(b"", final=True)
+
+
+async def _pieces(text: str | None) -> AsyncIterator[str]:
+    """The text cut after every `>`: a reader that stops after its first batch leaves nothing of the next one behind."""
+    async for chunk in _chunks(text):
+        for piece in _UP_TO_A_TAG.findall(chunk):
+            yield piece
 
 
 class _Desk:

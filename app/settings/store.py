@@ -95,13 +95,22 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         settings = Settings({}, environment)
         settings.problems.insert(0, f"{path} cannot be read ({error}); defaults are used until it is mended.")
         return settings
+    problems = [
+        f"{path}: {group} is no section; write [{group}] and its settings below."
+        for group, table in tree.items()
+        if not isinstance(table, dict)
+    ]
     values = {
         f"{group}.{name}": value
         for group, table in tree.items()
         if isinstance(table, dict)
         for name, value in table.items()
     }
-    return Settings(values, environment)
+    known = {setting.key for setting in ALL}
+    problems += [f"{path}: there is no setting {key}; it is ignored." for key in values if key not in known]
+    settings = Settings(values, environment)
+    settings.problems[:0] = problems
+    return settings
 
 
 def save(setting: Setting[Any], value: Any) -> None:

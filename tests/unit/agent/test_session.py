@@ -232,7 +232,7 @@ async def test_three_refusals_in_a_row_stop_the_turn(tmp_path: Path) -> None:
     stage = Stage(tmp_path, runs[0], "<look/>", runs[1], runs[2], "never asked", attended=False)
     ended = await stage.send()
     assert ended == TurnEnded(
-        "turn1", Outcome.STOPPED, "Three calls in a row were refused, so I stopped. Tell me what to do instead."
+        "turn1", Outcome.WAITING, "Three calls in a row were refused, so I stopped. Tell me what to do instead."
     )
     assert stage.bench.done == ["look"]
 
