@@ -84,8 +84,8 @@ class Outline:
 class Accessibility(Protocol):
     """Reads and operates controls by what they are, without the mouse.
 
-    Only what is SHOWING is ever found. Each method takes at most about a second however programs behave, and raises
-    ToolFailed when the accessibility bus itself cannot be reached.
+    Only what is SHOWING is ever found. However programs behave, each method takes about a second at most (`reveal`:
+    five), and raises ToolFailed when the accessibility bus itself cannot be reached.
     """
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
