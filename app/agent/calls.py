@@ -117,7 +117,7 @@ class Calls:
         def emit(event: str, payload: Mapping[str, JsonValue]) -> None:
             self._cards.progress(call_id, event, payload)
 
-        context = TurnContext(call_id, emit, cancelled=self._turn.cancelled)
+        context = TurnContext(call_id, emit, cancelled=self._turn.cancelled, turn_id=self._turn.id)
         return replace(context, audit=self.audit) if self.audit else context
 
     def _interrupted(self, block: Block) -> Answer:
