@@ -101,6 +101,7 @@ class Floating(QWidget):
         self._managed = False
         around.came_back.rung.connect(self.shape)
         self.setFocusPolicy(self_focus)
+        self.setWindowTitle(QGuiApplication.applicationDisplayName())
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground, around.composited)
         self.setAttribute(Qt.WidgetAttribute.WA_AlwaysShowToolTips)
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
