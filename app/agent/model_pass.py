@@ -85,7 +85,7 @@ class ModelPass:
         finally:
             if not complete:
                 self._leave()
-            self._cards.close_all(told("not_run") if complete else told("stopped_call"))
+            self._cards.close_all(told("not_run") if complete else self._why_left())
 
     # what `listen` asks of an ear
 
@@ -270,4 +270,7 @@ class ModelPass:
         answered = {answer.call_id for answer in self._calls.answers}
         for block in self._pending:
             if block.call_id not in answered:
-                self._calls.complain(block.name, told("stopped_call"), block.call_id)
+                self._calls.complain(block.name, self._why_left(), block.call_id)
+
+    def _why_left(self) -> str:
+        return told("stopped_call" if self._turn.cancelled.is_set() else "broken_off")
