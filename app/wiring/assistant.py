@@ -18,6 +18,8 @@ from app.desktop.api import Curtain
 from app.desktop.capture import Budget
 from app.desktop.choose import open_desktop
 from app.desktop.desk import Desktop
+from app.desktop.ocr.api import Ocr
+from app.desktop.ocr.rapid import RapidOcr
 from app.desktop.seat import Seat
 from app.protocol.call import Block
 from app.protocol.dialects.choose import by_name
@@ -38,11 +40,12 @@ from app.wiring.tools import Belongings, handlers, registry, workspace_of
 class Assistant:
     """What the presence and the commands hold: the session's methods, its desktop, and a way to run a single call."""
 
-    def __init__(self, session: Session, tools: Registry, executor: Executor, desktop: Desktop) -> None:
+    def __init__(self, session: Session, tools: Registry, executor: Executor, desktop: Desktop, ocr: Ocr) -> None:
         self.session = session
         self.registry = tools
         self._executor = executor
         self._desktop = desktop
+        self._ocr = ocr
         self._loop: asyncio.AbstractEventLoop | None = None
         session.subscribe(self._allow_input)
         desktop.on_stop(lambda: self._soon(session.stop))
@@ -75,7 +78,11 @@ class Assistant:
 
     async def close(self) -> None:
         await self.session.close()
+        await self._desktop.run(self._end_reading)
         self._desktop.close()
+
+    async def _end_reading(self, _seat: Seat) -> None:
+        await self._ocr.close()
 
     def _soon(self, act: Callable[[], None]) -> None:
         """From the desktop's threads to the session's loop."""
@@ -117,7 +124,8 @@ def assemble(
     checklist = Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md")
     desktop = open_desktop(curtain=curtain, dry_run=dry_run, stop_key=settings[STOP_KEY])
     tools = registry()
-    own = Belongings(desktop, workspace, clock, conversation, checklist, _budget(chosen.profile))
+    ocr = RapidOcr()
+    own = Belongings(desktop, workspace, clock, conversation, checklist, _budget(chosen.profile), ocr)
     executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS])
     parts = Parts(
         provider=chosen.provider,
@@ -136,7 +144,7 @@ def assemble(
         follows_plan=chosen.provider.name == catalog.OFFLINE,
         window_tokens=chosen.profile.context_tokens,
     )
-    return Assistant(Session(parts), tools, executor, desktop)
+    return Assistant(Session(parts), tools, executor, desktop, ocr)
 
 
 def _budget(profile: Profile) -> Budget:

@@ -10,7 +10,7 @@ from app.base import paths
 from app.base.clock import Clock
 from app.desktop.capture import Budget
 from app.desktop.desk import Desktop
-from app.desktop.ocr.rapid import RapidOcr
+from app.desktop.ocr.api import Ocr
 from app.services.checkpoints.store import Checkpoints
 from app.services.processes.processes import Processes
 from app.services.tasks.checklist import Checklist
@@ -63,6 +63,7 @@ class Belongings:
     conversation: Conversation
     checklist: Checklist
     budget: Budget
+    ocr: Ocr
 
 
 def handlers(own: Belongings) -> tuple[object, ...]:
@@ -75,7 +76,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Voice(),
         Watching(desktop, own.budget),
         Computer(desktop),
-        ScreenReading(desktop, RapidOcr()),
+        ScreenReading(desktop, own.ocr),
         Windows(desktop),
         Files(workspace),
         Edits(workspace, changes),
