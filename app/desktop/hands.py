@@ -189,7 +189,8 @@ class Hands:
             await self._type_exactly(piece.text)
             return 0
         for part in slices(piece.text):
-            await self._reins.free()
+            if await self._reins.free():
+                self._check_window()
             self._reins.acting()
             self._backend.keyboard.type_text(part)
             since_pause += len(part)

@@ -43,29 +43,30 @@ class Reins:
     def touched(self) -> None:
         """The person moved the mouse or pressed something, with a device of theirs."""
         now = self._clock.now()
-        if now - self._acted_at < _WHILE_ACTING_S or self.is_person_driving:
+        if now - self._acted_at < _WHILE_ACTING_S or self.is_person_driving():
             self._touched_at = now
 
-    @property
     def is_person_driving(self) -> bool:
+        """Whether the person touched something a moment ago, while we were at work."""
         return self._clock.now() - self._touched_at < IDLE_S
 
     def take_back(self) -> None:
         """Go on at once: the person asked for it."""
         self._touched_at = -math.inf
 
-    async def free(self) -> None:
-        """Return when we may act. Raises Cancelled when the stop goes up meanwhile."""
+    async def free(self) -> bool:
+        """Return when we may act: True if the person drove meanwhile. Raises Cancelled when the stop goes up."""
         self.check()
-        if not self.is_person_driving:
-            return
+        if not self.is_person_driving():
+            return False
         self._tell(is_driving=True)
         try:
-            while self.is_person_driving:
+            while self.is_person_driving():
                 self.check()
                 await asyncio.sleep(_POLL_S)
         finally:
             self._tell(is_driving=False)
+        return True
 
     def _tell(self, *, is_driving: bool) -> None:
         for told in tuple(self._told):

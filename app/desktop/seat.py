@@ -18,7 +18,7 @@ from app.desktop.lock import DesktopLock
 from app.desktop.opening import Opener
 from app.desktop.receipts import Receipt, receipt
 from app.desktop.reins import Reins
-from app.desktop.settle import Patience
+from app.desktop.settle import Patience, Settled, Watch
 from app.desktop.stop import StopFlag
 
 _ALIKE = 78
@@ -61,10 +61,17 @@ class Seat:
             watch = self.eyes.watch()
             await do()
             self.reins.acting()
-            settled = await watch.settle(patience or Patience())
+            settled = await self._settled(watch, patience or Patience())
             after = self.backend.windows.all()
             told = receipt(settled.changed, where, before, after)
             return told if settled.is_calm else told.restless()
+
+    async def _settled(self, watch: Watch, patience: Patience) -> Settled:
+        """What was done must never be done again because looking at it failed."""
+        try:
+            return await watch.settle(patience)
+        except ToolFailed as error:
+            raise ToolFailed(f"It was carried out, but what came of it could not be seen: {error}") from None
 
     async def aim(self, target: Target) -> Aim:
         """The point that is meant. ToolMisuse and ToolFailed as `Eyes.resolve` and `Marksman`."""

@@ -105,7 +105,11 @@ class X11Windows:
         return Rect(corner.x - left, corner.y - top, shape.width + left + right, shape.height + top + bottom)
 
     def _property(self, window: XWindow, name: str) -> Any:
-        told = window.get_property(self._connection.atom(name), X.AnyPropertyType, 0, _PROPERTY_LENGTH)
+        """Its value; None where it is not set, or the window is gone."""
+        try:
+            told = window.get_property(self._connection.atom(name), X.AnyPropertyType, 0, _PROPERTY_LENGTH)
+        except XError:
+            return None
         return told.value if told is not None else None
 
     def active(self) -> int:

@@ -172,3 +172,20 @@ async def test_our_own_window_is_drawn_back_around_what_it_covers_and_only_then(
         assert orb.log[1:] == [(True, [])]
     finally:
         desktop.close()
+
+
+async def test_what_was_done_is_not_done_again_because_looking_failed(
+    tools: Tools, headless: HeadlessDesktop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter((False, True))
+
+    def look(_frame: object, area: Rect) -> object:
+        if next(looks, True):
+            raise ToolFailed("The screen could not be captured.", transient=True)
+        return headless.picture
+
+    monkeypatch.setattr("app.desktop.frames.part_of", look)
+    with pytest.raises(ToolFailed, match="It was carried out") as failure:
+        await tools("computer_click", x=1, y=1)
+    assert not failure.value.transient
+    assert headless.done == [Moved(Point(1, 1)), Pressed(Button.LEFT), Released(Button.LEFT)]
