@@ -32,10 +32,12 @@ class X11Curtain:
         self._server = server
         self._lock = threading.Lock()
         self._drawn = 0
+        self._pause = threading.Event()
         self._hidden: list[tuple[int, Shape]] = []
 
     def close(self) -> None:
-        """Hang up; the curtain is not used any more."""
+        """Hang up; the curtain is not used any more, and who waits goes on."""
+        self._pause.set()
         self._server.close()
 
     def covers(self, area: Rect) -> bool:
@@ -81,7 +83,7 @@ class X11Curtain:
         limit = time.monotonic() + _GONE_LIMIT_S
         last = before
         while time.monotonic() < limit:
-            time.sleep(_LOOK_EVERY_S)
+            self._pause.wait(_LOOK_EVERY_S)
             now = [self._server.pixels(probe) for probe in probes]
             if now == last and all(new != old for new, old in zip(now, before, strict=True)):
                 return

@@ -39,13 +39,18 @@ class Turns:
             await before()
             task = asyncio.ensure_future(self._turn(agent, text, media))
             self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            task.add_done_callback(self._ended)
 
     async def _turn(self, agent: Agent, text: str, media: tuple[Attachment, ...]) -> None:
         try:
             await agent.send(text, media)
         except WispError as error:
             self._tell("error", str(error))
-        except Exception:  # noqa: BLE001 - the application's border: a bug in a turn must not silence the presence
-            _log.exception("A turn failed.")
-            self._tell("error", self._sorry)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A bug in one turn is told and must not silence the presence."""
+        self._running.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        _log.error("A turn failed.", exc_info=error)
+        self._tell("error", self._sorry)

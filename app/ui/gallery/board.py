@@ -156,7 +156,8 @@ def shoot(made: Mapping[str, Board], folder: Path) -> list[Path]:
     for scheme, board in made.items():
         for name, piece in {"all": board, **board.pieces}.items():
             path = folder / f"{name}-{scheme}.png"
-            piece.grab().save(str(path))
+            picture = board.grab() if piece is board else board.grab(piece.geometry())
+            picture.save(str(path))
             files.append(path)
         board.close()
         board.deleteLater()

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QPointF, QRectF, Qt
 from PySide6.QtGui import (
     QColor,
-    QContextMenuEvent,
     QEnterEvent,
     QHideEvent,
-    QMouseEvent,
     QPainter,
     QPainterPath,
     QPaintEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication
 
-from app.base.geometry import Rect
-from app.ui.floating import Floating, Surroundings
+from app.ui.floating import Surroundings
 from app.ui.motion import Glide, Ticker
+from app.ui.orb.handle import Handle
 from app.ui.orb.painting import Look, paint
 from app.ui.presenter.view import Orb
 from app.ui.theme import Theme
@@ -28,13 +25,8 @@ from app.ui.theme import Theme
 _TURNS = {Orb.THINKING: "thinking_turn", Orb.BUSY: "busy_turn", Orb.LISTENING: "ripple"}
 
 
-class OrbWindow(Floating):
-    """Always there. `clicked`, `moved` (with the body's new rectangle, once let go) and `menu_wanted` are its facts."""
-
-    clicked = Signal()
-    dragged = Signal()
-    moved = Signal(object)
-    menu_wanted = Signal(QPoint)
+class OrbWindow(Handle):
+    """Always there; `show_state` is all it is told."""
 
     def __init__(self, theme: Theme, around: Surroundings, ticker: Ticker) -> None:
         super().__init__(theme, around)
@@ -48,8 +40,6 @@ class OrbWindow(Floating):
         self._size = Glide(theme.size("orb"))
         self._bounce = 0.0
         self._breathing_s = 0.0
-        self._pressed: QPoint | None = None
-        self._dragging = False
         side = theme.size("orb_hover") + 2 * self._room
         self.setFixedSize(side, side)
         self.setAccessibleName("Wisp")
@@ -86,18 +76,6 @@ class OrbWindow(Floating):
         if not self.theme.reduced:
             self._breathing_s = self.theme.ms("breath") * self.theme.count("breaths") / 1000
             self._move()
-
-    def rest_rect(self) -> Rect:
-        """The resting orb's square, in global device-independent pixels: what placement reckons with."""
-        side = self.theme.size("orb")
-        inset = (self.width() - side) // 2
-        corner = self.pos()
-        return Rect(corner.x() + inset, corner.y() + inset, side, side)
-
-    def put(self, rect: Rect) -> None:
-        """Move so that the resting orb's square is there."""
-        inset = (self.width() - self.theme.size("orb")) // 2
-        self.move(rect.x - inset, rect.y - inset)
 
     def body_path(self) -> QPainterPath:
         path = QPainterPath()
@@ -141,34 +119,6 @@ class OrbWindow(Floating):
 
     def leaveEvent(self, event: object) -> None:
         self._settle_size()
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton:
-            self._pressed = event.globalPosition().toPoint() - self.pos()
-            self._dragging = False
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if self._pressed is None:
-            return
-        target = event.globalPosition().toPoint() - self._pressed
-        if not self._dragging and (target - self.pos()).manhattanLength() < QApplication.startDragDistance():
-            return
-        self._dragging = True
-        self.move(target)
-        self.dragged.emit()
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if event.button() != Qt.MouseButton.LeftButton or self._pressed is None:
-            return
-        self._pressed = None
-        if self._dragging:
-            self._dragging = False
-            self.moved.emit(self.rest_rect())
-        else:
-            self.clicked.emit()
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        self.menu_wanted.emit(event.globalPos())
 
     def _settle_size(self) -> None:
         name = "orb_hover" if self.underMouse() else "orb_sleep" if self._state is Orb.SLEEP else "orb"
