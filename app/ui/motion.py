@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QWidget
 
 Step = Callable[[float], bool]
 """Called with the seconds since its last call; False ends it."""
@@ -75,6 +76,20 @@ class Glide:
     def advance(self, elapsed_s: float) -> float:
         self._spent += elapsed_s
         return self.value
+
+
+def fade_in(window: QWidget, ticker: Ticker, duration_ms: int) -> None:
+    """Let a window appear softly; it is shown, transparent, when this returns. Only where there is a compositor."""
+    glide = Glide(0.0)
+    glide.go(1.0, duration_ms)
+    window.setWindowOpacity(0.0)
+    window.show()
+
+    def step(elapsed_s: float) -> bool:
+        window.setWindowOpacity(glide.advance(elapsed_s))
+        return not glide.is_there
+
+    ticker.run(f"fade {id(window)}", step)
 
 
 def eased(share: float) -> float:

@@ -18,7 +18,7 @@ from app.ui import places
 from app.ui.bridge import Agent, Inbox
 from app.ui.floating import Surroundings
 from app.ui.menu import Actions, menu_for
-from app.ui.motion import Ticker
+from app.ui.motion import Ticker, fade_in
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import presenter
 from app.ui.presenter.cardsteps import place_of
@@ -267,7 +267,10 @@ class Presence(QObject):
             bubble.resize(self._look.theme.size("bubble_width") + 2 * bubble.margin, bubble.height())
             self._fill(self.inbox.view)
             self._place_beside()
-            bubble.show()
+            if self._look.around.composited:
+                fade_in(bubble, self._look.ticker, self._look.theme.motion_ms("open"))
+            else:
+                bubble.show()
         self._place_beside()
 
     def _open_picture(self, picture: Picture) -> None:
