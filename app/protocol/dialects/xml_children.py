@@ -15,7 +15,7 @@ from app.protocol import payload
 from app.protocol.dialects.stream import State, Stream
 from app.protocol.dialects.tags import AFTER_NAME, NAME, OpenTag, Tag, TagForm
 from app.protocol.dialects.xml_call import Call, child_of
-from app.protocol.dialects.xml_payload import Payload, Place
+from app.protocol.dialects.xml_payload import Outcomes, Payload, Place
 from app.protocol.events import Misread
 from app.protocol.spec import Param
 
@@ -70,7 +70,7 @@ class Children:
             self._add(param, tag, "")
             return self
         place = Place(self._call, param, tag.name, is_body=False, any_open=self._any_open)
-        return Payload(place, self._child_closed(param, tag), self._child_unfinished(param, tag))
+        return Payload(place, self._outcomes(param, tag))
 
     def tag_refused(self, name: str, stream: Stream) -> State:
         """Looks like a child, is none (`<path d="…">` in a picture)."""
@@ -160,7 +160,7 @@ class Children:
         assert body is not None
         stream.replay("".join(self._gap))
         place = Place(self._call, body, self._call.tag.name, is_body=True, any_open=self._any_open)
-        return Payload(place, self._body_closed, self._body_unfinished)
+        return Payload(place, Outcomes(self._body_closed, self._body_unfinished))
 
     def _body_closed(self, raw: str, stream: Stream) -> State:
         self._set_body(raw)
@@ -188,19 +188,31 @@ class Children:
         if pieces:
             self._set_body("".join(pieces))
 
-    def _child_closed(self, param: Param, tag: Tag) -> Callable[[str, Stream], State]:
+    def _outcomes(self, param: Param, tag: Tag) -> Outcomes:
         def closed(raw: str, _stream: Stream) -> State:
             self._add(param, tag, raw)
             return self
 
-        return closed
-
-    def _child_unfinished(self, param: Param, tag: Tag) -> Callable[[str, Stream], State | None]:
         def unfinished(raw: str, stream: Stream) -> State | None:
             self._add(param, tag, raw)
             return self.end(stream)
 
-        return unfinished
+        def fenced(raw: str, stream: Stream) -> State:
+            self._add(param, tag, raw)
+            return self._child_fenced(tag, stream)
+
+        return Outcomes(closed, unfinished, fenced)
+
+    def _child_fenced(self, tag: Tag, stream: Stream) -> State:
+        """The call's close tag came, and behind it the next tool, before the child's own."""
+        close = self._close.match(stream.data, stream.at)
+        assert close is not None
+        stream.at = close.end()
+        self._set_stray()
+        self._call.cut(stream.position(), stream)
+        detail = f"<{tag.name}> was not closed, so <{self._call.tag.name}> did not run; end it with </{tag.name}>."
+        stream.emit(Misread("unclosed_child", detail, tag.start))
+        return self._following
 
     def _add(self, param: Param, tag: Tag, raw: str) -> None:
         attrs = {name: payload.attribute_value(value, short=True) for name, value in tag.attrs.items()}

@@ -5,7 +5,8 @@
   is known only when the call closes, so from the first close tag on nothing more is shown until then.
 - A payload that starts with CDATA ends at the first close tag that follows a `]]>`. A close tag without one is only a
   candidate: it counts when the stream ends or when another tool's tag opens a line, so that a broken CDATA end never
-  swallows the next file.
+  swallows the next file. Where another `]]>` follows it, and then nothing, the payload was cut short instead.
+- A child without its close tag ends where its call's close tag does, if another tool's tag opens the next line.
 
 The pieces of a payload are kept in a list and joined once.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from app.protocol import payload
 from app.protocol.dialects.preview import Preview
@@ -27,6 +29,7 @@ _BEFORE = 80
 
 _LONGEST_TAG = 96
 _SPACE = re.compile(r"\s*")
+_LONGEST_FENCE = 320
 _UNFINISHED_TAG = re.compile(r"</?[\w.:-]*\s{0,16}")
 
 
@@ -48,14 +51,48 @@ Unfinished = Callable[[str, Stream], State | None]
 """Told what there is when the stream ends inside the payload."""
 
 
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """How a payload may end. `fenced` stands at the call's close tag, which another tool's tag follows."""
+
+    closed: Closed
+    unfinished: Unfinished
+    fenced: Closed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """What may end a payload: its own close tag, and what else matters before and after the first one."""
+
+    close: re.Pattern[str]
+    fenced: re.Pattern[str]
+    unfinished_fence: re.Pattern[str]
+    body_wide: re.Pattern[str]
+    child_wide: re.Pattern[str]
+
+
+@lru_cache(maxsize=256)
+def _patterns(tag_name: str, close_name: str, any_open: re.Pattern[str]) -> _Patterns:
+    close = rf"(?P<close></{re.escape(close_name)}\s{{0,16}}>)"
+    parent = rf"</{re.escape(tag_name)}\s{{0,16}}>"
+    next_line = r"[ \t\r]{0,16}\n\s{0,64}"
+    unfinished = rf"(?:>[ \t\r]{{0,16}}(?:\n\s{{0,64}}(?:<[\w.:-]{{0,{_LONGEST_TAG}}})?)?)?"
+    return _Patterns(
+        re.compile(close),
+        re.compile(rf"{close}|(?P<parent>{parent})(?={next_line}{any_open.pattern})"),
+        re.compile(rf"</{re.escape(tag_name)}\s{{0,16}}{unfinished}\Z"),
+        re.compile(rf"{close}|(?P<parent>(?!))|{any_open.pattern}"),
+        re.compile(rf"{close}|(?P<parent>{parent})|{any_open.pattern}"),
+    )
+
+
 class Payload:
     """The state inside one payload."""
 
-    def __init__(self, place: Place, closed: Closed, unfinished: Unfinished) -> None:
+    def __init__(self, place: Place, outcomes: Outcomes) -> None:
         self._place = place
         self._param = place.param
-        self._closed = closed
-        self._unfinished = unfinished
+        self._outcomes = outcomes
         self._is_last = place.param.close is Close.LAST and not place.is_body and not place.param.many
         self._pieces: list[str] = []
         self._size = 0
@@ -65,8 +102,9 @@ class Payload:
         self._candidate: int | None = None
         self._is_weak = False
         self._is_quiet = False
-        self._only_close = re.compile(rf"(?P<close></{re.escape(place.close_name)}\s{{0,16}}>)")
-        self._pattern = self._only_close
+        self._patterns = _patterns(place.call.tag.name, place.close_name, place.any_open)
+        self._pattern = self._patterns.close if outcomes.fenced is None else self._patterns.fenced
+        self._may_be_fenced = outcomes.fenced is not None
 
     def take(self, stream: Stream) -> State:
         if self._is_cdata is None and not self._begin(stream):
@@ -85,17 +123,25 @@ class Payload:
                 return following
 
     def end(self, stream: Stream) -> State | None:
-        if self._candidate is not None:
+        if self._candidate is not None and not self._is_cut_behind():
             return self._finish(self._candidate, stream)
-        return self._unfinished("".join(self._pieces), stream)
+        self._may_be_fenced = False
+        self._add(stream, self._safe_end(stream))
+        return self._outcomes.unfinished("".join(self._pieces), stream)
 
     @property
     def opened_at(self) -> int | None:
         tag = self._place.call.tag
-        if self._candidate is not None:
+        if self._candidate is not None and not self._is_cut_behind():
             is_closed = self._place.is_body or f"</{tag.name}" in "".join(self._pieces[self._candidate :])
             return None if is_closed else tag.start
         return tag.start
+
+    def _is_cut_behind(self) -> bool:
+        """Whether the text ends with the end of the CDATA section that the candidate stood in."""
+        if not self._is_weak or not self._has_cdata_ended():
+            return False
+        return payload.CDATA_START not in "".join(self._pieces[self._candidate :])
 
     def _begin(self, stream: Stream) -> bool:
         """Whether it can be told that the payload starts with CDATA, or that it does not."""
@@ -119,6 +165,10 @@ class Payload:
     def _safe_end(self, stream: Stream) -> int:
         """Up to where the unread text surely holds no beginning of a tag that matters."""
         data = stream.data
+        if self._may_be_fenced:
+            fence = self._patterns.unfinished_fence.search(data, max(stream.at, len(data) - _LONGEST_FENCE))
+            if fence:
+                return fence.start()
         at = data.rfind("<", max(stream.at, len(data) - _LONGEST_TAG))
         return at if at >= 0 and self._may_matter(data[at:]) else len(data)
 
@@ -126,7 +176,9 @@ class Payload:
         close = f"</{self._place.close_name}"
         if close.startswith(rest) or (rest.startswith(close) and not rest[len(close) :].strip()):
             return True
-        return self._pattern is not self._only_close and _UNFINISHED_TAG.fullmatch(rest) is not None
+        if self._may_be_fenced and f"</{self._place.call.tag.name}".startswith(rest):
+            return True
+        return self._candidate is not None and _UNFINISHED_TAG.fullmatch(rest) is not None
 
     def _store(self, piece: str) -> None:
         self._pieces.append(piece)
@@ -168,6 +220,8 @@ class Payload:
         """A tag that may end the payload: the next state if it does, None if it is part of the text."""
         if found["close"]:
             return self._meet_close(found, stream)
+        if self._candidate is None:
+            return self._meet_fence(found, stream)
         is_parent = found["parent"] is not None
         if self._candidate is not None and (self._ends_at_parent(stream) if is_parent else self._ends_at_tool()):
             return self._finish(self._candidate, stream)
@@ -175,6 +229,16 @@ class Payload:
         self._add(stream, found.end())
         self._is_quiet = was_quiet and is_parent
         return None
+
+    def _meet_fence(self, found: re.Match[str], stream: Stream) -> State | None:
+        """The call closes and another begins, but this payload did not; a CDATA section must have ended first."""
+        if self._outcomes.fenced is None or (self._is_cdata and not self._has_cdata_ended()):
+            self._add(stream, found.end())
+            return None
+        return self._outcomes.fenced("".join(self._pieces), stream)
+
+    def _has_cdata_ended(self) -> bool:
+        return self._before().rstrip().endswith(payload.CDATA_END)
 
     def _ends_at_parent(self, stream: Stream) -> bool:
         return not self._is_weak or stream.ended
@@ -196,7 +260,7 @@ class Payload:
         return "".join(reversed(pieces))
 
     def _meet_close(self, found: re.Match[str], stream: Stream) -> State | None:
-        is_weak = bool(self._is_cdata) and not self._before().rstrip().endswith(payload.CDATA_END)
+        is_weak = bool(self._is_cdata) and not self._has_cdata_ended()
         if not self._is_last and (not is_weak or stream.ended):
             stream.at = found.end()
             return self._finish(len(self._pieces), stream)
@@ -212,18 +276,15 @@ class Payload:
 
     def _widen(self) -> None:
         """From the first candidate on the call's own close tag and other tools' tags matter too."""
-        if self._pattern is self._only_close:
-            parent = "(?!)" if self._place.is_body else rf"</{re.escape(self._place.call.tag.name)}\s{{0,16}}>"
-            self._pattern = re.compile(
-                rf"{self._only_close.pattern}|(?P<parent>{parent})|{self._place.any_open.pattern}"
-            )
+        self._may_be_fenced = False
+        self._pattern = self._patterns.body_wide if self._place.is_body else self._patterns.child_wide
 
     def _finish(self, candidate: int, stream: Stream) -> State:
         """The payload ended where piece `candidate` begins, which is its close tag; the text after it is put back."""
         raw = "".join(self._pieces[:candidate])
         stream.replay("".join(self._pieces[candidate + 1 :]))
         self._show_rest(raw, stream)
-        return self._closed(raw, stream)
+        return self._outcomes.closed(raw, stream)
 
     def _show_rest(self, raw: str, stream: Stream) -> None:
         short = self._param.short
