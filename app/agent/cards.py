@@ -68,10 +68,8 @@ class Cards:
 
     def running(self, call: ToolCall, spec: ToolSpec) -> None:
         """The call runs now; speech that came in one piece, not in deltas, is spoken here."""
-        words = call.arguments.get(speech_param(spec), "") if spec.voiced else ""
-        if words and call.id not in self._spoken:
-            tone = call.arguments.get("tone", "")
-            self._tell(SayDelta(call.id, str(tone), str(words)))
+        if spec.voiced:
+            self._speak(call.id, str(call.arguments.get("tone", "")), call.arguments.get(speech_param(spec)))
         self._tell(ToolRunning(call.id, spec.name, dict(call.arguments)))
 
     def progress(self, call_id: str, event: str, payload: Mapping[str, JsonValue]) -> None:
@@ -79,10 +77,13 @@ class Cards:
             self._tell(ToolProgress(call_id, event, dict(payload)))
 
     def finished(self, call_id: str, result: ToolResult, elapsed_s: float = 0.0) -> None:
-        """Close a card; a second closing is ignored."""
+        """Close a card; a second closing is ignored. Words that only the result holds are spoken first."""
         tool = self._open.pop(call_id, None)
         if tool is None:
             return
+        spec = self._registry.find(tool)
+        if spec and spec.voiced and result.ok:
+            self._speak(call_id, self._tones[call_id], result.payload.get("text"))
         self._tell(
             ToolFinished(
                 call_id,
@@ -95,6 +96,12 @@ class Cards:
                 elapsed_s,
             )
         )
+
+    def _speak(self, call_id: str, tone: str, words: JsonValue) -> None:
+        """Say it once."""
+        if words and call_id not in self._spoken:
+            self._spoken.add(call_id)
+            self._tell(SayDelta(call_id, tone, str(words)))
 
     def close_all(self, reason: str) -> None:
         """Close whatever is still open as not run, for this reason."""

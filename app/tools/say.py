@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from app.base.errors import ToolMisuse
 from app.protocol.call import ToolCall
-from app.protocol.result import FINISHED, WAITING, ToolResult
+from app.protocol.result import FINISHED, WAITING, JsonValue, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec
 from app.tools.context import TurnContext
 from app.tools.registry import Family
@@ -18,7 +19,16 @@ class Voice:
         return ToolResult(True, "say", {"tone": call.text("tone", "neutral"), "text": call.text("text")})
 
     async def attempt_completion(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return ToolResult(True, "attempt_completion", {"text": call.text("result")}, ends_turn=FINISHED)
+        """`command` is a demonstration for the person to see; nothing runs it."""
+        text = call.text("result") or call.text("response")
+        if not text:
+            raise ToolMisuse(
+                "attempt_completion needs result: what was done and where it is, in one to three sentences."
+            )
+        payload: dict[str, JsonValue] = {"text": text}
+        if call.has("command"):
+            payload["command"] = call.text("command")
+        return ToolResult(True, "attempt_completion", payload, ends_turn=FINISHED)
 
     async def wait_for_human_input(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         payload = {"kind": call.text("kind", "question"), "text": call.text("text")}
@@ -52,12 +62,16 @@ SAY = Family(
             execute=Voice.attempt_completion,
             children=(
                 Param(
-                    "result",
-                    description="what was done and where it is, in one to three sentences",
-                    required=True,
-                    close=Close.LAST,
-                    short=False,
+                    "command",
+                    description="optional, a command that shows the result; the person sees it, nobody runs it",
                 ),
+                Param("response", description="the same as result", short=False),
+            ),
+            body=Param(
+                "result",
+                description="always: what was done and where it is, in one to three sentences",
+                close=Close.LAST,
+                short=False,
             ),
             examples=("<attempt_completion><result>The calculator shows 84.</result></attempt_completion>",),
             voiced=True,

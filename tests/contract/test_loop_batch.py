@@ -99,6 +99,13 @@ async def test_a_batch_of_nothing_but_speech_ends_the_turn(tmp_path: Path) -> No
     assert SayDelta("c1", "warm", "Hello.") in stage.events
 
 
+async def test_a_result_under_its_other_name_is_spoken_once(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, _batch(("attempt_completion", {"response": "Done."})), dialect="batch")
+    ended = await stage.send()
+    assert (ended.outcome, ended.text) == (Outcome.FINISHED, "Done.")
+    assert stage.of(SayDelta) == [SayDelta("c1", "", "Done.")]
+
+
 async def test_the_end_mark_ends_the_turn(tmp_path: Path) -> None:
     stage = Stage(tmp_path, "I'll open it now.\n<end>", "never asked", dialect="batch")
     ended = await stage.send()

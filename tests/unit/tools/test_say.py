@@ -7,6 +7,8 @@ import asyncio
 import pytest
 
 from app.protocol.call import Block
+from app.protocol.dialects.xml import XmlDialect
+from app.protocol.events import CallClosed
 from app.protocol.result import ToolResult
 from app.tools.context import TurnContext
 from app.tools.executor import Executor, WrittenByThePerson
@@ -39,6 +41,33 @@ def test_a_result_ends_the_turn() -> None:
     assert _result(Block("c1", "attempt_completion", args={"result": "Done."})) == ToolResult(
         True, "attempt_completion", {"text": "Done."}, ends_turn="finished"
     )
+
+
+def test_a_result_may_come_with_a_demonstration_for_the_person_to_see() -> None:
+    block = Block("c1", "attempt_completion", args={"result": "Done.", "command": "xdg-open report.pdf"})
+    assert _result(block) == ToolResult(
+        True, "attempt_completion", {"text": "Done.", "command": "xdg-open report.pdf"}, ends_turn="finished"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "heard"),
+    [
+        ("<attempt_completion><response>Done.</response></attempt_completion>", "Done."),
+        ("<attempt_completion><response>No.</response><result>Done.</result></attempt_completion>", "Done."),
+        ("<attempt_completion>Done.</attempt_completion>", "Done."),
+    ],
+)
+def test_a_result_has_other_spellings(written: str, heard: str) -> None:
+    reader = XmlDialect().reader(Registry(SAY).specs)
+    [block] = [event.block for event in reader.feed(written) + reader.flush() if isinstance(event, CallClosed)]
+    assert _result(block).payload == {"text": heard}
+
+
+def test_a_result_without_words_is_misuse_that_names_it() -> None:
+    result = _result(Block("c1", "attempt_completion", args={"command": "ls"}))
+    assert (result.ok, result.ends_turn) == (False, None)
+    assert "needs result" in result.llm_echo
 
 
 def test_a_question_ends_the_turn_until_it_is_answered() -> None:
