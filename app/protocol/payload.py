@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from app.protocol import entities
+from app.protocol.spec import Param
 
 CDATA_START = "<![CDATA["
 CDATA_END = "]]>"
 
 
+def without_first_newline(text: str) -> str:
+    return text[2:] if text.startswith("\r\n") else text.removeprefix("\n")
+
+
 def without_edge_newlines(text: str) -> str:
     """At most one line break less at each end; indentation and a second final newline stay."""
-    if text.startswith("\r\n"):
-        text = text[2:]
-    elif text.startswith("\n"):
-        text = text[1:]
+    text = without_first_newline(text)
     if text.endswith("\r\n"):
         return text[:-2]
     return text[:-1] if text.endswith("\n") else text
@@ -31,12 +33,17 @@ def _cdata(raw: str) -> str | None:
     return inner[:end]
 
 
-def value_of(raw: str, *, short: bool) -> str:
-    """The value of a payload: CDATA unwrapped, edges stripped; short plain values are trimmed and lose entities."""
+def value_of(raw: str, param: Param | None) -> str:
+    """The value of a payload: CDATA unwrapped, edges stripped; short plain values are trimmed and lose entities.
+
+    Text that belongs to no parameter is read as a short value.
+    """
     inner = _cdata(raw)
-    if inner is not None:
-        return without_edge_newlines(inner)
-    return entities.decode(raw.strip()) if short else without_edge_newlines(raw)
+    if inner is None and (param is None or param.short):
+        return entities.decode(raw.strip())
+    text = raw if inner is None else inner
+    keeps_end = param is not None and param.keeps_final_newline
+    return without_first_newline(text) if keeps_end else without_edge_newlines(text)
 
 
 def attribute_value(raw: str, *, short: bool) -> str:

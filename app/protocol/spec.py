@@ -52,6 +52,7 @@ class Param:
 
     `attrs` are the attributes of a child that has its own (the child's value is then an object whose text, if any,
     is under `text`). `many` makes repeated children a list. `short` values are trimmed and have entities decoded.
+    A payload loses one line break at each end, one at its start only with `keeps_final_newline`.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Param:
     attrs: tuple[Param, ...] = ()
     many: bool = False
     short: bool = True
+    keeps_final_newline: bool = False
 
 
 Execute = Callable[..., Awaitable[ToolResult]]

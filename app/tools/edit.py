@@ -150,14 +150,21 @@ EDITS = Family(
             name="write_file",
             description=(
                 "Create a file or replace all of it; missing folders are made. The body is the whole content, nothing "
-                "left out. One line break after the opening and one before the closing tag belong to the markup: "
-                "leave an empty last line where the file should end with a line break."
+                "left out. A line break right after the opening belongs to the markup; everything else is written "
+                "exactly as given, the final line break too."
             ),
             effect=Effect.WRITES,
             execute=Edits.write,
             attrs=(_PATH,),
-            body=Param("content", description="the whole content", required=True, close=Close.LAST, short=False),
-            examples=('<write_file path="wisp:/hello.py"><![CDATA[\nprint("hello")\n\n]]></write_file>',),
+            body=Param(
+                "content",
+                description="the whole content",
+                required=True,
+                close=Close.LAST,
+                short=False,
+                keeps_final_newline=True,
+            ),
+            examples=('<write_file path="wisp:/hello.py"><![CDATA[\nprint("hello")\n]]></write_file>',),
             aliases=("write_to_file",),
         ),
         ToolSpec(

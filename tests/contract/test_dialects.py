@@ -20,7 +20,7 @@ from app.protocol.dialects.xml import XmlDialect
 from app.protocol.events import CallClosed
 from app.protocol.message import ImagePart, ResultPart, TextPart
 from app.protocol.result import Media, ToolResult, tool_error
-from app.protocol.spec import Effect, Kind, Param, ToolSpec, unbound
+from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec, unbound
 from scripts.bench import fuzz
 from tests.unit.protocol.tools import ALL
 
@@ -41,12 +41,13 @@ ANYTHING = ToolSpec(
     ),
     children=(
         Param("html", short=False),
+        Param("file", short=False, close=Close.LAST, keeps_final_newline=True),
         Param("item", short=False, many=True),
         Param("doc", attrs=(Param("lang"), Param("pages", Kind.INTEGER)), many=True),
         Param("options", Kind.LIST),
         Param("settings", Kind.OBJECT),
     ),
-    body=Param("content", short=False),
+    body=Param("content", short=False, keeps_final_newline=True),
 )
 
 dialects = pytest.mark.parametrize("dialect", TEXTUAL, ids=lambda dialect: dialect.name)
@@ -93,6 +94,7 @@ arguments = st.fixed_dictionaries(
         "sure": st.booleans(),
         "choice": st.sampled_from(["one", "two"]),
         "html": texts,
+        "file": texts,
         "item": st.lists(texts, max_size=3),
         "doc": st.lists(docs, max_size=3),
         "options": st.lists(json_values, max_size=3),

@@ -1,9 +1,9 @@
 """Calls in other agents' formats, as a last resort: only for a finished reply that holds no call of ours.
 
 Read are: Qwen's `<function=name><parameter=name>…`, the `<function_calls><invoke name="…">` form, JSON objects with
-name and arguments (alone, in a code fence, as `tool_calls`, in `<tool_call>`), and inline XML in a code fence that is
-the whole reply. Well-known tool and argument names are translated. A call counts only if its tool exists and its
-markup is complete; everything else stays text.
+name and arguments (alone, in a code fence, as `tool_calls`, in `<tool_call>`), and inline XML in a code fence that
+reaches to the end of the reply. Well-known tool and argument names are translated. A call counts only if its tool
+exists and its markup is complete; everything else stays text.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _MARKUP = re.compile(
 )
 _PARAMETER = re.compile(r"<parameter(?:=([\w.-]+)|\s+name=[\"']([\w.-]+)[\"'])\s*>(.*?)</parameter>", re.DOTALL)
 _WRAPPER = re.compile(r"\s*</?(?:function_calls|antml:function_calls|tool_calls?)>\s*")
-_FENCED = re.compile(r"```[\w+-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*(?:```|\Z)", re.DOTALL)
-_HINT = re.compile(r"<function=|<invoke\s|\"(?:name|function|tool_calls)\"\s*:|```")
+_FENCE = re.compile(r"(?m)^[ \t]{0,12}(?P<run>`{3,}|~{3,})(?P<info>[^`\r\n]*)\r?$")
+_HINT = re.compile(r"<function=|<invoke\s|\"(?:name|function|tool_calls)\"\s*:|```|~~~")
 _LONGEST = 1_000_000
 _ATTEMPTS = 200
 """Places at which JSON is tried in one reply."""
@@ -120,15 +120,30 @@ def _json_call(item: JsonValue, span: tuple[int, int], specs: Sequence[ToolSpec]
 
 
 def _from_fence(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
-    """Our own calls, in a code fence that is the whole reply."""
-    fence = _FENCED.fullmatch(text.strip())
-    if not fence:
+    """Our own calls, in a code fence that the reply ends with, and the prose before it."""
+    fence = _last_fence(text)
+    if fence is None:
         return []
+    start, inside = fence
     reader = read_xml(specs)
-    events = [*reader.feed(fence[1]), *reader.flush()]
+    events = [*reader.feed(inside), *reader.flush()]
     blocks = [event.block for event in events if isinstance(event, CallClosed)]
     said = "".join(event.text for event in events if isinstance(event, Text))
-    return [] if said.strip() else [*blocks]
+    before = [text[:start]] if text[:start].strip() else []
+    return [] if said.strip() else [*before, *blocks]
+
+
+def _last_fence(text: str) -> tuple[int, str] | None:
+    """Where the fence begins that nothing follows, and what it holds; it need not be closed."""
+    opened: re.Match[str] | None = None
+    for line in _FENCE.finditer(text):
+        if opened is None:
+            opened = line
+        elif line["run"].startswith(opened["run"]) and not line["info"].strip():
+            if not text[line.end() :].strip():
+                return opened.start(), text[opened.end() : line.start()]
+            opened = None
+    return (opened.start(), text[opened.end() :]) if opened else None
 
 
 def _block(name: str, given: Mapping[str, JsonValue], span: tuple[int, int], specs: Sequence[ToolSpec]) -> Block | None:

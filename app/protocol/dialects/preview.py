@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 _PLAIN_END = re.compile(r"(?:\r?\n|\r)?\Z")
-_CDATA_END = re.compile(r"(?:\r?\n|\r)?(?:\](?:\](?:>\s{0,64})?)?)?\Z")
+_MARKUP_END = re.compile(r"(?:\](?:\](?:>\s{0,64})?)?)?\Z")
+_CDATA_END = re.compile(rf"(?:\r?\n|\r)?{_MARKUP_END.pattern}")
+_NO_END = re.compile(r"\Z")
 _LONGEST_END = 80
 _MAY_END = frozenset("\r\n]> \t")
 
@@ -13,9 +15,12 @@ _MAY_END = frozenset("\r\n]> \t")
 class Preview:
     """Lets text through, without the line break at its start and whatever may be part of its end."""
 
-    def __init__(self, *, is_cdata: bool = False) -> None:
+    def __init__(self, *, is_cdata: bool = False, keeps_end: bool = False) -> None:
         self.count = 0
-        self._ending = _CDATA_END if is_cdata else _PLAIN_END
+        if keeps_end:
+            self._ending = _MARKUP_END if is_cdata else _NO_END
+        else:
+            self._ending = _CDATA_END if is_cdata else _PLAIN_END
         self._held = ""
         self._has_begun = False
 

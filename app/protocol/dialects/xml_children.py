@@ -173,8 +173,7 @@ class Children:
         return None
 
     def _set_body(self, raw: str) -> None:
-        body = self._call.spec.body
-        self._call.set_body(payload.value_of(raw, short=body is None or body.short))
+        self._call.set_body(payload.value_of(raw, self._call.spec.body))
 
     def _closed(self, stop: int, stream: Stream) -> State:
         stream.at = stop
@@ -216,7 +215,7 @@ class Children:
 
     def _add(self, param: Param, tag: Tag, raw: str) -> None:
         attrs = {name: payload.attribute_value(value, short=True) for name, value in tag.attrs.items()}
-        self._call.add(tag.name, payload.value_of(raw, short=param.short), attrs)
+        self._call.add(tag.name, payload.value_of(raw, param), attrs)
 
 
 class Section:

@@ -97,7 +97,7 @@ class Payload:
         self._pieces: list[str] = []
         self._size = 0
         self._is_cdata: bool | None = None
-        self._preview = Preview()
+        self._preview = Preview(keeps_end=place.param.keeps_final_newline)
         self._shown = 0
         self._candidate: int | None = None
         self._is_weak = False
@@ -156,7 +156,7 @@ class Payload:
         if self._is_cdata:
             self._store(rest)
             stream.at += len(rest)
-            self._preview = Preview(is_cdata=True)
+            self._preview = Preview(is_cdata=True, keeps_end=self._param.keeps_final_newline)
             self._shown = len(self._pieces)
         else:
             self._show(stream)
@@ -287,7 +287,6 @@ class Payload:
         return self._outcomes.closed(raw, stream)
 
     def _show_rest(self, raw: str, stream: Stream) -> None:
-        short = self._param.short
-        value = payload.value_of(raw, short=short)
-        if short or self._is_cdata or payload.CDATA_START not in raw:
+        value = payload.value_of(raw, self._param)
+        if self._param.short or self._is_cdata or payload.CDATA_START not in raw:
             self._place.call.show(self._param.name, value[self._preview.count :], stream)

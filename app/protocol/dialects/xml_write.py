@@ -51,7 +51,7 @@ def _attribute(name: str, value: JsonValue) -> str:
 def _inside(param: Param, value: JsonValue, spec: ToolSpec) -> str | None:
     """The value as body or child; None where only an attribute will do."""
     if param is spec.body and not param.many and not param.attrs:
-        return _payload(value, spec.name) if isinstance(value, str) else None
+        return _payload(value, spec.name, param) if isinstance(value, str) else None
     if not param.many:
         return _child(param, value) if param.attrs or _is_long(param, value, spec) else None
     items = [_child(param, item) for item in value] if isinstance(value, (list, tuple)) else []
@@ -74,14 +74,16 @@ def _child(param: Param, value: JsonValue) -> str | None:
             return f"<{param.name}{attrs}/>"
     elif param.kind is not Kind.TEXT:
         value = json.dumps(value, ensure_ascii=False)
-    text = _payload(value, param.name) if isinstance(value, str) else None
+    text = _payload(value, param.name, param) if isinstance(value, str) else None
     return None if text is None else f"<{param.name}{attrs}>{text}</{param.name}>"
 
 
-def _payload(text: str, close_name: str) -> str | None:
+def _payload(text: str, close_name: str, param: Param) -> str | None:
     """The text so that it reads back exactly; None where no payload can."""
     if text and text == text.strip() and text[0].isalnum() and not {"<", "&"} & set(text):
         return text
-    if not text or text.endswith("\r") or f"</{close_name}" in text:
+    if not text or f"</{close_name}" in text:
         return None
-    return f"{payload.CDATA_START}\n{text}\n{payload.CDATA_END}"
+    if param.keeps_final_newline:
+        return f"{payload.CDATA_START}\n{text}{payload.CDATA_END}"
+    return None if text.endswith("\r") else f"{payload.CDATA_START}\n{text}\n{payload.CDATA_END}"

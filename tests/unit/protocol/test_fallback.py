@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.protocol.arguments import to_call
+from app.protocol.call import Block
 from app.protocol.dialects.fallback import read_foreign, split_foreign
 from tests.unit.protocol.tools import ALL, APP, READ
 
@@ -46,7 +47,10 @@ def test_values_that_are_no_text_keep_their_shape() -> None:
         "<function=read_file><parameter=path>a</parameter>",
         "```\n<function=read_file><parameter=path>a</parameter></function>\n```",
         "`<function=read_file></function>`",
-        'Like this:\n```xml\n<read_file path="a"/>\n```',
+        'Like this:\n```xml\n<read_file path="a"/>\n```\nis how.',
+        '```xml\n<read_file path="a"/>\n```\nor\n```xml\ntext\n```',
+        '````\n```xml\n<read_file path="a"/>\n```\nx\n````',
+        '```xml\nReads: <read_file path="a"/>\n```',
         "```xml\ntext\n```",
         '"name": 3 {"a": [[[[',
         "{" * 5000 + '"name":',
@@ -59,3 +63,22 @@ def test_what_is_not_certain_stays_text(text: str) -> None:
 def test_prose_before_a_foreign_call_stays() -> None:
     parts = split_foreign("Reading.\n<function=read_file><parameter=path>a</parameter></function>\nok", ALL)
     assert [part if isinstance(part, str) else part.name for part in parts] == ["Reading.\n", "read_file", "\nok"]
+
+
+@pytest.mark.parametrize(
+    "fence",
+    [
+        '```xml\n<read_file path="a"/>\n```\n',
+        '```\n<read_file path="a"/>\n```',
+        '~~~ xml\r\n<read_file path="a"/>\r\n~~~~\r\n',
+        '  ```xml\n  <read_file path="a"/>\n  ```',
+        '```xml\n<read_file path="a"/>',
+        "```xml\n<read_file><path>a</path></read_file>\n```",
+    ],
+)
+def test_a_fence_that_ends_the_reply_holds_calls_and_the_prose_before_it_stays(fence: str) -> None:
+    before = "Sure!\n```\nan example\n```\nNow:\n"
+    text, block = split_foreign(before + fence, ALL)
+    assert text == before
+    assert isinstance(block, Block)
+    assert to_call(READ, block).arguments == {"path": "a"}

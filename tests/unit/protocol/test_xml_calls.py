@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from app.protocol.call import Block, Child
 from app.protocol.dialects.xml_reader import read_xml
 from app.protocol.limits import Limits
-from tests.unit.protocol.tools import ALL, call, events, outline, shown
+from app.protocol.spec import Close, Param
+from tests.unit.protocol.tools import ALL, WRITE, call, events, outline, shown
 
 PATH = {"path": "a"}
 
@@ -42,6 +45,30 @@ def test_a_body_is_what_stands_between_the_tags(inside: str, body: str) -> None:
         call("write_file", PATH, body=body),
         " after",
     ]
+
+
+@pytest.mark.parametrize(
+    ("inside", "body"),
+    [
+        ("x", "x"),
+        ("x\n", "x\n"),
+        ("\nx\n\n", "x\n\n"),
+        ("\r\nx\r\n", "x\r\n"),
+        ("<![CDATA[\nx\n]]>", "x\n"),
+        ("\n<![CDATA[\n\nx\r\n]]>\n", "\nx\r\n"),
+        ("<![CDATA[\nx]]>", "x"),
+        ("<![CDATA[x\n]]", "x\n"),
+        ("\n", ""),
+    ],
+)
+def test_a_body_that_keeps_its_final_newline_loses_only_the_first(inside: str, body: str) -> None:
+    content = Param("content", short=False, close=Close.LAST, keeps_final_newline=True)
+    specs = (replace(WRITE, body=content),)
+    text = f'<write_file path="a">{inside}</write_file>'
+    assert outline(text, read_xml(specs)) == [call("write_file", PATH, body=body)]
+    assert "".join(piece for _, piece in shown(text, read_xml(specs))) == body
+    child = f"<write_file><content>{inside}</content></write_file>"
+    assert outline(child, read_xml(specs)) == [call("write_file", {}, ("content", body))]
 
 
 def test_a_broken_cdata_end_does_not_swallow_the_next_file() -> None:

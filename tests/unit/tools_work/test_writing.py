@@ -29,8 +29,8 @@ async def test_a_new_file_has_exactly_the_given_bytes(bench: Bench) -> None:
 
 
 async def test_both_names_and_both_spellings_write(bench: Bench) -> None:
-    await bench.xml('<write_file path="a.txt"><![CDATA[\nif a < b && c:\n\n]]></write_file>')
-    await bench.xml("<write_to_file><path>b.txt</path><content>\nif a < b && c:\n\n</content></write_to_file>")
+    await bench.xml('<write_file path="a.txt"><![CDATA[\nif a < b && c:\n]]></write_file>')
+    await bench.xml("<write_to_file><path>b.txt</path><content>\nif a < b && c:\n</content></write_to_file>")
     assert _state(bench.root) == {"a.txt": b"if a < b && c:\n", "b.txt": b"if a < b && c:\n"}
 
 
