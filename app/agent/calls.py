@@ -11,7 +11,7 @@ from app.agent.approvals import TurnGate
 from app.agent.cards import Cards
 from app.agent.ordering import Reach, reach_of, side_by_side
 from app.agent.parts import KeepProgress
-from app.agent.repetition import WARN_AT
+from app.agent.repetition import ASK_AT, WARN_AT
 from app.agent.turn import Turn
 from app.agent.words import told
 from app.protocol.call import Block
@@ -92,7 +92,7 @@ class Calls:
         except asyncio.CancelledError:
             self._cards.finished(block.call_id, self._interrupted(block).result)
             raise
-        execution = self._watched(execution)
+        execution = self._watched(block, execution)
         await self._keep_progress(block.call_id, execution)
         self._cards.finished(block.call_id, execution.result, execution.elapsed_s)
         return Answer(block.call_id, self._name(block), execution.result, execution.call)
@@ -102,16 +102,24 @@ class Calls:
         if self.keep_progress and execution.call and execution.call.progress and execution.result.ok:
             self._cards.progress(call_id, PROGRESS.name, await self.keep_progress(execution.call.progress))
 
-    def _watched(self, execution: Execution) -> Execution:
-        """A call made again and again without anything new carries a warning."""
-        spec = self._registry.find(execution.call.name) if execution.call else None
-        if spec is None or not spec.feeds_back or self._turn.follows_plan:
+    def _watched(self, block: Block, execution: Execution) -> Execution:
+        """A call made again and again without anything new carries a warning, also one that could not even be read."""
+        if self._turn.follows_plan or not self._counts(block, execution):
             return execution
         repetition = self._turn.repetition
         repetition.came(execution.result)
         if repetition.count < WARN_AT:
             return execution
         return replace(execution, result=_warned(execution.result, told("repeated", count=str(repetition.count))))
+
+    def _counts(self, block: Block, execution: Execution) -> bool:
+        """Whether repeating this call is circling. The gate has counted what reached it; the others count here."""
+        if execution.call is None:
+            count = self._turn.repetition.note(block.name, _as_written(block))
+            self._turn.looping = self._turn.looping or count >= ASK_AT
+            return True
+        spec = self._registry.find(execution.call.name)
+        return spec is not None and spec.feeds_back
 
     def _context(self, call_id: str) -> TurnContext:
         def emit(event: str, payload: Mapping[str, JsonValue]) -> None:
@@ -136,6 +144,11 @@ class Calls:
         result = ToolResult(False, "tool_error", {"tag": self._name(block), "reason": reason}, reason)
         self._cards.finished(block.call_id, result)
         return Answer(block.call_id, self._name(block), result)
+
+
+def _as_written(block: Block) -> dict[str, JsonValue]:
+    children: list[JsonValue] = [[child.name, child.text] for child in block.children]
+    return {"attrs": dict(block.attrs), "children": children, "body": block.body, "args": dict(block.args or {})}
 
 
 def _warned(result: ToolResult, warning: str) -> ToolResult:
