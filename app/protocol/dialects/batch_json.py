@@ -12,8 +12,8 @@ from app.protocol.limits import Limits
 from app.protocol.result import JsonValue
 
 _FENCE = re.compile(r"\s*```[\w+-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
-_BRACKET = re.compile(r"[\[{\]}]")
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[{\]}]', re.DOTALL)
+"""Possessive, because every step that could be taken back is remembered, and strings are long."""
 
 
 class BadBatch(Exception):
@@ -121,10 +121,13 @@ def _without_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonVal
 
 def _check_depth(text: str, limit: int) -> None:
     depth = 0
-    for bracket in _BRACKET.finditer(_STRING.sub(lambda match: " " * len(match[0]), text)):
-        depth += 1 if bracket[0] in "[{" else -1
+    for found in _STRING_OR_BRACKET.finditer(text):
+        if text[found.start()] in "[{":
+            depth += 1
+        elif text[found.start()] in "]}":
+            depth -= 1
         if depth > limit:
-            raise BadBatch("too_deep", bracket.start(), f"the JSON is nested deeper than {limit} levels; flatten it")
+            raise BadBatch("too_deep", found.start(), f"the JSON is nested deeper than {limit} levels; flatten it")
 
 
 def _first(text: str) -> int:
