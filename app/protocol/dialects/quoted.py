@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Protocol
 
 from app.protocol.dialects.markdown import Markdown
@@ -100,6 +101,13 @@ class InlineCode:
         return self._prose
 
 
+@lru_cache(maxsize=256)
+def _deciders(name: str, any_open: re.Pattern[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What ends the doubt about a tag of that name in a line, and where it begins one."""
+    stops = rf"(?P<close></{re.escape(name)}\s{{0,16}}>)|{any_open.pattern}"
+    return re.compile(rf"{stops}|\n[ \t]{{0,64}}\r?\n"), re.compile(stops)
+
+
 class Mention:
     """After an opening tag without attributes: is it a call, or does the prose only speak of it?"""
 
@@ -109,8 +117,7 @@ class Mention:
         self._held = _Held()
         self._is_doubtful = False
         self._is_bare = prose.markdown.is_bare
-        stops = rf"(?P<close></{re.escape(tag.name)}\s{{0,16}}>)|{prose.any_open.pattern}"
-        self._decides = re.compile(stops if self._is_bare else rf"{stops}|\n[ \t]{{0,64}}\r?\n")
+        self._decides = _deciders(tag.name, prose.any_open)[self._is_bare]
 
     def take(self, stream: Stream) -> State:
         if not self._is_doubtful:
