@@ -5,6 +5,7 @@ The loop knows no tool by name: what a spec feeds back and what a result says de
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from app.agent.approvals import REFUSALS, Approvals, TurnGate
@@ -57,6 +58,8 @@ class Loop:
                 return TurnEnded(turn.id, Outcome.FAILED, sentence)
             turn.budget.passes += 1
             turn.mood.become(State.THINKING)
+            if turn.cancelled.is_set():
+                raise asyncio.CancelledError
             turn.tell(PassStarted(turn.budget.passes))
             await self._compactor.keep_room(turn)
             ended = await self._fitting_pass(turn)

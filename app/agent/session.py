@@ -199,7 +199,10 @@ class Session:
         try:
             if turn.cancelled.is_set():
                 raise asyncio.CancelledError
-            return await self._loop.run(turn)
+            ended = await self._loop.run(turn)
         finally:
             if turn.cancelled.is_set():
                 await asyncio.sleep(0)
+        if turn.cancelled.is_set():
+            raise asyncio.CancelledError
+        return ended

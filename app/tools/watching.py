@@ -22,6 +22,7 @@ from app.protocol.spec import Effect, Kind, Param, ToolSpec
 from app.tools.context import TurnContext
 from app.tools.pictures import payload_of, region_in, shown
 from app.tools.registry import Family
+from app.tools.screen_text import ScreenText
 
 _SURE = 0.9
 _LOOK_AGAIN_S = 0.2
@@ -34,14 +35,17 @@ _REST = Patience(first_s=0.4, quiet_s=0.4)
 
 
 class Watching:
-    """Handlers. `budget` is the largest picture that the model in use takes."""
+    """Handlers. `budget` is the largest picture that the model in use takes; `text` stands in where it takes none."""
 
-    def __init__(self, desktop: Desktop, budget: Budget | None = None) -> None:
+    def __init__(self, desktop: Desktop, budget: Budget | None = None, text: ScreenText | None = None) -> None:
         self._desktop = desktop
+        self._text = text
         self._budget = budget or Budget()
         self._shown: tuple[str, Capture] | None = None
 
     async def screen_capture(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        if self._text and self._text.is_wanted():
+            return await self._desktop.run(_told, call, self._text)
         capture = await self._desktop.run(_capture, call, self._budget)
         if self._has_seen(capture, turn):
             return _unchanged(call, capture)
@@ -57,6 +61,8 @@ class Watching:
         return of_turn == turn.turn_id and same and last.cursor == capture.cursor
 
     async def zoom(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        if self._text and self._text.is_wanted():
+            return await self._desktop.run(_told, call, self._text)
         capture = await self._desktop.run(_zoom, call, self._budget)
         return shown(call, capture, "Points in other calls still refer to the capture before this one.")
 
@@ -88,6 +94,10 @@ async def _capture(seat: Seat, call: ToolCall, budget: Budget) -> Capture:
     region = _region(seat, call)
     label = f'window "{call.text("window")}"' if call.has("window") else "screen"
     return await seat.eyes.capture(region, label, budget)
+
+
+async def _told(seat: Seat, call: ToolCall, text: ScreenText) -> ToolResult:
+    return await text.told(seat, call.name, _region(seat, call))
 
 
 def _region(seat: Seat, call: ToolCall) -> Rect:
@@ -204,7 +214,9 @@ async def _screen_rests(seat: Seat, left_s: float) -> bool:
 async def _sleep(seconds: float, turn: TurnContext) -> None:
     """Wait, unless the person stops the turn. Raises Cancelled."""
     try:
-        await asyncio.wait_for(turn.cancelled.wait(), seconds)
+        # Not `wait_for`: before Python 3.12 it swallows a cancellation that comes together with the event.
+        async with asyncio.timeout(seconds):
+            await turn.cancelled.wait()
     except TimeoutError:
         return
     raise Cancelled("Stopped while waiting.")
