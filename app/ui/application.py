@@ -129,8 +129,9 @@ async def _live(
         from app.ui.curtain import curtain_for
 
         with contextlib.closing(curtain_for(presence.around)) as curtain:
-            agent = connect(curtain)
-            presence.attach(await agent if isinstance(agent, Awaitable) else agent)
+            connected = connect(curtain)
+            agent = await connected if isinstance(connected, Awaitable) else connected
+            presence.attach(agent)
             tray = _tray(presence)
             if on_ready is not None:
                 on_ready(presence)
@@ -140,6 +141,7 @@ async def _live(
             presence.detach()
             if tray is not None:
                 tray.hide()
+            await agent.close()
         return 0
 
 

@@ -43,6 +43,10 @@ class Agent(Protocol):
         """End the running turn; nothing where none runs."""
         ...
 
+    async def close(self) -> None:
+        """Stop what runs and let go of everything; the last call."""
+        ...
+
     def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
         """The person's decision about a call that waits."""
         ...

@@ -25,6 +25,7 @@ class FakeAgent:
         self.answers: list[tuple[str, bool]] = []
         self.script: list[agent.AgentEvent] = []
         self.holds = False
+        self.closed = False
         self._listeners: list[Listener] = []
         self._released = asyncio.Event()
 
@@ -49,6 +50,9 @@ class FakeAgent:
     def stop(self) -> None:
         self.stopped += 1
         self._released.set()
+
+    async def close(self) -> None:
+        self.closed = True
 
     def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
         self.answers.append((approval_id, allow))
