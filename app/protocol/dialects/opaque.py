@@ -53,13 +53,24 @@ class Opaque:
 
 
 def thinking(following: State) -> State:
-    """`<think>` and `<thinking>`; either close tag ends either."""
-    return Opaque(
-        re.compile(r"</think(?:ing)?\s{0,16}>"),
-        following,
-        lambda text, stream: stream.emit(Thought(text)),
-        lambda _close, stream: stream.emit(Thought("", last=True)),
-    )
+    """`<think>` and `<thinking>`; either close tag ends either. A blank thought is none."""
+    blank: list[str] | None = []
+
+    def think(text: str, stream: Stream) -> None:
+        nonlocal blank
+        if blank is not None:
+            blank.append(text)
+            if text.isspace():
+                return
+            text = "".join(blank)
+            blank = None
+        stream.emit(Thought(text))
+
+    def done(_close: str, stream: Stream) -> None:
+        if blank is None:
+            stream.emit(Thought("", last=True))
+
+    return Opaque(re.compile(r"</think(?:ing)?\s{0,16}>"), following, think, done)
 
 
 def invented(name: str, following: State) -> State:

@@ -59,6 +59,16 @@ def test_every_kind_of_block_has_its_line(
     ]
 
 
+@pytest.mark.parametrize("dialect", ["xml", "batch"])
+@pytest.mark.parametrize("chunk", [None, 1])
+def test_a_blank_thought_is_none(
+    dialect: str, chunk: int | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = b"<think></think><thinking>\n \n</thinking><think/>a<think>\n b</think>"
+    _run(text, monkeypatch, dialect=dialect, chunk=chunk)
+    assert _lines(capsys) == [{"kind": "text", "text": "a"}, {"kind": "think", "text": "\n b"}]
+
+
 def test_a_batch_is_its_calls_and_a_line_that_runs_them(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
