@@ -19,7 +19,7 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One call exactly as the model wrote it, before any value is judged.
+    """One call exactly as the model wrote it, before any value is judged; `name` may be an alias of the tool's.
 
     XML dialects fill `attrs`, `children` and `body`; JSON dialects fill `args`. `partial` means that the stream ended
     inside it: such a block never runs. `span` is its place in the message, in characters. `notes` are sentences for

@@ -157,7 +157,8 @@ def _block(name: str, given: Mapping[str, JsonValue], span: tuple[int, int], spe
             values[key] = value
     children = tuple(Child(key, value) for key, value in values.items() if isinstance(value, str))
     others = {key: json.dumps(value) for key, value in values.items() if not isinstance(value, str)}
-    return Block(ids.unique("call_"), spec.name, others, children, span=span)
+    is_ours = name in (spec.name, *spec.aliases)
+    return Block(ids.unique("call_"), name if is_ours else spec.name, others, children, span=span)
 
 
 def _spec(name: str, specs: Sequence[ToolSpec]) -> ToolSpec | None:

@@ -36,7 +36,7 @@ class Call:
         if self.tag.too_long:
             self.kill(stream, "attributes_too_long", f"The attributes of <{self.tag.name}> are too long; use its body.")
         else:
-            stream.emit(CallOpened(self._id, self.spec.name, self._attrs))
+            stream.emit(CallOpened(self._id, self.tag.name, self._attrs))
 
     def show(self, param: str, text: str, stream: Stream) -> None:
         if text and not self._dead:
@@ -70,7 +70,7 @@ class Call:
     def _block(self, stop: int, *, partial: bool) -> Block:
         return Block(
             self._id,
-            self.spec.name,
+            self.tag.name,
             self._attrs,
             tuple(self._children),
             self._body,
