@@ -119,6 +119,11 @@ class Prose:
         self.words[tag.name].cut(tag, stream)
         return None
 
+    def tag_fenced(self, tag: Tag, stream: Stream) -> State:
+        self.words[tag.name].cut(tag, stream)
+        self.markdown.begin_afresh()
+        return self
+
     def is_meant(self, tag: Tag, text: str) -> bool | None:
         return self.words[tag.name].is_meant(text, self.markdown)
 

@@ -2,6 +2,7 @@
 
 Whatever cannot be a tag of the protocol is handed back as the text it is: a name that takes attributes only in
 `name="value"` form followed by a word (`<read_file is a tool`), a `<` before the tag has ended, a quote out of place.
+A quote that is never closed ends where another tool's tag opens a line.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 from app.protocol.dialects.stream import State, Stream
+from app.protocol.events import Misread
 
 NAME = re.compile(r"<([A-Za-z_][\w.:-]*)")
 AFTER_NAME = frozenset(" \t\r\n/>")
@@ -21,6 +24,13 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_][\w.:-]{0,63}")
 _UNQUOTED = re.compile(r"(?:[^\s\"'<>`/]|/(?!>))+")
 _UNQUOTED_LIMIT = 4096
 _SLASH = re.compile(r"/\s{0,16}(>)?")
+_UNFINISHED_FENCE = re.compile(r"\n[ \t]{0,64}(?:<[\w.:-]{0,96})?\Z")
+_LONGEST_FENCE = 192
+
+
+@lru_cache(maxsize=16)
+def _fence(any_open: re.Pattern[str]) -> re.Pattern[str]:
+    return re.compile(rf"\n[ \t]{{0,64}}{any_open.pattern}")
 
 
 @dataclass(slots=True)
@@ -40,6 +50,8 @@ class Tag:
 class TagOwner(Protocol):
     """Whoever met the `<` and goes on after the tag."""
 
+    any_open: re.Pattern[str]
+
     def tag_read(self, tag: Tag, stream: Stream, /) -> State: ...
 
     def tag_refused(self, name: str, stream: Stream, /) -> State:
@@ -48,6 +60,10 @@ class TagOwner(Protocol):
 
     def tag_cut(self, tag: Tag, stream: Stream, /) -> State | None:
         """The stream ended inside it."""
+        ...
+
+    def tag_fenced(self, tag: Tag, stream: Stream, /) -> State:
+        """Another tool's tag opened a line inside its quotes."""
         ...
 
 
@@ -78,6 +94,7 @@ class OpenTag:
         self._value: list[str] = []
         self._step: Callable[[Stream], bool] = self._between
         self._done = False
+        self._is_fenced = False
         self._pass(stream, len(name) + 1)
 
     def take(self, stream: Stream) -> State:
@@ -85,6 +102,8 @@ class OpenTag:
             while stream.at < len(stream.data) and self._step(stream):
                 if self._done:
                     return self._finish(stream)
+                if self._is_fenced:
+                    return self._leave(stream)
         except _Refused:
             return self._refuse(stream)
         return self
@@ -95,7 +114,10 @@ class OpenTag:
             return self._refuse(stream)
         self._tag.raw = "".join(self._raw)
         self._tag.stop = stream.position()
-        return self._owner.tag_cut(self._tag, stream)
+        following = self._owner.tag_cut(self._tag, stream)
+        if self._step == self._quoted and (self._tag.too_long or any(">" in piece for piece in self._value)):
+            self._complain(stream)
+        return following
 
     @property
     def opened_at(self) -> int | None:
@@ -189,8 +211,16 @@ class OpenTag:
 
     def _quoted(self, stream: Stream) -> bool:
         stop = stream.data.find(self._quote, stream.at)
+        if stream.data.find("\n", stream.at, stop if stop >= 0 else len(stream.data)) >= 0:
+            fence = _fence(self._owner.any_open).search(stream.data, stream.at, stop if stop >= 0 else len(stream.data))
+            if fence:
+                self._pass(stream, fence.start() - stream.at)
+                self._is_fenced = True
+                return True
         if stop < 0:
-            self._add_value(self._pass(stream, len(stream.data) - stream.at))
+            unfinished = _UNFINISHED_FENCE.search(stream.data, max(stream.at, len(stream.data) - _LONGEST_FENCE))
+            kept = unfinished.start() if unfinished and not stream.ended else len(stream.data)
+            self._add_value(self._pass(stream, kept - stream.at))
             return False
         self._add_value(self._pass(stream, stop - stream.at))
         self._pass(stream, 1)
@@ -207,6 +237,20 @@ class OpenTag:
         self._tag.attrs[self._attribute] = value
         self._value = []
         self._step = self._between
+
+    def _leave(self, stream: Stream) -> State:
+        if not self._form.is_call:
+            return self._refuse(stream)
+        self._tag.raw = "".join(self._raw)
+        self._tag.stop = stream.position()
+        following = self._owner.tag_fenced(self._tag, stream)
+        self._complain(stream)
+        return following
+
+    def _complain(self, stream: Stream) -> None:
+        name, attribute = self._tag.name, self._attribute
+        detail = f"The quote of {attribute} in <{name}> was not closed; write {attribute}={self._quote}…{self._quote}."
+        stream.emit(Misread("unclosed_quote", detail, self._tag.start))
 
     def _finish(self, stream: Stream) -> State:
         self._tag.raw = "".join(self._raw)

@@ -30,7 +30,7 @@ class Children:
     def __init__(self, call: Call, following: State, any_open: re.Pattern[str]) -> None:
         self._call = call
         self._following = following
-        self._any_open = any_open
+        self.any_open = any_open
         self._close = re.compile(rf"</{re.escape(call.tag.name)}\s{{0,16}}>")
         self._unfinished_close = re.compile(rf"</{re.escape(call.tag.name)}\s{{0,16}}")
         self._takes_body = call.spec.body is not None
@@ -69,7 +69,7 @@ class Children:
         if tag.closes_itself:
             self._add(param, tag, "")
             return self
-        place = Place(self._call, param, tag.name, is_body=False, any_open=self._any_open)
+        place = Place(self._call, param, tag.name, is_body=False, any_open=self.any_open)
         return Payload(place, self._outcomes(param, tag))
 
     def tag_refused(self, name: str, stream: Stream) -> State:
@@ -82,6 +82,11 @@ class Children:
 
     def tag_cut(self, _tag: Tag, stream: Stream) -> State | None:
         return self.end(stream)
+
+    def tag_fenced(self, _tag: Tag, stream: Stream) -> State:
+        self._set_stray()
+        self._call.cut(stream.position(), stream)
+        return self._following
 
     def _markup(self, stream: Stream) -> State | None:
         """At a `<`. The next state, or None to go on; itself while it cannot be told."""
@@ -110,7 +115,7 @@ class Children:
         param = child_of(self._call.spec, name)
         if param is not None:
             return OpenTag(name, self._form(param), self, stream)
-        if self._any_open.match(stream.data, stream.at) and self._is_line_start():
+        if self.any_open.match(stream.data, stream.at) and self._is_line_start():
             return self._fenced(stream)
         return self._text(stream, stream.at + 1 + len(name))
 
@@ -159,7 +164,7 @@ class Children:
         body = self._call.spec.body
         assert body is not None
         stream.replay("".join(self._gap))
-        place = Place(self._call, body, self._call.tag.name, is_body=True, any_open=self._any_open)
+        place = Place(self._call, body, self._call.tag.name, is_body=True, any_open=self.any_open)
         return Payload(place, Outcomes(self._body_closed, self._body_unfinished))
 
     def _body_closed(self, raw: str, stream: Stream) -> State:
