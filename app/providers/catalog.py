@@ -40,6 +40,11 @@ def choose(settings: Settings, key_of: KeyOf = secrets.key_of) -> Chosen:
     return Chosen(make(name, settings, key_of), model, _tried(profile_of(model), settings[BASE_URL], model))
 
 
+def takes_pictures(settings: Settings, model: str) -> bool | None:
+    """What is known by now; None where it has not been tried yet."""
+    return _tried(profile_of(model), settings[BASE_URL], model).pictures
+
+
 def _tried(profile: Profile, base_url: str, model: str) -> Profile:
     facts = facts_of(server_address(base_url), model)
     dialect = "xml" if facts.tools is False and profile.dialect == "native" else profile.dialect

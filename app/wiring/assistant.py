@@ -125,7 +125,8 @@ def assemble(
     desktop = open_desktop(curtain=curtain, dry_run=dry_run, stop_key=settings[STOP_KEY])
     tools = registry()
     ocr = RapidOcr()
-    own = Belongings(desktop, workspace, clock, conversation, checklist, _budget(chosen.profile), ocr)
+    needs_words = partial(_needs_words, settings, chosen.model)
+    own = Belongings(desktop, workspace, clock, conversation, checklist, _budget(chosen.profile), ocr, needs_words)
     executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS])
     parts = Parts(
         provider=chosen.provider,
@@ -151,6 +152,11 @@ def _budget(profile: Profile) -> Budget:
     """Within what the model reads unscaled, and no larger than what its maker advises for screens."""
     edge = min(profile.long_edge_px, max(profile.advised_width_px, profile.advised_height_px))
     return Budget(edge, profile.picture_tokens)
+
+
+def _needs_words(settings: Settings, model: str) -> bool:
+    """Whether the model is known by now to take no pictures."""
+    return catalog.takes_pictures(settings, model) is False
 
 
 def _dialect_name(settings: Settings, chosen: catalog.Chosen) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from app.tools.file import FILES, Files
 from app.tools.registry import Registry
 from app.tools.say import SAY, Voice
 from app.tools.screen import SCREEN, ScreenReading
+from app.tools.screen_text import ScreenText
 from app.tools.search import SEARCH, Searches
 from app.tools.tasks import ASKING, TASKS, Tasks
 from app.tools.until import WAITS, Waits
@@ -54,7 +56,7 @@ def workspace_of(settings: Settings) -> Path:
 class Belongings:
     """What the handlers are given: the desktop, the workspace's folder, the conversation and its checklist.
 
-    `budget` is the largest picture the model reads unscaled.
+    `budget` is the largest picture the model reads unscaled; `needs_words` tells whether it takes no pictures at all.
     """
 
     desktop: Desktop
@@ -64,6 +66,7 @@ class Belongings:
     checklist: Checklist
     budget: Budget
     ocr: Ocr
+    needs_words: Callable[[], bool]
 
 
 def handlers(own: Belongings) -> tuple[object, ...]:
@@ -74,7 +77,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
     processes = Processes(paths.state_dir() / "commands", clock)
     return (
         Voice(),
-        Watching(desktop, own.budget),
+        Watching(desktop, own.budget, ScreenText(own.ocr, own.needs_words)),
         Computer(desktop),
         ScreenReading(desktop, own.ocr),
         Windows(desktop),
