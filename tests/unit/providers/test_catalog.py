@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from app.base.errors import NeedsPerson
-from app.providers.catalog import choose, default_name
+from app.providers.addresses import server_address
+from app.providers.catalog import choose, default_name, takes_pictures
 from app.providers.profiles import profile_of
+from app.providers.remembered import Facts, remember
 from app.settings.store import Settings
 
 
@@ -51,3 +53,17 @@ def test_choosing_loads_no_sdk() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert run.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("model", "known"), [("claude-sonnet-5-5", True), ("gpt-oss:20b", False), ("some-model", None)]
+)
+def test_some_models_are_known_to_take_pictures_or_not(model: str, known: bool | None) -> None:
+    assert takes_pictures(settings(), model) is known
+
+
+def test_what_a_run_finds_out_about_pictures_counts_at_once() -> None:
+    local = settings(base_url="http://127.0.0.1:11434/v1")
+    before = takes_pictures(local, "some-model")
+    remember(server_address("http://127.0.0.1:11434/v1"), "some-model", Facts(pictures=False))
+    assert (before, takes_pictures(local, "some-model")) == (None, False)
