@@ -17,6 +17,7 @@ from app.desktop.api import Window
 from app.desktop.x11.connection import Connection
 
 _LIMIT_S = 2.0
+_CLOSING_S = 5.0
 _LOOK_AGAIN_S = 0.1
 _BY_A_PAGER = 2
 _MOVE_RESIZE_FLAGS = (0b1111 << 8) | (_BY_A_PAGER << 12) | X.StaticGravity
@@ -164,7 +165,19 @@ class X11Windows:
         else:
             data = (self._connection.atom("WM_DELETE_WINDOW"), X.CurrentTime)
             self._connection.send(window, "WM_PROTOCOLS", data, mask=X.NoEventMask)
-        return await self.until(lambda: all(w.ref != ref for w in self.all()), _LIMIT_S)
+        return await self._is_gone(ref)
+
+    async def _is_gone(self, ref: str) -> bool:
+        """Wait until the window is gone, or until its program asks something first."""
+        before = {window.ref for window in self.all()}
+
+        def is_decided() -> bool:
+            now = self.all()
+            asks = any(window.is_dialog and window.ref not in before for window in now)
+            return asks or all(window.ref != ref for window in now)
+
+        await self.until(is_decided, _CLOSING_S)
+        return all(window.ref != ref for window in self.all())
 
     async def place(self, ref: str, area: Rect) -> Window:
         before = self._by_ref(ref)
