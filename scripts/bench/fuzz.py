@@ -208,10 +208,11 @@ def _numbered(event: ReaderEvent, numbers: dict[str, str]) -> ReaderEvent:
 
 def fault(make: Make, text: str, pieces: Sequence[str]) -> str:
     """What is wrong with how a message was read; empty if nothing is."""
-    whole = joined(read(make, [text]))
+    reports = read(make, [text])
+    whole = joined(reports)
     if joined(read(make, pieces)) != whole:
         return "the cut changes what is read"
-    return _unpaired(whole) or _lost(text, whole) or _early(make, text, whole)
+    return _unpaired(whole) or _lost(text, reports) or _early(make, text, whole)
 
 
 def _unpaired(events: Sequence[ReaderEvent]) -> str:
