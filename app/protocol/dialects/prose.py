@@ -21,7 +21,8 @@ from app.protocol.events import Text
 
 COMMENT = "<!--"
 
-_TOKEN = re.compile(r"<(?=[A-Za-z_!]|\Z)|`{1,32}|~{1,32}")
+_TOKEN = re.compile(r"<(?=[A-Za-z_!]|\Z)|``{0,31}|~~{0,31}")
+"""Every choice begins with a plain character: that makes the search several times as fast."""
 _REST_OF_LINE = re.compile(r"[ \t]{0,64}(\r?\n|\r?\Z)?")
 _LONGEST_RUN = 32
 _PROSE_GOES_ON = frozenset(" \t,.;:!?)/*_")
@@ -63,15 +64,15 @@ class Prose:
 
     def take(self, stream: Stream) -> State:
         self._fragment_at = None
-        data, start = stream.data, stream.at
+        data, start, markdown = stream.data, stream.at, self.markdown
         at = seen = start
         while True:
             token = _TOKEN.search(data, at)
             if token is None:
-                self.markdown.pass_over(data, seen, len(data))
+                markdown.pass_over(data, seen, len(data))
                 return self._said(stream, start, len(data))
             stop = token.start()
-            self.markdown.pass_over(data, seen, stop)
+            markdown.pass_over(data, seen, stop)
             seen = stop
             if data[stop] == "<":
                 following = self._opening(stream, stop)
@@ -148,8 +149,8 @@ class Prose:
 
     def _said(self, stream: Stream, start: int, stop: int) -> State:
         if stop > start:
-            stream.emit(Text(stream.data[start:stop]))
-        stream.at = stop
+            stream.events.append(Text(stream.data[start:stop]))
+            stream.at = stop
         return self
 
     def _opening(self, stream: Stream, at: int) -> Callable[[Stream], State] | None:

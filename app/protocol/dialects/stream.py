@@ -30,8 +30,12 @@ class Stream:
         self._base = 0
 
     def add(self, chunk: str) -> None:
-        self._base += self.at
-        self.data = self.data[self.at :] + chunk if self.at < len(self.data) else chunk
+        at = self.at
+        if at == len(self.data):
+            self.data = chunk
+        else:
+            self.data = self.data[at:] + chunk
+        self._base += at
         self.at = 0
 
     def replay(self, text: str) -> None:
@@ -104,7 +108,11 @@ class StreamReader:
             self._forget()
         stream = self._stream
         stream.add(chunk)
-        self._run()
+        state = self._state
+        following = state.take(stream)
+        if following is not state:
+            self._state = following
+            self._run()
         return self._reported() if stream.events else []
 
     def flush(self) -> list[ReaderEvent]:
@@ -155,7 +163,7 @@ class StreamReader:
     def _reported(self) -> list[ReaderEvent]:
         events, self._stream.events = self._stream.events, []
         for event in events:
-            if isinstance(event, CallClosed):
+            if type(event) is CallClosed:
                 self._finished.append(event.block)
         return events
 
