@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -206,6 +207,9 @@ def _numbered(event: ReaderEvent, numbers: dict[str, str]) -> ReaderEvent:
     return replace(event, call_ids=tuple(map(number, event.call_ids))) if hasattr(event, "call_ids") else event
 
 
+_BLANK_THOUGHT = re.compile(r"<think(?:ing)?\s*/?>\s*(?:</think(?:ing)?\s*>)?")
+
+
 def fault(make: Make, text: str, pieces: Sequence[str]) -> str:
     """What is wrong with how a message was read; empty if nothing is."""
     reports = read(make, [text])
@@ -240,6 +244,7 @@ def _lost(text: str, events: Sequence[ReaderEvent]) -> str:
         event.block.span[1] - event.block.span[0] for event in events if isinstance(event, (CallClosed, CallCut))
     )
     marks = 60 * (1 + sum(isinstance(event, (Thought, Invented)) for event in events))
+    marks += sum(len(blank) for blank in _BLANK_THOUGHT.findall(text))
     if not any(isinstance(event, (CallClosed, Misread)) for event in events) and kept + spans + marks < len(text):
         return "text was lost"
     return ""
