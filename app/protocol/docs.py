@@ -45,7 +45,7 @@ def _batch_tool(spec: ToolSpec) -> str:
 
 
 def _batch_example(spec: ToolSpec) -> list[str]:
-    required = {param.name: _sample(param) for param in spec.params if param.required}
+    required = {param.name: _sample(param) for param in spec.params if param.required or param is spec.body}
     return [json.dumps({"name": spec.name, "args": required}, ensure_ascii=False)]
 
 
