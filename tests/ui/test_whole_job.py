@@ -30,7 +30,7 @@ def _by_hand(*arguments: str) -> None:
 
 async def _until(is_so: Callable[[], bool], limit_s: float = 20.0) -> None:
     async with asyncio.timeout(limit_s):
-        while not is_so():
+        while not is_so():  # noqa: ASYNC110 - what is waited for happens in other programs
             await asyncio.sleep(0.02)
 
 

@@ -211,7 +211,9 @@ async def test_results_the_model_invents_are_neither_shown_nor_kept_nor_believed
 async def test_the_same_call_again_and_again_is_warned_about_and_then_asked_about(tmp_path: Path) -> None:
     stage = Stage(tmp_path, *['<read path="a"/>'] * 9, attended=False)
     ended = await stage.send()
-    assert ended == TurnEnded("turn1", Outcome.WAITING, "I was going round in circles, so I stopped. Tell me how to go on.")
+    assert ended == TurnEnded(
+        "turn1", Outcome.WAITING, "I was going round in circles, so I stopped. Tell me how to go on."
+    )
     assert stage.bench.done == ["read a"] * 4
     warned = ["in a row" in stage.asked(request) for request in range(1, 5)]
     assert warned == [False, False, True, True]
