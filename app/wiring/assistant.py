@@ -123,7 +123,7 @@ def assemble(
     conversation = Conversation(policy)
     checklist = Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md")
     desktop = open_desktop(curtain=curtain, dry_run=dry_run, stop_key=settings[STOP_KEY])
-    tools = registry()
+    tools = registry(may_ask=settings[MODE] != Mode.YOLO)
     ocr = RapidOcr()
     needs_words = partial(_needs_words, settings, chosen.model)
     own = Belongings(desktop, workspace, clock, conversation, checklist, _budget(chosen.profile), ocr, needs_words)

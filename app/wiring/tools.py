@@ -35,10 +35,11 @@ from app.tools.watching import WATCHING, Watching
 from app.tools.windows import WINDOWS, Windows
 
 
-def registry() -> Registry:
-    """The shapes of all tools; no service is opened for it."""
+def registry(*, may_ask: bool = True) -> Registry:
+    """The shapes of all tools; no service is opened for it. Without `may_ask` the person is not to be asked things."""
+    asking = (ASKING,) if may_ask else ()
     return Registry(
-        SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, ASKING, TASKS
+        SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, *asking, TASKS
     )
 
 

@@ -17,3 +17,9 @@ async def test_looking_brings_a_picture_unless_the_model_takes_none(model: str, 
     async with assembled(settings, dry_run=True) as assistant:
         result = await assistant.run(Block("c1", "screen_capture", args={}))
     assert (result.ok, len(result.llm_media)) == (True, pictures)
+
+
+@pytest.mark.parametrize(("mode", "is_there"), [("ask", True), ("yolo", False)])
+async def test_nobody_is_asked_in_yolo_mode(mode: str, is_there: bool) -> None:
+    async with assembled(Settings({"trust.mode": mode}, {}), dry_run=True) as assistant:
+        assert (assistant.registry.find("ask_followup_question") is not None) is is_there
