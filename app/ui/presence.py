@@ -108,6 +108,7 @@ class Presence(QObject):
 
             self._rows = RowMaker(self._look.theme, self._look.ticker)
             self._rows.answered.connect(self._answer)
+            self._rows.chosen.connect(self.send)
             self._rows.picture_opened.connect(self._open_picture)
             self._rows.folds_changed.connect(lambda: self._show_rows(self.inbox.view))
             made = BubbleWindow(self._look.theme, self._look.around, self._rows.make, self._look.name)
@@ -178,8 +179,7 @@ class Presence(QObject):
         """One wish. The composer gives the keyboard back before anything happens."""
         if self._composer is not None:
             self._composer.hide()
-        if self.inbox.view.running:
-            self.inbox.change(lambda view: presenter.asked_meanwhile(view, text))
+        self.inbox.change(lambda view: presenter.sent(view, text))
         self.turns.send(text)
         self.inbox.change(presenter.attended)
         self._show_bubble()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from app.ui.approvals.row import ApprovalRow
+from app.ui.bubble.offer import OfferRow
 from app.ui.bubble.row import RowWidget
 from app.ui.bubble.speech import AskedRow, EndedRow, SaidRow, ToldRow
 from app.ui.cards.card import CardRow, FoldRow
 from app.ui.motion import Ticker
 from app.ui.presenter.folding import Fold, Row
-from app.ui.presenter.view import Approval, Asked, Card, Ended, Said
+from app.ui.presenter.view import Approval, Asked, Card, Ended, Offer, Said
 from app.ui.theme import Theme
 
 
@@ -18,6 +19,7 @@ class RowMaker(QObject):
     """Makes rows and passes on what the person does with them. `opened` says which cards and folds are open."""
 
     answered = Signal(str, bool)
+    chosen = Signal(str)
     picture_opened = Signal(object)
     folds_changed = Signal()
 
@@ -55,6 +57,10 @@ class RowMaker(QObject):
             approval = ApprovalRow(self._theme, self._ticker)
             approval.answered.connect(self.answered)
             return approval
+        if isinstance(row, Offer):
+            offer = OfferRow(self._theme, self._ticker)
+            offer.chosen.connect(self.chosen)
+            return offer
         if isinstance(row, Said):
             at_once = row.key in self._spoken
             self._spoken.add(row.key)

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.agent import events as agent_events
 from app.protocol.result import Media
 from app.ui.approvals.row import ApprovalRow
+from app.ui.bubble.offer import OfferRow
 from app.ui.bubble.speech import SaidRow
 from app.ui.cards.card import CardRow
 from app.ui.gallery import samples
@@ -327,6 +328,34 @@ def test_a_click_made_by_a_program_is_no_answer(
         row.allow.click()
         row.deny.click()
         assert agent.answers == []
+
+    drive(person())
+
+
+def test_an_answer_is_given_by_a_click_or_the_keyboard_and_the_others_are_gone(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    answers = ["Save & quit", "A" * 120, "No \u202eidea"]
+
+    async def person() -> None:
+        presence.send("go")
+        await until(lambda: agent.sent == ["go"])
+        for pressed in (answers[0], answers[2]):
+            agent.tell(agent_events.ToolFinished("1", "ask_followup_question", True, "asked", {"options": answers}))
+            await until(lambda: rows(presence, OfferRow))
+            (row,) = rows(presence, OfferRow)
+            assert isinstance(row, OfferRow)
+            assert [button.accessibleName() for button in row.buttons] == [*answers[:2], "No ⟨U+202E⟩idea"]
+            assert all(row.rect().contains(button.geometry()) for button in row.buttons)
+            assert {button.focusPolicy() for button in row.buttons} == {Qt.FocusPolicy.StrongFocus}
+            button = row.buttons[answers.index(pressed)]
+            if pressed == answers[0]:
+                qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+            else:
+                qtbot.keyClick(button, Qt.Key.Key_Space)
+            assert not rows(presence, OfferRow)
+            await until(lambda pressed=pressed: agent.sent[-1] == pressed)
+        assert agent.sent == ["go", *answers[::2]]
 
     drive(person())
 

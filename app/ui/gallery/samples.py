@@ -152,6 +152,14 @@ def question() -> Events:
     return [
         agent.TurnStarted("t1", "Send the file to Anna"),
         agent.SayDelta("s1", "neutral", "There are two Annas in your contacts. Anna Berg or Anna Lind?"),
+        agent.TagStart("1", "ask_followup_question", voiced=True),
+        agent.ToolFinished(
+            "1",
+            "ask_followup_question",
+            True,
+            "ask_followup_question",
+            {"options": ["Anna Berg", "Anna Lind", "Both of them, each in a mail of her own", "Neither"]},
+        ),
         agent.TurnEnded("t1", agent.Outcome.WAITING, "There are two Annas in your contacts. Anna Berg or Anna Lind?"),
     ]
 

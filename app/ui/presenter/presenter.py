@@ -14,6 +14,7 @@ from app.agent import events as agent
 from app.ui.presenter.cardsteps import CardSteps, open_card
 from app.ui.presenter.cardwords import Words
 from app.ui.presenter.items import added, dropped_below, replaced
+from app.ui.presenter.offers import offered, withdrawn
 from app.ui.presenter.view import Approval, Asked, Card, Ended, Item, Orb, Said, Status, Told, Usage, View
 
 SAID_CHARS = 2_000
@@ -46,7 +47,7 @@ class Presenter:
             agent.TagDelta: cards.delta,
             agent.ToolRunning: cards.running,
             agent.ToolProgress: cards.progress,
-            agent.ToolFinished: cards.finished,
+            agent.ToolFinished: lambda old, event, now: offered(cards.finished(old, event, now), event),
             agent.ApprovalWanted: _approval_wanted,
             agent.ApprovalAnswered: _approval_answered,
             agent.UsageChanged: _usage,
@@ -72,9 +73,10 @@ def noticed(view: View, level: str, sentence: str) -> View:
     return added(view, Told(_key(view), level, sentence))
 
 
-def asked_meanwhile(view: View, text: str) -> View:
-    """Words of the person's that go to the turn that runs already."""
-    return added(view, Asked(_key(view), text))
+def sent(view: View, text: str) -> View:
+    """Words of the person's are on their way; those that go to a turn that runs already are shown at once."""
+    view = withdrawn(view)
+    return added(view, Asked(_key(view), text)) if view.running else view
 
 
 def asleep(view: View) -> View:
@@ -91,7 +93,7 @@ def _key(view: View) -> str:
 
 
 def _turn_started(view: View, event: agent.TurnStarted, _now: float) -> View:
-    view = replace(view, running=True, orb=Orb.THINKING, doing="", usage=None)
+    view = replace(withdrawn(view), running=True, orb=Orb.THINKING, doing="", usage=None)
     return added(view, Asked(_key(view), event.text)) if event.text.strip() else view
 
 

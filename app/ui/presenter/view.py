@@ -116,6 +116,14 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """Answers to a question, each one line; gone as soon as anything is said."""
+
+    key: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """A sentence about the run itself; `level` is info, warning or error."""
 
@@ -133,7 +141,7 @@ class Ended:
     text: str
 
 
-Item = Asked | Said | Card | Approval | Told | Ended
+Item = Asked | Said | Card | Approval | Offer | Told | Ended
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from app.agent import events as agent
 from app.protocol.result import Media
 from app.ui.presenter import items, presenter
 from app.ui.presenter.presenter import SAID_CHARS, Presenter
-from app.ui.presenter.view import Approval, Asked, Card, Ended, Orb, Picture, Said, Status, Told, Usage, View
+from app.ui.presenter.view import Approval, Asked, Card, Ended, Offer, Orb, Picture, Said, Status, Told, Usage, View
 
 
 def shown(events: Iterable[agent.AgentEvent], view: View | None = None, now: float = 5.0) -> View:
@@ -312,6 +312,48 @@ def test_a_failure_is_always_told() -> None:
     assert view.items[-1] == Ended("i2", agent.Outcome.FAILED, "No network.")
 
 
+def asked(*options: object) -> list[agent.AgentEvent]:
+    """A question in a turn of its own, as the agent tells it."""
+    payload = {"question": "Which?", "options": list(options), "text": "Which?"}
+    return [
+        agent.TurnStarted("t1", "go"),
+        agent.TagStart("1", "ask_followup_question", {}, voiced=True),
+        agent.SayDelta("1", "", "Which?"),
+        agent.ToolFinished("1", "ask_followup_question", True, "ask_followup_question", payload),  # type: ignore[arg-type]
+        agent.TurnEnded("t1", agent.Outcome.WAITING, "Which?"),
+    ]
+
+
+def test_a_questions_answers_stand_below_it_each_as_one_line_and_once() -> None:
+    view = shown(asked("PDF", "plain\ntext", "PDF", "", 7))
+    assert [type(item) for item in view.items] == [Asked, Said, Offer]
+    assert view.items[-1] == Offer("i2", ("PDF", "plain text"))
+
+
+def test_a_question_without_answers_is_only_said() -> None:
+    assert [type(item) for item in shown(asked()).items] == [Asked, Said]
+
+
+def test_a_question_that_failed_offers_nothing() -> None:
+    failed = agent.ToolFinished("1", "ask_followup_question", False, "tool_error", {"options": ["PDF"]})
+    assert shown([failed]).items == ()
+
+
+def test_the_next_turn_takes_the_answers_away() -> None:
+    view = shown([agent.TurnStarted("t2", "PDF")], shown(asked("PDF", "Text")))
+    assert [type(item) for item in view.items] == [Asked, Said, Asked]
+
+
+def test_whatever_the_person_says_takes_the_answers_away_at_once() -> None:
+    view = presenter.sent(shown(asked("PDF", "Text")), "something else")
+    assert [type(item) for item in view.items] == [Asked, Said]
+
+
+def test_words_for_a_turn_that_runs_already_are_shown_at_once() -> None:
+    view = presenter.sent(shown([agent.TurnStarted("t1", "go")]), "and be quick")
+    assert view.items == (Asked("i0", "go"), Asked("i1", "and be quick"))
+
+
 def test_the_orb_shows_who_drives() -> None:
     assert shown([agent.StateChanged(agent.State.BUSY)]).orb is Orb.BUSY
     assert shown([agent.StateChanged(agent.State.DRIVING)]).orb is Orb.DRIVING
@@ -352,10 +394,13 @@ def test_a_very_long_thread_lets_its_beginning_go() -> None:
 
 
 _CALLS = st.sampled_from(["1", "2", "3"])
-_TOOLS = st.sampled_from(["say", "computer_click", "write_file", "unheard_of"])
+_TOOLS = st.sampled_from(["say", "computer_click", "write_file", "unheard_of", "ask_followup_question"])
 _VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.lists(st.text()))
 _PAYLOADS = st.dictionaries(
-    st.sampled_from(["x", "y", "text", "target", "reason", "output", "left_s", "fraction", "verified", "path"]), _VALUES
+    st.sampled_from(
+        ["x", "y", "text", "target", "reason", "output", "left_s", "fraction", "verified", "path", "options"]
+    ),
+    _VALUES,
 )
 _EVENTS = st.one_of(
     st.builds(agent.TurnStarted, st.just("t"), st.text()),
