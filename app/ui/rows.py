@@ -9,9 +9,10 @@ from app.ui.bubble.offer import OfferRow
 from app.ui.bubble.row import RowWidget
 from app.ui.bubble.speech import AskedRow, EndedRow, SaidRow, ToldRow
 from app.ui.cards.card import CardRow, FoldRow
+from app.ui.cards.checklist import ChecklistRow
 from app.ui.motion import Ticker
 from app.ui.presenter.folding import Fold, Row
-from app.ui.presenter.view import Approval, Asked, Card, Ended, Offer, Said
+from app.ui.presenter.view import Approval, Asked, Card, Checklist, Ended, Offer, Said
 from app.ui.theme import Theme
 
 
@@ -49,6 +50,8 @@ class RowMaker(QObject):
         """A widget for a row; the thread shows the row in it."""
         if isinstance(row, Card):
             return self._card(row)
+        if isinstance(row, Checklist):
+            return ChecklistRow(self._theme, self._ticker)
         if isinstance(row, Fold):
             fold = FoldRow(self._theme, self._ticker)
             fold.toggled.connect(self._toggle_fold)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetrics, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
 from app.base import paths
@@ -13,6 +14,7 @@ from app.ui.theme import Theme
 _TOKEN = re.compile(r"@(\w+)(:px)?")
 _USUAL_POINTS = 10.0
 _LEAST, _MOST = 1.0, 2.0
+_TALLEST = 100_000
 
 
 def system_scale() -> float:
@@ -30,6 +32,16 @@ def font(theme: Theme, name: str, *, strong: bool = False) -> QFont:
     found.setPixelSize(theme.type(name).size)
     found.setWeight(QFont.Weight.DemiBold if strong else QFont.Weight.Normal)
     return found
+
+
+def lines_of(metrics: QFontMetrics, width: int, text: str) -> tuple[Qt.TextFlag, QRect]:
+    """How a painted text is broken to fit a width, between its words where they are short enough, and what it takes."""
+    room, flags = QRect(0, 0, width, _TALLEST), Qt.TextFlag.TextWordWrap
+    box = metrics.boundingRect(room, flags, text)
+    if box.width() > width:
+        flags = Qt.TextFlag.TextWrapAnywhere
+        box = metrics.boundingRect(room, flags, text)
+    return flags, box
 
 
 def sheet(theme: Theme) -> str:

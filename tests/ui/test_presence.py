@@ -12,11 +12,12 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.agent import events as agent_events
-from app.protocol.result import Media
+from app.protocol.result import JsonValue, Media
 from app.ui.approvals.row import ApprovalRow
 from app.ui.bubble.offer import OfferRow
 from app.ui.bubble.speech import SaidRow
 from app.ui.cards.card import CardRow
+from app.ui.cards.checklist import ChecklistRow
 from app.ui.gallery import samples
 from app.ui.presence import Look, Presence
 from app.ui.presenter.view import Orb
@@ -223,6 +224,31 @@ def test_the_newest_card_is_open_and_the_one_before_closes(
             await until(lambda number=number: len(rows(presence, CardRow)) == int(number))
         cards = rows(presence, CardRow)
         assert [card.is_open for card in cards if isinstance(card, CardRow)] == [False, True]
+
+    drive(person())
+
+
+def test_the_checklist_grows_and_ticks_in_its_place(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    def told(*done: bool) -> agent_events.ToolProgress:
+        texts = ("write it", "x" * 90)
+        items: list[JsonValue] = [{"text": text, "done": is_done} for text, is_done in zip(texts, done, strict=False)]
+        return agent_events.ToolProgress("1", "task_progress", {"items": items})
+
+    async def person() -> None:
+        presence.send("go")
+        await until(lambda: agent.sent)
+        agent.tell(told(False))
+        await until(lambda: rows(presence, ChecklistRow))
+        (row,) = rows(presence, ChecklistRow)
+        assert (row.accessibleName(), row.accessibleDescription()) == ("0 of 1 done", "○ write it")
+        lower = row.height()
+        agent.tell(told(True, False))
+        await until(lambda: row.accessibleName() == "1 of 2 done")
+        assert row.accessibleDescription() == f"✓ write it\n○ {'x' * 90}"
+        assert row.height() > lower
+        assert rows(presence, ChecklistRow) == [row]
 
     drive(person())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QKeySequence, QPainter
 from PySide6.QtWidgets import QWidget
 
@@ -11,10 +11,8 @@ from app.ui.buttons import WordButton
 from app.ui.motion import Ticker
 from app.ui.presenter.view import Offer
 from app.ui.presenter.visible import visible
-from app.ui.style import font
+from app.ui.style import font, lines_of
 from app.ui.theme import Theme
-
-_TALLEST = 10_000
 
 
 class AnswerButton(WordButton):
@@ -29,12 +27,7 @@ class AnswerButton(WordButton):
         """As wide as the words, within `most` pixels, and as high as their lines."""
         theme = self._theme
         metrics, inset = QFontMetrics(font(theme, "text", strong=True)), theme.size("card_padding")
-        room = QRect(0, 0, most - 2 * inset, _TALLEST)
-        self._lines = Qt.TextFlag.TextWordWrap
-        box = metrics.boundingRect(room, self._lines, self.text())
-        if box.width() > room.width():
-            self._lines = Qt.TextFlag.TextWrapAnywhere
-            box = metrics.boundingRect(room, self._lines, self.text())
+        self._lines, box = lines_of(metrics, most - 2 * inset, self.text())
         height = max(box.height() + 2 * theme.size("gap"), theme.size("button_height"))
         self.setFixedSize(min(box.width() + 2 * inset + 2, most), height)
 

@@ -61,6 +61,7 @@ class Board(QWidget):
             "at-work": samples.at_work(),
             "finished": samples.finished(),
             "cards": samples.cards(),
+            "checklist": samples.checklist(),
             "small-actions": samples.small_actions(),
             "tones": samples.tones(self._theme),
             "approval": samples.approval(),

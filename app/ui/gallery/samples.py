@@ -118,6 +118,24 @@ def small_actions() -> Events:
     return made
 
 
+def checklist() -> Events:
+    """A task with steps, in the middle of it."""
+    texts = (
+        "Open the letter",
+        "Find the address in the contacts",
+        "Put the address and today's date at its top, where the old ones are now",
+        "Save it as PDF",
+        "Send it to Anna",
+    )
+    steps = [{"text": text, "done": number < 2} for number, text in enumerate(texts)]
+    return [
+        agent.TurnStarted("t1", "Send Anna the letter with her new address"),
+        *_call("1", "open_app", {"name": "Text Editor"}, elapsed_s=1.4),
+        agent.ToolProgress("1", "task_progress", {"items": steps, "done": 2, "total": 5}),  # type: ignore[dict-item]
+        *_call("2", "computer_click", {"target": "Address"}),
+    ]
+
+
 def tones(theme: Theme) -> Events:
     """One sentence in each tone of voice."""
     words = {

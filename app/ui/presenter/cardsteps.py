@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from app.agent import events as agent
 from app.base.clipping import clip_line
 from app.ui.presenter.cardwords import Words, words_for
+from app.ui.presenter.checklists import is_checklist, listed
 from app.ui.presenter.items import added, replaced, without_old_pictures
 from app.ui.presenter.plainoutput import plain
 from app.ui.presenter.view import Card, Orb, Picture, Status, View
@@ -59,6 +60,8 @@ class CardSteps:
         return replace(replaced(view, card), doing=doing(card))
 
     def progress(self, view: View, event: agent.ToolProgress, _now: float) -> View:
+        if is_checklist(event):
+            return listed(view, event.payload)
         card = open_card(view, event.call_id)
         if card is None:
             return view

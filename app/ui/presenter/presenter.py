@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.agent import events as agent
+from app.ui.presenter import checklists
 from app.ui.presenter.cardsteps import CardSteps, open_card
 from app.ui.presenter.cardwords import Words
 from app.ui.presenter.items import added, dropped_below, replaced
@@ -47,7 +48,7 @@ class Presenter:
             agent.TagDelta: cards.delta,
             agent.ToolRunning: cards.running,
             agent.ToolProgress: cards.progress,
-            agent.ToolFinished: lambda old, event, now: offered(cards.finished(old, event, now), event),
+            agent.ToolFinished: lambda old, event, now: _with_outcome(cards.finished(old, event, now), event),
             agent.ApprovalWanted: _approval_wanted,
             agent.ApprovalAnswered: _approval_answered,
             agent.UsageChanged: _usage,
@@ -93,7 +94,7 @@ def _key(view: View) -> str:
 
 
 def _turn_started(view: View, event: agent.TurnStarted, _now: float) -> View:
-    view = replace(withdrawn(view), running=True, orb=Orb.THINKING, doing="", usage=None)
+    view = replace(withdrawn(view), running=True, orb=Orb.THINKING, doing="", usage=None, checklist="")
     return added(view, Asked(_key(view), event.text)) if event.text.strip() else view
 
 
@@ -131,6 +132,11 @@ def _room(shown: str, more: str) -> int:
         return len(more)
     space = max(more.rfind(" ", 0, room), more.rfind("\n", 0, room))
     return space + 1 if space >= 0 else room
+
+
+def _with_outcome(view: View, event: agent.ToolFinished) -> View:
+    """What a call brought beyond its card."""
+    return offered(checklists.read(view, event), event)
 
 
 def _approval_wanted(view: View, event: agent.ApprovalWanted, _now: float) -> View:

@@ -124,6 +124,22 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a checklist."""
+
+    text: str
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Checklist:
+    """What a turn means to do, and how far it is."""
+
+    key: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """A sentence about the run itself; `level` is info, warning or error."""
 
@@ -141,7 +157,7 @@ class Ended:
     text: str
 
 
-Item = Asked | Said | Card | Approval | Offer | Told | Ended
+Item = Asked | Said | Card | Approval | Offer | Checklist | Told | Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +169,7 @@ class Usage:
 @dataclass(frozen=True, slots=True)
 class View:
     """Everything on show. `dropped` counts items that are gone from the top of a very long thread; `pointed` is where
-    on the screen it last acted and no picture has shown it yet."""
+    on the screen it last acted and no picture has shown it yet; `checklist` is the key of this turn's checklist."""
 
     orb: Orb = Orb.IDLE
     items: tuple[Item, ...] = ()
@@ -165,6 +181,7 @@ class View:
     serial: int = 0
     dropped: int = 0
     pointed: tuple[int, int] | None = None
+    checklist: str = ""
 
     @property
     def open_approval(self) -> Approval | None:

@@ -9,10 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.agent import events as agent
-from app.protocol.result import Media
+from app.protocol.result import JsonValue, Media
 from app.ui.presenter import items, presenter
 from app.ui.presenter.presenter import SAID_CHARS, Presenter
-from app.ui.presenter.view import Approval, Asked, Card, Ended, Offer, Orb, Picture, Said, Status, Told, Usage, View
+from app.ui.presenter.view import (
+    Approval,
+    Asked,
+    Card,
+    Checklist,
+    Ended,
+    Offer,
+    Orb,
+    Picture,
+    Said,
+    Status,
+    Step,
+    Told,
+    Usage,
+    View,
+)
 
 
 def shown(events: Iterable[agent.AgentEvent], view: View | None = None, now: float = 5.0) -> View:
@@ -354,6 +369,50 @@ def test_words_for_a_turn_that_runs_already_are_shown_at_once() -> None:
     assert view.items == (Asked("i0", "go"), Asked("i1", "and be quick"))
 
 
+def steps(*done: bool) -> dict[str, JsonValue]:
+    listed: list[JsonValue] = [{"text": f"step {number}", "done": is_done} for number, is_done in enumerate(done)]
+    return {"items": listed, "done": sum(done), "total": len(done)}
+
+
+def test_a_turn_has_one_checklist_that_is_brought_up_to_date_where_it_stands() -> None:
+    view = shown(
+        [
+            agent.TurnStarted("t1", "go"),
+            agent.TagStart("1", "say", {}, voiced=True),
+            agent.ToolProgress("1", "task_progress", steps(False, False)),
+            agent.Notice("info", "later"),
+            agent.ToolProgress("2", "task_progress", steps(True, False)),
+        ]
+    )
+    assert view.items[1:] == (
+        Checklist("l1", (Step("step 0", True), Step("step 1", False))),
+        Told("i2", "info", "later"),
+    )
+
+
+def test_a_checklist_that_was_read_is_shown_without_a_card_of_its_own() -> None:
+    view = shown(
+        [
+            agent.TagStart("1", "focus_chain"),
+            agent.ToolFinished("1", "focus_chain", True, "focus_chain", steps(True)),
+            agent.TagStart("2", "focus_chain"),
+            agent.ToolFinished("2", "focus_chain", True, "focus_chain", steps()),
+        ]
+    )
+    assert view.items == (Checklist("l0", (Step("step 0", True),)),)
+
+
+def test_the_next_turn_has_a_checklist_of_its_own() -> None:
+    turn = [agent.TurnStarted("t", ""), agent.ToolProgress("1", "task_progress", steps(False))]
+    assert [item.key for item in shown([*turn, *turn]).items] == ["l0", "l1"]
+
+
+def test_the_checklist_leaves_the_card_that_carried_it_alone() -> None:
+    begun = shown([agent.TagStart("1", "wait_until"), agent.ToolProgress("1", "waiting", {"left_s": 9})])
+    told = shown([agent.ToolProgress("1", "task_progress", steps(False))], begun)
+    assert the_card(told) == the_card(begun)
+
+
 def test_the_orb_shows_who_drives() -> None:
     assert shown([agent.StateChanged(agent.State.BUSY)]).orb is Orb.BUSY
     assert shown([agent.StateChanged(agent.State.DRIVING)]).orb is Orb.DRIVING
@@ -394,11 +453,11 @@ def test_a_very_long_thread_lets_its_beginning_go() -> None:
 
 
 _CALLS = st.sampled_from(["1", "2", "3"])
-_TOOLS = st.sampled_from(["say", "computer_click", "write_file", "unheard_of", "ask_followup_question"])
+_TOOLS = st.sampled_from(["say", "computer_click", "write_file", "unheard_of", "ask_followup_question", "focus_chain"])
 _VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.lists(st.text()))
 _PAYLOADS = st.dictionaries(
     st.sampled_from(
-        ["x", "y", "text", "target", "reason", "output", "left_s", "fraction", "verified", "path", "options"]
+        ["x", "y", "text", "target", "reason", "output", "left_s", "fraction", "verified", "path", "options", "items"]
     ),
     _VALUES,
 )
@@ -409,7 +468,7 @@ _EVENTS = st.one_of(
     st.builds(agent.TagStart, _CALLS, _TOOLS, _PAYLOADS),
     st.builds(agent.TagDelta, _CALLS, st.sampled_from(["content", "text"]), st.text()),
     st.builds(agent.ToolRunning, _CALLS, _TOOLS, _PAYLOADS),
-    st.builds(agent.ToolProgress, _CALLS, st.text(), _PAYLOADS),
+    st.builds(agent.ToolProgress, _CALLS, st.sampled_from(["output", "task_progress"]), _PAYLOADS),
     st.builds(agent.ToolFinished, _CALLS, _TOOLS, st.booleans(), st.text(), _PAYLOADS, st.text()),
     st.builds(agent.ApprovalWanted, _CALLS, _CALLS, _TOOLS, st.text(), st.text()),
     st.builds(agent.ApprovalAnswered, _CALLS, st.booleans()),
