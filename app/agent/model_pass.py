@@ -220,7 +220,13 @@ class ModelPass:
         self._batch = tuple(block.call_id for block in blocks)
         for block in blocks:
             if not self.is_cut:
+                self._note_foreign(block)
                 await self._closed(block)
+
+    def _note_foreign(self, block: Block) -> None:
+        """Native answers refer to calls by their id: the history must hold the call as one."""
+        if self._parts.dialect.pacing is Pacing.WHOLE_MESSAGE:
+            self._transcript.call(block)
 
     def _heard(self, answer: Answer) -> None:
         spec = self._parts.registry.find(answer.tool)

@@ -39,9 +39,10 @@ class Transcript:
         self._parts.append(part)
 
     def call(self, block: Block, toolset: str = "") -> None:
-        """A native call, complete."""
+        """A complete call, to be answered by its id."""
         self._flush()
-        self._parts.append(CallPart(block.call_id, block.name, block.args or {}, toolset))
+        written = {**block.attrs, **{child.name: child.text for child in block.children}}
+        self._parts.append(CallPart(block.call_id, block.name, written if block.args is None else block.args, toolset))
 
     def cut(self, position: int) -> None:
         """Forget the text from this position on."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from app.agent.events import AgentEvent, TagStart, ToolFinished, TurnEnded
@@ -146,6 +146,7 @@ _STEP = (
 )
 
 
+@example("native", [[_BATCH]])
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(_TASKS)), st.lists(st.lists(_STEP, max_size=6), max_size=8))
 def test_no_model_breaks_a_turn(dialect: str, replies: list[Reply]) -> None:
