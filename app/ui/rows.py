@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QObject, Signal
 
 from app.ui.approvals.row import ApprovalRow
@@ -10,10 +12,20 @@ from app.ui.bubble.row import RowWidget
 from app.ui.bubble.speech import AskedRow, EndedRow, SaidRow, ToldRow
 from app.ui.cards.card import CardRow, FoldRow
 from app.ui.cards.checklist import ChecklistRow
+from app.ui.cards.command import CommandRow
 from app.ui.motion import Ticker
 from app.ui.presenter.folding import Fold, Row
-from app.ui.presenter.view import Approval, Asked, Card, Checklist, Ended, Offer, Said
+from app.ui.presenter.view import Approval, Asked, Card, Checklist, Command, Ended, Item, Offer, Said, Told
 from app.ui.theme import Theme
+
+_QUIET: Mapping[type[Item], type[RowWidget]] = {
+    Asked: AskedRow,
+    Checklist: ChecklistRow,
+    Command: CommandRow,
+    Ended: EndedRow,
+    Told: ToldRow,
+}
+"""Rows with nothing to press that the presence must hear of."""
 
 
 class RowMaker(QObject):
@@ -50,8 +62,6 @@ class RowMaker(QObject):
         """A widget for a row; the thread shows the row in it."""
         if isinstance(row, Card):
             return self._card(row)
-        if isinstance(row, Checklist):
-            return ChecklistRow(self._theme, self._ticker)
         if isinstance(row, Fold):
             fold = FoldRow(self._theme, self._ticker)
             fold.toggled.connect(self._toggle_fold)
@@ -68,9 +78,7 @@ class RowMaker(QObject):
             at_once = row.key in self._spoken
             self._spoken.add(row.key)
             return SaidRow(self._theme, self._ticker, at_once=at_once)
-        if isinstance(row, Asked):
-            return AskedRow(self._theme, self._ticker)
-        return EndedRow(self._theme, self._ticker) if isinstance(row, Ended) else ToldRow(self._theme, self._ticker)
+        return _QUIET[type(row)](self._theme, self._ticker)
 
     def _card(self, row: Card) -> CardRow:
         is_open = self._chosen.get(row.key, row.key == self._newest)

@@ -16,8 +16,10 @@ from app.protocol.result import JsonValue, Media
 from app.ui.approvals.row import ApprovalRow
 from app.ui.bubble.offer import OfferRow
 from app.ui.bubble.speech import SaidRow
+from app.ui.buttons import GlyphButton
 from app.ui.cards.card import CardRow
 from app.ui.cards.checklist import ChecklistRow
+from app.ui.cards.command import CommandRow
 from app.ui.gallery import samples
 from app.ui.presence import Look, Presence
 from app.ui.presenter.view import Orb
@@ -249,6 +251,23 @@ def test_the_checklist_grows_and_ticks_in_its_place(
         assert row.accessibleDescription() == f"✓ write it\n○ {'x' * 90}"
         assert row.height() > lower
         assert rows(presence, ChecklistRow) == [row]
+
+    drive(person())
+
+
+def test_a_results_command_can_be_copied_and_hides_nothing(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    payload: dict[str, JsonValue] = {"text": "Done.", "command": "ls \u202e<b>"}
+    agent.script = [agent_events.ToolFinished("1", "attempt_completion", True, "attempt_completion", payload)]
+
+    async def person() -> None:
+        presence.send("go")
+        await until(lambda: rows(presence, CommandRow))
+        (row,) = rows(presence, CommandRow)
+        (copy,) = row.findChildren(GlyphButton)
+        qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
+        assert QGuiApplication.clipboard().text() == "ls ⟨U+202E⟩<b>"
 
     drive(person())
 

@@ -77,6 +77,8 @@ def finished() -> Events:
     return [
         *at_work()[:-2],
         agent.SayDelta("s2", "calm", "The calculator shows 84. Twelve times seven is eighty-four."),
+        agent.TagStart("5", "attempt_completion", voiced=True),
+        agent.ToolFinished("5", "attempt_completion", True, "attempt_completion", {"command": "echo $((12 * 7))"}),
         agent.TurnEnded("t1", agent.Outcome.FINISHED, "The calculator shows 84."),
     ]
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from app.agent import events as agent
 from app.ui.presenter import checklists
-from app.ui.presenter.cardsteps import CardSteps, open_card
+from app.ui.presenter.cardsteps import KEPT_CHARS, CardSteps, open_card
 from app.ui.presenter.cardwords import Words
 from app.ui.presenter.items import added, dropped_below, replaced
 from app.ui.presenter.offers import offered, withdrawn
-from app.ui.presenter.view import Approval, Asked, Card, Ended, Item, Orb, Said, Status, Told, Usage, View
+from app.ui.presenter.view import Approval, Asked, Card, Command, Ended, Item, Orb, Said, Status, Told, Usage, View
 
 SAID_CHARS = 2_000
 """Speech longer than this goes on in another item, so that no single widget has to lay out a book."""
@@ -136,7 +136,11 @@ def _room(shown: str, more: str) -> int:
 
 def _with_outcome(view: View, event: agent.ToolFinished) -> View:
     """What a call brought beyond its card."""
-    return offered(checklists.read(view, event), event)
+    view = offered(checklists.read(view, event), event)
+    command = event.payload.get("command") if event.ok and event.tool == "attempt_completion" else None
+    if not isinstance(command, str) or not command.strip() or len(command) > KEPT_CHARS:
+        return view  # a command that is cut would be another command
+    return added(view, Command(_key(view), command.strip()))
 
 
 def _approval_wanted(view: View, event: agent.ApprovalWanted, _now: float) -> View:

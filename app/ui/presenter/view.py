@@ -140,6 +140,14 @@ class Checklist:
 
 
 @dataclass(frozen=True, slots=True)
+class Command:
+    """A command that the person may run themselves."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """A sentence about the run itself; `level` is info, warning or error."""
 
@@ -157,7 +165,7 @@ class Ended:
     text: str
 
 
-Item = Asked | Said | Card | Approval | Offer | Checklist | Told | Ended
+Item = Asked | Said | Card | Approval | Offer | Checklist | Command | Told | Ended
 
 
 @dataclass(frozen=True, slots=True)

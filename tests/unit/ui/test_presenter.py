@@ -17,6 +17,7 @@ from app.ui.presenter.view import (
     Asked,
     Card,
     Checklist,
+    Command,
     Ended,
     Offer,
     Orb,
@@ -413,6 +414,28 @@ def test_the_checklist_leaves_the_card_that_carried_it_alone() -> None:
     assert the_card(told) == the_card(begun)
 
 
+def completed(command: JsonValue, *, ok: bool = True) -> View:
+    payload = {"text": "Done.", "command": command}
+    finished = agent.ToolFinished("1", "attempt_completion", ok, "attempt_completion", payload)
+    ended = agent.TurnEnded("t1", agent.Outcome.FINISHED, "Done.")
+    return shown([agent.TurnStarted("t1", "go"), agent.SayDelta("1", "", "Done."), finished, ended])
+
+
+def test_a_results_command_stands_below_it() -> None:
+    view = completed(" python -m http.server\n")
+    assert [type(item) for item in view.items] == [Asked, Said, Command]
+    assert view.items[-1] == Command("i2", "python -m http.server")
+
+
+@pytest.mark.parametrize("command", ["", "  ", 7, None, "x" * 20_001])
+def test_what_is_no_whole_command_is_not_shown(command: JsonValue) -> None:
+    assert [type(item) for item in completed(command).items] == [Asked, Said]
+
+
+def test_a_result_that_was_refused_shows_no_command() -> None:
+    assert [type(item) for item in completed("ls", ok=False).items] == [Asked, Said]
+
+
 def test_the_orb_shows_who_drives() -> None:
     assert shown([agent.StateChanged(agent.State.BUSY)]).orb is Orb.BUSY
     assert shown([agent.StateChanged(agent.State.DRIVING)]).orb is Orb.DRIVING
@@ -453,11 +476,27 @@ def test_a_very_long_thread_lets_its_beginning_go() -> None:
 
 
 _CALLS = st.sampled_from(["1", "2", "3"])
-_TOOLS = st.sampled_from(["say", "computer_click", "write_file", "unheard_of", "ask_followup_question", "focus_chain"])
+_TOOLS = st.sampled_from(
+    ["say", "computer_click", "write_file", "unheard_of", "ask_followup_question", "focus_chain", "attempt_completion"]
+)
 _VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.lists(st.text()))
 _PAYLOADS = st.dictionaries(
     st.sampled_from(
-        ["x", "y", "text", "target", "reason", "output", "left_s", "fraction", "verified", "path", "options", "items"]
+        [
+            "x",
+            "y",
+            "text",
+            "target",
+            "reason",
+            "output",
+            "left_s",
+            "fraction",
+            "verified",
+            "path",
+            "options",
+            "items",
+            "command",
+        ]
     ),
     _VALUES,
 )
