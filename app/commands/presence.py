@@ -19,6 +19,7 @@ from app.settings.store import Settings
 
 if TYPE_CHECKING:
     from app.commands.record import Record
+    from app.ui.presence import Presence
     from app.wiring import Assistant
 
 
@@ -52,11 +53,18 @@ def _recorded(settings: Settings) -> int:
 def _show(settings: Settings, record: Record | None) -> int:
     from app.ui import application
 
+    connected: list[Assistant] = []
+
     async def connect(curtain: Any) -> Assistant:
         wiring = await asyncio.to_thread(importlib.import_module, "app.wiring")
         assistant: Assistant = wiring.assemble(settings, curtain=curtain)
         if record:
             assistant.subscribe(record.note)
+        connected.append(assistant)
         return assistant
 
-    return application.run(connect, settings)
+    def tell_what_goes_on(presence: Presence) -> None:
+        for sentence in connected[0].left_over():
+            presence.tell("info", sentence)
+
+    return application.run(connect, settings, on_ready=tell_what_goes_on)

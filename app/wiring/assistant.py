@@ -13,12 +13,11 @@ from app.agent.parts import Parts
 from app.agent.policy import Mode, Policy
 from app.agent.session import Session
 from app.base import ids, paths
+from app.base.clipping import clip_line
 from app.base.clock import SystemClock
 from app.desktop.api import Curtain
 from app.desktop.capture import Budget
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
-from app.desktop.ocr.api import Ocr
 from app.desktop.ocr.rapid import RapidOcr
 from app.desktop.seat import Seat
 from app.protocol.call import Block
@@ -27,6 +26,8 @@ from app.protocol.result import Media, ToolResult
 from app.providers import catalog
 from app.providers.profiles import Profile
 from app.services.tasks.checklist import Checklist
+from app.services.workspace.changes import Changes
+from app.services.workspace.places import Workspace
 from app.settings.catalog import DIALECT, MODE, STOP_KEY, TOOL_ATTEMPTS
 from app.settings.store import Settings
 from app.tools.context import TurnContext
@@ -34,22 +35,24 @@ from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import Registry
 from app.wiring.checklists import Keeper
 from app.wiring.facts import MachineFacts
-from app.wiring.tools import Belongings, handlers, registry, workspace_of
+from app.wiring.tools import Belongings, checkpoints, handlers, processes, registry, workspace_of
+
+_COMMAND_CHARS = 80
 
 
 class Assistant:
     """What the presence and the commands hold: the session's methods, its desktop, and a way to run a single call."""
 
-    def __init__(self, session: Session, tools: Registry, executor: Executor, desktop: Desktop, ocr: Ocr) -> None:
+    def __init__(self, session: Session, tools: Registry, executor: Executor, own: Belongings) -> None:
         self.session = session
         self.registry = tools
         self._executor = executor
-        self._desktop = desktop
-        self._ocr = ocr
+        self._own = own
+        self._desktop = own.desktop
         self._loop: asyncio.AbstractEventLoop | None = None
         session.subscribe(self._allow_input)
-        desktop.on_stop(lambda: self._soon(session.stop))
-        desktop.on_driving(lambda is_driving: self._soon(partial(session.give_way, is_driving=is_driving)))
+        self._desktop.on_stop(lambda: self._soon(session.stop))
+        self._desktop.on_driving(lambda is_driving: self._soon(partial(session.give_way, is_driving=is_driving)))
 
     def subscribe(self, listener: Callable[[AgentEvent], None]) -> Callable[[], None]:
         return self.session.subscribe(listener)
@@ -72,6 +75,18 @@ class Assistant:
         done = await self._executor.run(block, WrittenByThePerson(), TurnContext(call_id=block.call_id))
         return done.result
 
+    def left_over(self) -> list[str]:
+        """A sentence for each command of an earlier start that still runs."""
+        return [
+            f"A command of an earlier time still runs: {clip_line(run.record.command, _COMMAND_CHARS)} ({run.id})"
+            for run in self._own.processes.left_over()
+        ]
+
+    async def take_back(self, turn_id: str) -> list[str]:
+        """Undo what a turn changed in files; what was done and what could not be, a sentence each."""
+        undone, problems = await asyncio.to_thread(self._own.changes.restore, turn_id)
+        return [*(f"Took back: {change.path}" for change in undone), *problems]
+
     async def picture(self) -> Media:
         """The whole screen as it is now."""
         return await self._desktop.run(_photographed)
@@ -82,7 +97,7 @@ class Assistant:
         self._desktop.close()
 
     async def _end_reading(self, _seat: Seat) -> None:
-        await self._ocr.close()
+        await self._own.ocr.close()
 
     def _soon(self, act: Callable[[], None]) -> None:
         """From the desktop's threads to the session's loop."""
@@ -121,12 +136,23 @@ def assemble(
     clock = SystemClock()
     policy = Policy(workspace, Mode(settings[MODE]))
     conversation = Conversation(policy)
-    checklist = Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md")
     desktop = open_desktop(curtain=curtain, dry_run=dry_run, stop_key=settings[STOP_KEY])
     tools = registry(may_ask=settings[MODE] != Mode.YOLO)
-    ocr = RapidOcr()
-    needs_words = partial(_needs_words, settings, chosen.model)
-    own = Belongings(desktop, workspace, clock, conversation, checklist, _budget(chosen.profile), ocr, needs_words)
+    files = Workspace(workspace)
+    changes = Changes(files, checkpoints())
+    changes.sweep()
+    own = Belongings(
+        desktop=desktop,
+        workspace=files,
+        changes=changes,
+        processes=processes(clock),
+        clock=clock,
+        conversation=conversation,
+        checklist=Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md"),
+        budget=_budget(chosen.profile),
+        ocr=RapidOcr(),
+        needs_words=partial(_needs_words, settings, chosen.model),
+    )
     executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS])
     parts = Parts(
         provider=chosen.provider,
@@ -139,13 +165,13 @@ def assemble(
         facts=MachineFacts(workspace, desktop, clock),
         clock=clock,
         conversation=conversation,
-        keep_progress=Keeper(checklist),
+        keep_progress=Keeper(own.checklist),
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
         attended=attended,
         follows_plan=chosen.provider.name == catalog.OFFLINE,
         window_tokens=chosen.profile.context_tokens,
     )
-    return Assistant(Session(parts), tools, executor, desktop, ocr)
+    return Assistant(Session(parts), tools, executor, own)
 
 
 def _budget(profile: Profile) -> Budget:

@@ -48,6 +48,11 @@ def checkpoints() -> Checkpoints:
     return Checkpoints(paths.data_dir() / "checkpoints")
 
 
+def processes(clock: Clock) -> Processes:
+    """The commands of this person, those of earlier starts included."""
+    return Processes(paths.state_dir() / "commands", clock)
+
+
 def workspace_of(settings: Settings) -> Path:
     """The folder it works in."""
     return Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
@@ -55,13 +60,15 @@ def workspace_of(settings: Settings) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """What the handlers are given: the desktop, the workspace's folder, the conversation and its checklist.
+    """What the handlers are given: the desktop, the files and commands, the conversation and its checklist.
 
     `budget` is the largest picture the model reads unscaled; `needs_words` tells whether it takes no pictures at all.
     """
 
     desktop: Desktop
-    folder: Path
+    workspace: Workspace
+    changes: Changes
+    processes: Processes
     clock: Clock
     conversation: Conversation
     checklist: Checklist
@@ -72,10 +79,7 @@ class Belongings:
 
 def handlers(own: Belongings) -> tuple[object, ...]:
     """The objects that run the tools, one for each family."""
-    desktop, clock, folder = own.desktop, own.clock, own.folder
-    workspace = Workspace(folder)
-    changes = Changes(workspace, checkpoints())
-    processes = Processes(paths.state_dir() / "commands", clock)
+    desktop, clock, workspace, processes = own.desktop, own.clock, own.workspace, own.processes
     return (
         Voice(),
         Watching(desktop, own.budget, ScreenText(own.ocr, own.needs_words)),
@@ -83,7 +87,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         ScreenReading(desktop, own.ocr),
         Windows(desktop),
         Files(workspace),
-        Edits(workspace, changes),
+        Edits(workspace, own.changes),
         Searches(workspace),
         Code(workspace),
         Commands(workspace, processes, clock, own.conversation.is_yolo),

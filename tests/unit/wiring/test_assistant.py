@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from app.protocol.call import Block
@@ -23,3 +25,24 @@ async def test_looking_brings_a_picture_unless_the_model_takes_none(model: str, 
 async def test_nobody_is_asked_in_yolo_mode(mode: str, is_there: bool) -> None:
     async with assembled(Settings({"trust.mode": mode}, {}), dry_run=True) as assistant:
         assert (assistant.registry.find("ask_followup_question") is not None) is is_there
+
+
+async def test_what_a_turn_changed_is_taken_back_whole(tmp_path: Path) -> None:
+    (tmp_path / "old.txt").write_text("before\n")
+    async with assembled(Settings({"files.workspace": str(tmp_path)}, {}), dry_run=True) as assistant:
+        for name in ("old.txt", "new.txt"):
+            await assistant.run(Block("c1", "write_file", args={"path": name, "content": "after\n"}))
+        told = await assistant.take_back("")
+    assert sorted(told) == [f"Took back: {tmp_path / 'new.txt'}", f"Took back: {tmp_path / 'old.txt'}"]
+    assert [(file.name, file.read_text()) for file in tmp_path.glob("*.txt")] == [("old.txt", "before\n")]
+
+
+async def test_a_command_of_an_earlier_start_is_told(tmp_path: Path) -> None:
+    async with assembled(Settings({}, {}), dry_run=True) as first:
+        result = await first.run(Block("c1", "execute_command", args={"command": "sleep 60", "background": True}))
+        run_id = str(result.payload["run_id"])
+    async with assembled(Settings({}, {}), dry_run=True) as second:
+        told = second.left_over()
+        await second.run(Block("c2", "stop_command", args={"run_id": run_id}))
+        assert told == [f"A command of an earlier time still runs: sleep 60 ({run_id})"]
+        assert second.left_over() == []
