@@ -99,24 +99,6 @@ class Tasks:
         return ToolResult(True, "set_ai_name", {"name": name}, f"From now on your name is {name}.")
 
 
-class Progress:
-    """Keeps what calls report by `task_progress`, whichever tool they are for; it never stops a call."""
-
-    def __init__(self, checklist: Checklist) -> None:
-        self._checklist = checklist
-
-    async def note(self, report: str, turn: TurnContext) -> None:
-        """Take in one call's report and show the checklist."""
-        if not report.strip():
-            return
-        try:
-            items = await asyncio.to_thread(self._checklist.update, report)
-        except OSError as error:
-            _log.warning("The checklist could not be kept: %s", error)
-            return
-        turn.emit("checklist", checklist_payload(items))
-
-
 def checklist_payload(items: Sequence[Item]) -> dict[str, JsonValue]:
     """The checklist card's data."""
     listed: list[JsonValue] = [{"text": item.text, "done": item.done} for item in items]

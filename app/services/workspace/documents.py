@@ -12,7 +12,7 @@ from app.base.errors import ToolFailed
 _MOST_BYTES = 100_000_000
 _MOST_UNPACKED_BYTES = 200_000_000
 _MOST_ROWS = 50_000
-"""Of one sheet (Cline's bound)."""
+"""Of one sheet."""
 
 
 def reader_of(name: str) -> Callable[[BinaryIO], Iterator[str]] | None:

@@ -78,7 +78,7 @@ class Place:
 class Workspace:
     """The folders that file tools may work in; `folder` is where relative paths begin.
 
-    `home` may be written to as well (BOR's rule); policy decides which of the zones asks first.
+    `home` may be written to as well (the common rule); policy decides which of the zones asks first.
     """
 
     def __init__(self, folder: Path, *, home: Path | None = None, temp: Path | None = None) -> None:

@@ -9,8 +9,7 @@ import pytest
 from app.protocol.result import FINISHED, WAITING
 from app.services.tasks.checklist import Checklist, Item, parse, render
 from app.services.tasks.options import parse_options
-from app.tools.context import TurnContext
-from app.tools.tasks import Progress
+from app.wiring.checklists import Keeper
 from tests.unit.tools_work.bench import Bench
 
 _QUESTION = "<ask_followup_question><question>Which?</question><options>{}</options></ask_followup_question>"
@@ -122,22 +121,15 @@ async def test_the_checklist_is_read_as_the_person_left_it(bench: Bench, tmp_pat
 
 
 async def test_reports_of_any_call_are_kept_and_shown(bench: Bench, tmp_path: Path) -> None:
-    shown: list[tuple[str, object]] = []
-    turn = TurnContext("c1", lambda event, payload: shown.append((event, payload)))
-    progress = Progress(bench.checklist)
-    await progress.note("", turn)
-    await progress.note("- Look ✅\n- [ ] Write", turn)
+    shown = await Keeper(bench.checklist)("- Look ✅\n- [ ] Write")
     items = [{"text": "Look", "done": True}, {"text": "Write", "done": False}]
-    assert shown == [("checklist", {"items": items, "done": 1, "total": 2})]
+    assert shown == {"items": items, "done": 1, "total": 2}
     assert (tmp_path / "task.md").read_text() == "# Task\n\n- [x] Look\n- [ ] Write\n"
 
 
 async def test_a_checklist_that_cannot_be_kept_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    shown: list[str] = []
-    turn = TurnContext("c1", lambda event, _payload: shown.append(event))
-    await Progress(Checklist(tmp_path / "file" / "task.md")).note("- [ ] a", turn)
-    assert shown == []
+    assert await Keeper(Checklist(tmp_path / "file" / "task.md"))("- [ ] a") == {}
 
 
 @pytest.mark.parametrize(
