@@ -51,6 +51,10 @@ class Agent(Protocol):
         """The person's decision about a call that waits."""
         ...
 
+    async def take_back(self, turn_id: str) -> list[str]:
+        """Undo what a turn changed in files; what was done and what could not be, a sentence each."""
+        ...
+
 
 class Inbox(QObject):
     """Collects events, from whatever thread, and folds them into a view at most once a frame.

@@ -20,7 +20,7 @@ from app.ui.floating import Surroundings
 from app.ui.menu import Actions, menu_for
 from app.ui.motion import Ticker, fade_in
 from app.ui.orb.window import OrbWindow
-from app.ui.presenter import presenter
+from app.ui.presenter import presenter, takeback
 from app.ui.presenter.cardsteps import place_of
 from app.ui.presenter.cardwords import Words
 from app.ui.presenter.folding import folded
@@ -109,6 +109,7 @@ class Presence(QObject):
             self._rows = RowMaker(self._look.theme, self._look.ticker)
             self._rows.answered.connect(self._answer)
             self._rows.chosen.connect(self.send)
+            self._rows.take_back_wanted.connect(self._take_back)
             self._rows.picture_opened.connect(self._open_picture)
             self._rows.folds_changed.connect(lambda: self._show_rows(self.inbox.view))
             made = BubbleWindow(self._look.theme, self._look.around, self._rows.make, self._look.name)
@@ -161,7 +162,7 @@ class Presence(QObject):
     def open(self) -> None:
         """The person wants to write: the composer with the keyboard in it, and the thread where there is one."""
         self._look.around.look()
-        self._awake()
+        self.inbox.change(presenter.awake)
         self.composer.show()
         self.inbox.change(presenter.attended)
         self._show_bubble()
@@ -228,6 +229,11 @@ class Presence(QObject):
     def _answer(self, approval_id: str, allow: bool) -> None:  # noqa: FBT001 - a signal's arguments
         if self._agent is not None:
             self._agent.answer(approval_id, allow=allow)
+
+    def _take_back(self, turn_id: str) -> None:
+        if self._agent is not None:
+            self.inbox.change(lambda view: takeback.accepted(view, turn_id))
+            self.turns.take_back(self._agent, turn_id)
 
     # -- showing
 
@@ -305,9 +311,6 @@ class Presence(QObject):
         bubble.place_body(found.bubble)
         if writing:
             self.composer.place_body(found.composer)
-
-    def _awake(self) -> None:
-        self.inbox.change(presenter.awake)
 
     def _menu(self, place: QPoint) -> None:
         menu_for(self.actions, is_open=self.is_open, running=self.inbox.view.running).exec(place)

@@ -10,12 +10,13 @@ from app.ui.approvals.row import ApprovalRow
 from app.ui.bubble.offer import OfferRow
 from app.ui.bubble.row import RowWidget
 from app.ui.bubble.speech import AskedRow, EndedRow, SaidRow, ToldRow
+from app.ui.bubble.takeback import TakeBackRow
 from app.ui.cards.card import CardRow, FoldRow
 from app.ui.cards.checklist import ChecklistRow
 from app.ui.cards.command import CommandRow
 from app.ui.motion import Ticker
 from app.ui.presenter.folding import Fold, Row
-from app.ui.presenter.view import Approval, Asked, Card, Checklist, Command, Ended, Item, Offer, Said, Told
+from app.ui.presenter.view import Approval, Asked, Card, Checklist, Command, Ended, Item, Offer, Said, TakeBack, Told
 from app.ui.theme import Theme
 
 _QUIET: Mapping[type[Item], type[RowWidget]] = {
@@ -33,6 +34,7 @@ class RowMaker(QObject):
 
     answered = Signal(str, bool)
     chosen = Signal(str)
+    take_back_wanted = Signal(str)
     picture_opened = Signal(object)
     folds_changed = Signal()
 
@@ -74,6 +76,10 @@ class RowMaker(QObject):
             offer = OfferRow(self._theme, self._ticker)
             offer.chosen.connect(self.chosen)
             return offer
+        if isinstance(row, TakeBack):
+            changes = TakeBackRow(self._theme, self._ticker)
+            changes.wanted.connect(self.take_back_wanted)
+            return changes
         if isinstance(row, Said):
             at_once = row.key in self._spoken
             self._spoken.add(row.key)

@@ -1,10 +1,11 @@
-"""What the person sends, on its way to the agent: the only place where the presence waits for it."""
+"""What the person sends or takes back, on its way to the agent: the only place where the presence waits for it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 from app.base.errors import WispError
 from app.ui.bridge import Agent, Attachment
@@ -27,6 +28,10 @@ class Turns:
     def send(self, text: str, media: tuple[Attachment, ...] = ()) -> None:
         self._waiting.put_nowait((text, media))
 
+    def take_back(self, agent: Agent, turn_id: str) -> None:
+        """Undo what a turn changed in files, and show what the agent says about it; needs a running event loop."""
+        self._begin(self._taken_back(agent, turn_id))
+
     def abandon(self) -> None:
         """Cancel what is still under way."""
         for task in self._running:
@@ -37,9 +42,12 @@ class Turns:
         while True:
             text, media = await self._waiting.get()
             await before()
-            task = asyncio.ensure_future(self._turn(agent, text, media))
-            self._running.add(task)
-            task.add_done_callback(self._ended)
+            self._begin(self._turn(agent, text, media))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._running.add(task)
+        task.add_done_callback(self._ended)
 
     async def _turn(self, agent: Agent, text: str, media: tuple[Attachment, ...]) -> None:
         try:
@@ -47,10 +55,19 @@ class Turns:
         except WispError as error:
             self._tell("error", str(error))
 
+    async def _taken_back(self, agent: Agent, turn_id: str) -> None:
+        try:
+            sentences = await agent.take_back(turn_id)
+        except WispError as error:
+            sentences = []
+            self._tell("error", str(error))
+        for sentence in sentences:
+            self._tell("info", sentence)
+
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """A bug in one turn is told and must not silence the presence."""
+        """A bug in one turn, or in taking one back, is told and must not silence the presence."""
         self._running.discard(task)
         if task.cancelled() or (error := task.exception()) is None:
             return
-        _log.error("A turn failed.", exc_info=error)
+        _log.error("A turn, or taking one back, failed.", exc_info=error)
         self._tell("error", self._sorry)

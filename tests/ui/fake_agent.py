@@ -11,19 +11,23 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app.agent import events as agent
+from app.base.errors import WispError
 from app.ui.bridge import Listener
 
 _LIMIT_S = 10.0
 
 
 class FakeAgent:
-    """Keeps what it was asked; `script` is what it tells for each wish; the turn ends at once, or with `end`."""
+    """Keeps what it was asked; `script` is what it tells for each wish; the turn ends at once, or with `stop`; taking
+    back fails with `problem` where there is one."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []
         self.stopped = 0
         self.answers: list[tuple[str, bool]] = []
         self.script: list[agent.AgentEvent] = []
+        self.taken_back: list[str] = []
+        self.problem = ""
         self.holds = False
         self.closed = False
         self._listeners: list[Listener] = []
@@ -57,6 +61,12 @@ class FakeAgent:
     def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
         self.answers.append((approval_id, allow))
         self.tell(agent.ApprovalAnswered(approval_id, allow, words))
+
+    async def take_back(self, turn_id: str) -> list[str]:
+        self.taken_back.append(turn_id)
+        if self.problem:
+            raise WispError(self.problem)
+        return [f"Took back: {turn_id}", "One was not."]
 
 
 async def until(seen: Callable[[], object]) -> None:

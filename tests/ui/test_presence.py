@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -16,13 +17,14 @@ from app.protocol.result import JsonValue, Media
 from app.ui.approvals.row import ApprovalRow
 from app.ui.bubble.offer import OfferRow
 from app.ui.bubble.speech import SaidRow
+from app.ui.bubble.takeback import TakeBackRow
 from app.ui.buttons import GlyphButton
 from app.ui.cards.card import CardRow
 from app.ui.cards.checklist import ChecklistRow
 from app.ui.cards.command import CommandRow
 from app.ui.gallery import samples
 from app.ui.presence import Look, Presence
-from app.ui.presenter.view import Orb
+from app.ui.presenter.view import Orb, Told
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand, until
 
@@ -401,6 +403,42 @@ def test_an_answer_is_given_by_a_click_or_the_keyboard_and_the_others_are_gone(
             assert not rows(presence, OfferRow)
             await until(lambda pressed=pressed: agent.sent[-1] == pressed)
         assert agent.sent == ["go", *answers[::2]]
+
+    drive(person())
+
+
+def test_what_a_turn_changed_is_taken_back_by_a_press_and_what_came_of_it_is_told(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    told = [Told("", "info", "Took back: t"), Told("", "info", "One was not.")]
+
+    def written(*names: str) -> list[agent_events.AgentEvent]:
+        payloads: list[dict[str, JsonValue]] = [{"path": name, "undoable": True} for name in names]
+        return [agent_events.ToolFinished("1", "write_file", True, "write_file", payload) for payload in payloads]
+
+    def notices() -> list[Told]:
+        return [replace(item, key="") for item in presence.inbox.view.items if isinstance(item, Told)]
+
+    async def person() -> None:
+        agent.script = written("a.txt", "b.txt")
+        presence.send("go")
+        await until(lambda: rows(presence, TakeBackRow))
+        (row,) = rows(presence, TakeBackRow)
+        assert isinstance(row, TakeBackRow)
+        assert row.accessibleName() == "2 files changed"
+        assert row.rect().contains(row.button.geometry())
+        qtbot.mouseClick(row.button, Qt.MouseButton.LeftButton)
+        assert not rows(presence, TakeBackRow)
+        await until(lambda: notices() == told)
+        agent.script, agent.problem = written("a.txt"), "The disk is gone."
+        presence.send("again")
+        await until(lambda: rows(presence, TakeBackRow))
+        (row,) = rows(presence, TakeBackRow)
+        assert isinstance(row, TakeBackRow)
+        assert row.accessibleName() == "1 file changed"
+        qtbot.keyClick(row.button, Qt.Key.Key_Space)
+        await until(lambda: notices() == [*told, Told("", "error", "The disk is gone.")])
+        assert agent.taken_back == ["t", "t"]
 
     drive(person())
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.agent import events as agent
-from app.ui.presenter import checklists
+from app.ui.presenter import checklists, takeback
 from app.ui.presenter.cardsteps import KEPT_CHARS, CardSteps, open_card
 from app.ui.presenter.cardwords import Words
 from app.ui.presenter.items import added, dropped_below, replaced
@@ -53,7 +53,7 @@ class Presenter:
             agent.ApprovalAnswered: _approval_answered,
             agent.UsageChanged: _usage,
             agent.Notice: _notice,
-            agent.TurnEnded: _turn_ended,
+            agent.TurnEnded: lambda old, event, now: takeback.offered(_turn_ended(old, event, now), event),
         }
         step = steps.get(type(event))
         return dropped_below(step(view, event, now)) if step else view
@@ -94,7 +94,9 @@ def _key(view: View) -> str:
 
 
 def _turn_started(view: View, event: agent.TurnStarted, _now: float) -> View:
-    view = replace(withdrawn(view), running=True, orb=Orb.THINKING, doing="", usage=None, checklist="")
+    view = replace(
+        withdrawn(view), running=True, orb=Orb.THINKING, doing="", usage=None, checklist="", changed=frozenset()
+    )
     return added(view, Asked(_key(view), event.text)) if event.text.strip() else view
 
 
@@ -136,7 +138,7 @@ def _room(shown: str, more: str) -> int:
 
 def _with_outcome(view: View, event: agent.ToolFinished) -> View:
     """What a call brought beyond its card."""
-    view = offered(checklists.read(view, event), event)
+    view = offered(checklists.read(takeback.noted(view, event), event), event)
     command = event.payload.get("command") if event.ok and event.tool == "attempt_completion" else None
     if not isinstance(command, str) or not command.strip() or len(command) > KEPT_CHARS:
         return view  # a command that is cut would be another command

@@ -148,6 +148,15 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeBack:
+    """A turn that has ended and has changed `count` files, which can be undone."""
+
+    key: str
+    turn_id: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """A sentence about the run itself; `level` is info, warning or error."""
 
@@ -165,7 +174,7 @@ class Ended:
     text: str
 
 
-Item = Asked | Said | Card | Approval | Offer | Checklist | Command | Told | Ended
+Item = Asked | Said | Card | Approval | Offer | Checklist | Command | TakeBack | Told | Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +186,8 @@ class Usage:
 @dataclass(frozen=True, slots=True)
 class View:
     """Everything on show. `dropped` counts items that are gone from the top of a very long thread; `pointed` is where
-    on the screen it last acted and no picture has shown it yet; `checklist` is the key of this turn's checklist."""
+    on the screen it last acted and no picture has shown it yet; `checklist` is the key of this turn's checklist;
+    `changed` are the files that this turn has changed so far."""
 
     orb: Orb = Orb.IDLE
     items: tuple[Item, ...] = ()
@@ -190,6 +200,7 @@ class View:
     dropped: int = 0
     pointed: tuple[int, int] | None = None
     checklist: str = ""
+    changed: frozenset[str] = frozenset()
 
     @property
     def open_approval(self) -> Approval | None:

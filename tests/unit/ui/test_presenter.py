@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.agent import events as agent
 from app.protocol.result import JsonValue, Media
-from app.ui.presenter import items, presenter
+from app.ui.presenter import items, presenter, takeback
 from app.ui.presenter.presenter import SAID_CHARS, Presenter
 from app.ui.presenter.view import (
     Approval,
@@ -25,6 +25,7 @@ from app.ui.presenter.view import (
     Said,
     Status,
     Step,
+    TakeBack,
     Told,
     Usage,
     View,
@@ -414,6 +415,61 @@ def test_the_checklist_leaves_the_card_that_carried_it_alone() -> None:
     assert the_card(told) == the_card(begun)
 
 
+def changing(tool: str, path: JsonValue, *, ok: bool = True, undoable: JsonValue = True) -> agent.ToolFinished:
+    return agent.ToolFinished("1", tool, ok, tool, {"path": path, "undoable": undoable})
+
+
+def offers_to_take_back(view: View) -> list[TakeBack]:
+    return [item for item in view.items if isinstance(item, TakeBack)]
+
+
+@pytest.mark.parametrize("outcome", agent.Outcome)
+def test_a_turn_that_changed_files_ends_with_their_number_and_the_offer_to_take_them_back(
+    outcome: agent.Outcome,
+) -> None:
+    changes = [
+        changing("write_file", "a.txt"),
+        changing("replace_in_file", "a.txt"),
+        changing("delete_file", "b.txt"),
+    ]
+    begun = shown([agent.TurnStarted("t1", "go"), *changes])
+    assert begun.items == (Asked("i0", "go"),)
+    ended = shown([agent.TurnEnded("t1", outcome, "So it is.")], begun)
+    assert ended.items[1:] == (Ended("i1", outcome, "So it is."), TakeBack("i2", "t1", 2))
+
+
+@pytest.mark.parametrize(
+    "finished",
+    [
+        changing("write_file", "a.txt", ok=False),
+        changing("write_file", "a.txt", undoable=False),
+        changing("write_file", "a.txt", undoable="yes"),
+        changing("write_file", 7),
+        changing("read_file", "a.txt"),
+    ],
+)
+def test_what_changed_nothing_or_cannot_be_undone_is_not_offered(finished: agent.ToolFinished) -> None:
+    view = shown([agent.TurnStarted("t1", "go"), finished, agent.TurnEnded("t1", agent.Outcome.FINISHED, "")])
+    assert view.items == (Asked("i0", "go"),)
+
+
+def test_each_turn_offers_only_its_own_changes_and_is_taken_back_alone() -> None:
+    view = shown(
+        [
+            agent.TurnStarted("t1", ""),
+            changing("write_file", "a.txt"),
+            agent.TurnEnded("t1", agent.Outcome.FINISHED, ""),
+            agent.TurnStarted("t2", ""),
+            changing("write_file", "b.txt"),
+            agent.TurnEnded("t2", agent.Outcome.STOPPED, ""),
+            agent.TurnStarted("t3", ""),
+            agent.TurnEnded("t3", agent.Outcome.FINISHED, ""),
+        ]
+    )
+    assert offers_to_take_back(view) == [TakeBack("i0", "t1", 1), TakeBack("i1", "t2", 1)]
+    assert takeback.accepted(view, "t1").items == (TakeBack("i1", "t2", 1),)
+
+
 def completed(command: JsonValue, *, ok: bool = True) -> View:
     payload = {"text": "Done.", "command": command}
     finished = agent.ToolFinished("1", "attempt_completion", ok, "attempt_completion", payload)
@@ -496,6 +552,7 @@ _PAYLOADS = st.dictionaries(
             "options",
             "items",
             "command",
+            "undoable",
         ]
     ),
     _VALUES,
