@@ -5,6 +5,7 @@ Lives on the desktop thread.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,9 @@ from app.desktop.elements import Element, Match
 _SURE = 0.8
 _AS_GOOD = 0.02
 _TOLD = 6
+_APPEARS_S = 1.0
+"""So long a name that is not showing is looked for again."""
+_LOOK_AGAIN_S = 0.1
 _PRESSABLE = frozenset(
     {
         "button",
@@ -82,7 +86,7 @@ class Marksman:
         """
         if not target.strip():
             raise ToolMisuse('target is empty. Name what is to be clicked, as in target="Save".')
-        matches = await self._backend.accessibility.find(target, role=role)
+        matches = await self._looked_for(target, role)
         good = [match for match in matches if match.score >= _SURE]
         if not good:
             raise ToolFailed(_none_found(target, matches, await self._backend.accessibility.silent()))
@@ -90,6 +94,16 @@ class Marksman:
         if len(best) > 1:
             raise ToolFailed(_several_found(target, best))
         return await self._aimed(best[0].element, "name", best[0].score)
+
+    async def _looked_for(self, target: str, role: str) -> Sequence[Match]:
+        """Look until it is there, for a while: a program may just be opening, or slow to answer."""
+        loop = asyncio.get_running_loop()
+        limit = loop.time() + _APPEARS_S
+        while True:
+            matches = await self._backend.accessibility.find(target, role=role)
+            if any(match.score >= _SURE for match in matches) or loop.time() >= limit:
+                return matches
+            await asyncio.sleep(_LOOK_AGAIN_S)
 
     def _narrowed(self, matches: Sequence[Match]) -> Sequence[Match]:
         """Of equally good ones: what can be pressed before what cannot, the active window before the others."""
