@@ -195,6 +195,8 @@ def _heard(app: Any, window: Any) -> None:
     elif word == "close":
         window.close()
     else:
+        # What the X server has for this window is delivered before the word is said.
+        app.sync()
         _tell(word)
 
 
