@@ -18,6 +18,7 @@ from app.base.clock import SystemClock
 from app.desktop.api import Curtain
 from app.desktop.capture import Budget
 from app.desktop.choose import open_desktop
+from app.desktop.desk import Desktop
 from app.desktop.ocr.rapid import RapidOcr
 from app.desktop.seat import Seat
 from app.protocol.call import Block
@@ -138,21 +139,7 @@ def assemble(
     conversation = Conversation(policy)
     desktop = open_desktop(curtain=curtain, dry_run=dry_run, stop_key=settings[STOP_KEY])
     tools = registry(may_ask=settings[MODE] != Mode.YOLO)
-    files = Workspace(workspace)
-    changes = Changes(files, checkpoints())
-    changes.sweep()
-    own = Belongings(
-        desktop=desktop,
-        workspace=files,
-        changes=changes,
-        processes=processes(clock),
-        clock=clock,
-        conversation=conversation,
-        checklist=Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md"),
-        budget=_budget(chosen.profile),
-        ocr=RapidOcr(),
-        needs_words=partial(_needs_words, settings, chosen.model),
-    )
+    own = _belongings(settings, chosen, desktop, conversation)
     executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS])
     parts = Parts(
         provider=chosen.provider,
@@ -172,6 +159,25 @@ def assemble(
         window_tokens=chosen.profile.context_tokens,
     )
     return Assistant(Session(parts), tools, executor, own)
+
+
+def _belongings(settings: Settings, chosen: catalog.Chosen, desktop: Desktop, conversation: Conversation) -> Belongings:
+    clock = SystemClock()
+    workspace = Workspace(workspace_of(settings))
+    changes = Changes(workspace, checkpoints())
+    changes.sweep()
+    return Belongings(
+        desktop=desktop,
+        workspace=workspace,
+        changes=changes,
+        processes=processes(clock),
+        clock=clock,
+        conversation=conversation,
+        checklist=Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md"),
+        budget=_budget(chosen.profile),
+        ocr=RapidOcr(),
+        needs_words=partial(_needs_words, settings, chosen.model),
+    )
 
 
 def _budget(profile: Profile) -> Budget:
