@@ -74,6 +74,8 @@ async def test_two_clicks_become_one_double_click_only_when_asked(tools: Tools, 
         assert [event["event"] for event in window.quiet()] == ["press", "release", "press", "release"]
         window.forget()
         await tools("computer_click", x=400, y=250, space="screen", count=2)
+        window.wait(lambda event: event["event"] == "double")
+        window.wait(lambda event: event["event"] == "release")
         assert [event["event"] for event in window.quiet()] == ["press", "release", "double", "release"]
 
 
