@@ -23,8 +23,9 @@ from app.ui import eventloop, languages, style, theme
 from app.ui.bridge import Agent
 from app.ui.floating import surroundings
 from app.ui.instance import Instance
+from app.ui.look import Look
 from app.ui.motion import Ticker
-from app.ui.presence import Look, Presence
+from app.ui.presence import Presence
 
 if TYPE_CHECKING:
     from app.ui.curtain import QtCurtain, X11Curtain

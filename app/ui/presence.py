@@ -1,54 +1,34 @@
-"""The presence as a whole: which windows show, where they stand, and what the person's presses do."""
+"""The presence as a whole: what the person's presses do, what the agent is told, and what is shown of it."""
 
 from __future__ import annotations
 
 import asyncio
-import datetime
-import tomllib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QObject, QPoint, QSize, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QScreen
 
 from app.agent import events as agent
-from app.base import paths
-from app.base.geometry import Rect, Size
-from app.ui import places
 from app.ui.bridge import Agent, Inbox
 from app.ui.floating import Surroundings
+from app.ui.look import Look
 from app.ui.menu import Actions, menu_for
-from app.ui.motion import Ticker, fade_in
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import presenter, takeback
 from app.ui.presenter.cardsteps import place_of
 from app.ui.presenter.cardwords import Words
-from app.ui.presenter.folding import folded
-from app.ui.presenter.view import Card, Orb, Picture, View
-from app.ui.seat import Seat, logical
+from app.ui.presenter.view import Card, Orb, View
+from app.ui.seat import logical
+from app.ui.stage import Stage
 from app.ui.theme import Theme
 from app.ui.turns import Turns
 
 if TYPE_CHECKING:
     from app.ui.bubble.window import BubbleWindow
     from app.ui.composer.window import ComposerWindow
-    from app.ui.ring import RingWindow
-    from app.ui.rows import RowMaker
-    from app.ui.viewer import PictureWindow
 
 _FOCUS_LOOKS = 30
 _FOCUS_LOOK_S = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What all windows share: the theme, what they stand on, and the clock of their movements."""
-
-    theme: Theme
-    around: Surroundings
-    ticker: Ticker
-    name: str = "Wisp"
-    rings: bool = True
 
 
 class Presence(QObject):
@@ -68,23 +48,28 @@ class Presence(QObject):
         self._agent: Agent | None = None
         self._unsubscribe = _nothing
         self._turn_task: asyncio.Task[None] | None = None
-        self.orb = OrbWindow(look.theme, look.around, look.ticker)
-        self._seat = Seat(self.orb, look.theme)
+        self.stage = self._staged()
         self.orb.clicked.connect(self.toggle)
-        self.orb.dragged.connect(self._place_beside)
-        self.orb.moved.connect(self._settle)
         self.orb.menu_wanted.connect(self._menu)
-        self._bubble: BubbleWindow | None = None
-        self._composer: ComposerWindow | None = None
-        self._viewer: PictureWindow | None = None
-        self._ring: RingWindow | None = None
-        self._rows: RowMaker | None = None
-        self._shown_items: object = None
         self._sleep = QTimer(self)
         self._sleep.setSingleShot(True)
         self._sleep.setInterval(look.theme.ms("sleep_after"))
         self._sleep.timeout.connect(lambda: self.inbox.change(presenter.asleep))
         self.quit_wanted = asyncio.Event()
+
+    def _staged(self) -> Stage:
+        """The windows, and what the person does in them."""
+        stage = Stage(self._look)
+        stage.said.connect(self.send)
+        stage.left.connect(self.close)
+        stage.minimised.connect(self.close)
+        stage.open_wanted.connect(self.open)
+        stage.stop_wanted.connect(self.stop)
+        stage.settings_wanted.connect(self.settings_wanted)
+        stage.answered.connect(self._answer)
+        stage.take_back_wanted.connect(self._take_back)
+        stage.rows_changed.connect(lambda: self._show_rows(self.inbox.view))
+        return stage
 
     @property
     def around(self) -> Surroundings:
@@ -98,48 +83,28 @@ class Presence(QObject):
     def name(self) -> str:
         return self._look.name
 
-    # -- the windows, made when first needed
+    @property
+    def orb(self) -> OrbWindow:
+        return self.stage.orb
 
     @property
     def bubble(self) -> BubbleWindow:
-        if self._bubble is None:
-            from app.ui.bubble.window import BubbleWindow
-            from app.ui.rows import RowMaker
-
-            self._rows = RowMaker(self._look.theme, self._look.ticker)
-            self._rows.answered.connect(self._answer)
-            self._rows.chosen.connect(self.send)
-            self._rows.take_back_wanted.connect(self._take_back)
-            self._rows.picture_opened.connect(self._open_picture)
-            self._rows.folds_changed.connect(lambda: self._show_rows(self.inbox.view))
-            made = BubbleWindow(self._look.theme, self._look.around, self._rows.make, self._look.name)
-            made.closed.connect(self.close)
-            made.minimised.connect(self.close)
-            made.stop_wanted.connect(self.stop)
-            made.settings_wanted.connect(self.settings_wanted)
-            made.reply_wanted.connect(self.open)
-            made.height_wanted.connect(self._place_beside)
-            self._bubble = made
-        return self._bubble
+        return self.stage.bubble
 
     @property
     def composer(self) -> ComposerWindow:
-        if self._composer is None:
-            from app.ui.composer.window import ComposerWindow
+        return self.stage.composer
 
-            made = ComposerWindow(self._look.theme, self._look.around, _suggestion())
-            made.sent.connect(self.send)
-            made.left.connect(self.close)
-            made.height_wanted.connect(self._place_beside)
-            self._composer = made
-        return self._composer
+    @property
+    def is_open(self) -> bool:
+        return self.stage.is_open
 
     # -- what the person does
 
     def show(self) -> None:
         """The orb, where it was last put on these monitors; the first paint of the application."""
         self._look.around.look()
-        self._seat.take()
+        self.stage.seat.take()
         self.orb.show()
         self.orb.breathe()
         self._sleep.start()
@@ -147,10 +112,6 @@ class Presence(QObject):
         assert isinstance(app, QGuiApplication)
         app.screenAdded.connect(self._screens_changed)
         app.screenRemoved.connect(self._screens_changed)
-
-    @property
-    def is_open(self) -> bool:
-        return any(window is not None and window.isVisible() for window in (self._bubble, self._composer))
 
     def toggle(self) -> None:
         """Open what is closed, close what is open."""
@@ -166,26 +127,22 @@ class Presence(QObject):
         self.composer.show()
         self.inbox.change(presenter.attended)
         self._show_bubble()
-        self._place_beside()
+        self.stage.place()
         self.composer.take_focus()
 
     def close(self) -> None:
         """Only the orb is left; the work goes on."""
-        for window in (self._composer, self._bubble):
-            if window is not None:
-                window.hide()
+        self.stage.hide()
         self.inbox.change(presenter.unattended)
 
     def send(self, text: str) -> None:
         """One wish. The composer gives the keyboard back before anything happens."""
-        if self._composer is not None:
-            self._composer.hide()
+        self.stage.hide_composer()
         self.inbox.change(lambda view: presenter.sent(view, text))
         self.turns.send(text)
         self.inbox.change(presenter.attended)
         self._show_bubble()
-        if self._bubble is not None:
-            self._bubble.thread_view.follow()
+        self.stage.follow()
 
     def stop(self) -> None:
         if self._agent is not None:
@@ -220,7 +177,7 @@ class Presence(QObject):
         server = self._look.around.server
         if server is None:
             return
-        own = int(self._composer.winId()) if self._composer is not None else 0
+        own = self.stage.composer_id()
         for _ in range(_FOCUS_LOOKS):
             if server.active_window() != own:
                 return
@@ -250,67 +207,16 @@ class Presence(QObject):
     def _show_rows(self, view: View) -> None:
         if not view.items:
             return
-        if self._bubble is not None and self._bubble.isVisible():
-            self._fill(view)
+        if self.stage.shows_bubble:
+            self.stage.fill(view)
         elif view.attended:
             self._show_bubble()
 
-    def _fill(self, view: View) -> None:
-        """The thread as the view has it; its newest card is open."""
-        bubble = self.bubble
-        assert self._rows is not None
-        newest = next((item.key for item in reversed(view.items) if isinstance(item, Card)), "")
-        self._rows.note_newest(newest, bubble.thread_view.realised)
-        bubble.show_view(view, folded(view.items, self._rows.open_folds))
-
     def _show_bubble(self) -> None:
-        """Beside the orb, without taking the focus; not before there is something in it."""
-        if not self.inbox.view.items:
-            return
-        bubble = self.bubble
-        if not bubble.isVisible():
-            self._look.around.look()
-            bubble.resize(self._look.theme.size("bubble_width") + 2 * bubble.margin, bubble.height())
-            self._fill(self.inbox.view)
-            self._place_beside()
-            if self._look.around.composited:
-                fade_in(bubble, self._look.ticker, self._look.theme.motion_ms("open"))
-            else:
-                bubble.show()
-        self._place_beside()
-
-    def _open_picture(self, picture: Picture) -> None:
-        if self._viewer is None:
-            from app.ui.viewer import PictureWindow
-
-            self._viewer = PictureWindow(self._look.theme, self._look.around)
-        self._viewer.show_picture(picture, self._seat.screen())
-
-    # -- places
-
-    def _settle(self, rect: Rect) -> None:
-        """The orb was let go."""
-        self._seat.settle(rect)
-        self._place_beside()
+        self.stage.show_bubble(self.inbox.view)
 
     def _screens_changed(self, _screen: QScreen) -> None:
-        self._seat.take()
-        self._place_beside()
-
-    def _place_beside(self) -> None:
-        """The bubble and the composer beside the orb, wherever it is."""
-        if not self.is_open and self._bubble is None:
-            return
-        theme, screen = self._look.theme, self._seat.screen()
-        writing = self._composer is not None and self._composer.isVisible()
-        field = _size(self.composer.wanted_size()) if writing else Size(theme.size("bubble_width"), 0)
-        bubble = self.bubble
-        bubble.set_footer(shown=not writing)
-        most = round(screen.height * theme.ratio("bubble_height")) - field.height
-        found = places.arranged(screen, self.orb.rest_rect(), _size(bubble.wanted_size(most)), field, theme.size("gap"))
-        bubble.place_body(found.bubble)
-        if writing:
-            self.composer.place_body(found.composer)
+        self.stage.screens_changed()
 
     def _menu(self, place: QPoint) -> None:
         menu_for(self.actions, is_open=self.is_open, running=self.inbox.view.running).exec(place)
@@ -321,11 +227,7 @@ class Presence(QObject):
             return
         places_ = [place for event in events if isinstance(event, agent.ToolFinished) and (place := place_of(event))]
         if places_:
-            if self._ring is None:
-                from app.ui.ring import RingWindow
-
-                self._ring = RingWindow(self._look.theme, self._look.around, self._look.ticker)
-            self._ring.point_at(logical(*places_[-1]))
+            self.stage.point_at(logical(*places_[-1]))
 
 
 def _nothing() -> None:
@@ -335,14 +237,3 @@ def _nothing() -> None:
 def _share(view: View) -> float | None:
     last = view.items[-1] if view.items else None
     return last.share if isinstance(last, Card) else None
-
-
-def _size(size: QSize) -> Size:
-    return Size(size.width(), size.height())
-
-
-def _suggestion() -> str:
-    """What the empty field proposes today."""
-    tree = tomllib.loads((paths.resources() / "suggestions.toml").read_text(encoding="utf-8"))
-    known: list[str] = tree["suggestions"]
-    return known[datetime.date.today().toordinal() % len(known)]

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QApplication
 from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
 from app.ui import application, eventloop
-from app.ui.presence import Look, Presence
+from app.ui.look import Look
+from app.ui.presence import Presence
 from tests.ui.fake_agent import FakeAgent
 
 

@@ -17,8 +17,8 @@ from Xlib.display import Display
 from app.base.geometry import Rect
 from app.ui.curtain import QtCurtain, X11Curtain
 from app.ui.floating import Surroundings
+from app.ui.look import Look
 from app.ui.orb.window import OrbWindow
-from app.ui.presence import Look
 from app.ui.x11 import Server
 from tests.ui.fake_agent import hand_now
 

@@ -11,8 +11,9 @@ from pytestqt.qtbot import QtBot
 
 from app.base.geometry import Point, Rect
 from app.ui import places
+from app.ui.look import Look
 from app.ui.orb.window import OrbWindow
-from app.ui.presence import Look, Presence
+from app.ui.presence import Presence
 from app.ui.presenter.view import Orb
 
 

@@ -18,10 +18,11 @@ from app.settings.store import Settings
 from app.ui import languages
 from app.ui.gallery import board, samples
 from app.ui.instance import Instance
+from app.ui.look import Look
 from app.ui.menu import Actions, menu_for
 from app.ui.orb import window as window_module
 from app.ui.panels.settings import SettingsWindow
-from app.ui.presence import Look, Presence
+from app.ui.presence import Presence
 from app.ui.presenter.cardwords import all_texts
 from app.ui.presenter.view import Orb, Picture, Status, View
 from app.ui.ring import RingWindow

@@ -23,7 +23,8 @@ from app.ui.cards.card import CardRow
 from app.ui.cards.checklist import ChecklistRow
 from app.ui.cards.command import CommandRow
 from app.ui.gallery import samples
-from app.ui.presence import Look, Presence
+from app.ui.look import Look
+from app.ui.presence import Presence
 from app.ui.presenter.view import Orb, Told
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand, until

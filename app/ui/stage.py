@@ -1,0 +1,192 @@
+"""The windows beside the orb: made when they are first needed, placed on the side with more room, shown and hidden.
+
+The stage decides nothing: what the person does in a window it passes on as a signal, what is to be seen it is told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QSize, Signal
+
+from app.base.geometry import Point, Rect, Size
+from app.ui import places
+from app.ui.look import Look
+from app.ui.motion import fade_in
+from app.ui.orb.window import OrbWindow
+from app.ui.presenter.folding import folded
+from app.ui.presenter.view import Card, Picture, View
+from app.ui.seat import Seat
+
+if TYPE_CHECKING:
+    from app.ui.bubble.window import BubbleWindow
+    from app.ui.composer.window import ComposerWindow
+    from app.ui.ring import RingWindow
+    from app.ui.rows import RowMaker
+    from app.ui.viewer import PictureWindow
+
+
+class Stage(QObject):
+    """The orb exists from the start; everything else when it is first needed."""
+
+    said = Signal(str)
+    left = Signal()
+    minimised = Signal()
+    open_wanted = Signal()
+    stop_wanted = Signal()
+    settings_wanted = Signal()
+    answered = Signal(str, bool)
+    take_back_wanted = Signal(str)
+    rows_changed = Signal()
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self.orb = OrbWindow(look.theme, look.around, look.ticker)
+        self.seat = Seat(self.orb, look.theme)
+        self.orb.dragged.connect(self.place)
+        self.orb.moved.connect(self._settle)
+        self._bubble: BubbleWindow | None = None
+        self._composer: ComposerWindow | None = None
+        self._viewer: PictureWindow | None = None
+        self._ring: RingWindow | None = None
+        self._rows: RowMaker | None = None
+
+    @property
+    def bubble(self) -> BubbleWindow:
+        if self._bubble is None:
+            from app.ui.bubble.window import BubbleWindow
+
+            made = BubbleWindow(self._look.theme, self._look.around, self._row_maker().make, self._look.name)
+            made.closed.connect(self.left)
+            made.minimised.connect(self.minimised)
+            made.stop_wanted.connect(self.stop_wanted)
+            made.settings_wanted.connect(self.settings_wanted)
+            made.reply_wanted.connect(self.open_wanted)
+            made.height_wanted.connect(self.place)
+            self._bubble = made
+        return self._bubble
+
+    @property
+    def composer(self) -> ComposerWindow:
+        if self._composer is None:
+            from app.ui.composer import suggestion
+            from app.ui.composer.window import ComposerWindow
+
+            made = ComposerWindow(self._look.theme, self._look.around, suggestion.todays())
+            made.sent.connect(self.said)
+            made.left.connect(self.left)
+            made.height_wanted.connect(self.place)
+            self._composer = made
+        return self._composer
+
+    @property
+    def is_open(self) -> bool:
+        return self.is_writing or self.shows_bubble
+
+    @property
+    def is_writing(self) -> bool:
+        return self._composer is not None and self._composer.isVisible()
+
+    @property
+    def shows_bubble(self) -> bool:
+        return self._bubble is not None and self._bubble.isVisible()
+
+    def composer_id(self) -> int:
+        """The composer's window; 0 where there is none yet."""
+        return int(self._composer.winId()) if self._composer is not None else 0
+
+    def hide_composer(self) -> None:
+        if self._composer is not None:
+            self._composer.hide()
+
+    def hide(self) -> None:
+        """Only the orb is left."""
+        self.hide_composer()
+        if self._bubble is not None:
+            self._bubble.hide()
+
+    def fill(self, view: View) -> None:
+        """The thread as the view has it; its newest card is open."""
+        bubble, rows = self.bubble, self._row_maker()
+        newest = next((item.key for item in reversed(view.items) if isinstance(item, Card)), "")
+        rows.note_newest(newest, bubble.thread_view.realised)
+        bubble.show_view(view, folded(view.items, rows.open_folds))
+
+    def show_bubble(self, view: View) -> None:
+        """Beside the orb, without taking the focus; not before there is something in it."""
+        if not view.items:
+            return
+        bubble, look = self.bubble, self._look
+        if not bubble.isVisible():
+            look.around.look()
+            bubble.resize(look.theme.size("bubble_width") + 2 * bubble.margin, bubble.height())
+            self.fill(view)
+            self.place()
+            if look.around.composited:
+                fade_in(bubble, look.ticker, look.theme.motion_ms("open"))
+            else:
+                bubble.show()
+        self.place()
+
+    def follow(self) -> None:
+        """Go to the thread's end, where something is going to happen."""
+        if self._bubble is not None:
+            self._bubble.thread_view.follow()
+
+    def point_at(self, place: Point) -> None:
+        """A ring around a place on the screen, for a moment."""
+        if self._ring is None:
+            from app.ui.ring import RingWindow
+
+            self._ring = RingWindow(self._look.theme, self._look.around, self._look.ticker)
+        self._ring.point_at(place)
+
+    def place(self) -> None:
+        """The bubble and the composer beside the orb, wherever it is."""
+        if not self.is_open and self._bubble is None:
+            return
+        theme, screen = self._look.theme, self.seat.screen()
+        writing = self.is_writing
+        field = _size(self.composer.wanted_size()) if writing else Size(theme.size("bubble_width"), 0)
+        bubble = self.bubble
+        bubble.set_footer(shown=not writing)
+        most = round(screen.height * theme.ratio("bubble_height")) - field.height
+        found = places.arranged(screen, self.orb.rest_rect(), _size(bubble.wanted_size(most)), field, theme.size("gap"))
+        bubble.place_body(found.bubble)
+        if writing:
+            self.composer.place_body(found.composer)
+
+    def screens_changed(self) -> None:
+        """A monitor came or went."""
+        self.seat.take()
+        self.place()
+
+    def _row_maker(self) -> RowMaker:
+        if self._rows is None:
+            from app.ui.rows import RowMaker
+
+            made = RowMaker(self._look.theme, self._look.ticker)
+            made.answered.connect(self.answered)
+            made.chosen.connect(self.said)
+            made.take_back_wanted.connect(self.take_back_wanted)
+            made.picture_opened.connect(self._open_picture)
+            made.folds_changed.connect(self.rows_changed)
+            self._rows = made
+        return self._rows
+
+    def _open_picture(self, picture: Picture) -> None:
+        if self._viewer is None:
+            from app.ui.viewer import PictureWindow
+
+            self._viewer = PictureWindow(self._look.theme, self._look.around)
+        self._viewer.show_picture(picture, self.seat.screen())
+
+    def _settle(self, rect: Rect) -> None:
+        """The orb was let go."""
+        self.seat.settle(rect)
+        self.place()
+
+
+def _size(size: QSize) -> Size:
+    return Size(size.width(), size.height())
