@@ -1,19 +1,20 @@
 """What a reader reports while a model is talking: a closed union, in source order.
 
 What was reported is never taken back, and the reports do not depend on how the stream was cut into chunks, except
-that adjacent `Text`, `Thought` and `CallDelta` reports may be cut differently.
+that adjacent `Text`, `Thought` and `CallDelta` reports may be cut differently. `Text` and `CallDelta` are made for
+nearly every chunk: named tuples, which take a third of the time of a frozen dataclass to make.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from app.protocol.call import Block
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A piece of prose."""
 
     text: str
@@ -36,8 +37,7 @@ class CallOpened:
     attrs: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class CallDelta:
+class CallDelta(NamedTuple):
     """A piece of the payload `param` of an open call, for display. The value that counts is in `CallClosed`."""
 
     call_id: str

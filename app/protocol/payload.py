@@ -9,28 +9,10 @@ CDATA_START = "<![CDATA["
 CDATA_END = "]]>"
 
 
-def without_first_newline(text: str) -> str:
-    return text[2:] if text.startswith("\r\n") else text.removeprefix("\n")
-
-
 def without_edge_newlines(text: str) -> str:
     """At most one line break less at each end; indentation and a second final newline stay."""
-    text = without_first_newline(text)
-    if text.endswith("\r\n"):
-        return text[:-2]
-    return text[:-1] if text.endswith("\n") else text
-
-
-def _cdata(raw: str) -> str | None:
-    """What the outermost CDATA pair holds; None where the text's CDATA sections are its own (they stand in markup)."""
-    start = raw.find(CDATA_START)
-    if start < 0 or "<" in raw[:start]:
-        return None
-    inner = raw[start + len(CDATA_START) :]
-    end = inner.rfind(CDATA_END)
-    if end < 0:
-        return inner.rstrip().removesuffix("]]") if inner.rstrip().endswith("]]") else inner
-    return inner[:end]
+    start = _behind_newline(text, 0, len(text))
+    return text[start : _before_newline(text, start, len(text))]
 
 
 def value_of(raw: str, param: Param | None) -> str:
@@ -38,12 +20,41 @@ def value_of(raw: str, param: Param | None) -> str:
 
     Text that belongs to no parameter is read as a short value.
     """
+    span = span_of(raw, param)
+    return raw[slice(*span)] if span else entities.decode(raw.strip())
+
+
+def span_of(raw: str, param: Param | None) -> tuple[int, int] | None:
+    """Where in the raw payload its value stands; None for short plain values, which are decoded. Copies nothing."""
     inner = _cdata(raw)
     if inner is None and (param is None or param.short):
-        return entities.decode(raw.strip())
-    text = raw if inner is None else inner
-    keeps_end = param is not None and param.keeps_final_newline
-    return without_first_newline(text) if keeps_end else without_edge_newlines(text)
+        return None
+    start, stop = inner or (0, len(raw))
+    start = _behind_newline(raw, start, stop)
+    return start, stop if param is not None and param.keeps_final_newline else _before_newline(raw, start, stop)
+
+
+def _behind_newline(text: str, start: int, stop: int) -> int:
+    """One line break less at the start, at most; indentation stays."""
+    return next((start + len(end) for end in ("\r\n", "\n") if text.startswith(end, start, stop)), start)
+
+
+def _before_newline(text: str, start: int, stop: int) -> int:
+    """One line break less at the end, at most; a second one stays."""
+    return next((stop - len(end) for end in ("\r\n", "\n") if text.endswith(end, start, stop)), stop)
+
+
+def _cdata(raw: str) -> tuple[int, int] | None:
+    """What the outermost CDATA pair holds; None where the text's CDATA sections are its own (they stand in markup)."""
+    start = raw.find(CDATA_START)
+    if start < 0 or raw.find("<", 0, start) >= 0:
+        return None
+    start += len(CDATA_START)
+    stop = raw.rfind(CDATA_END, start)
+    if stop >= 0:
+        return start, stop
+    written = raw.rstrip()
+    return start, len(written) - 2 if written.endswith("]]", start) else len(raw)
 
 
 def attribute_value(raw: str, *, short: bool) -> str:

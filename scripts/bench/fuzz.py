@@ -190,7 +190,7 @@ def joined(events: Sequence[ReaderEvent]) -> list[ReaderEvent]:
         elif isinstance(event, Thought) and isinstance(last, Thought) and not last.last:
             whole[-1] = Thought(last.text + event.text, event.last)
         elif isinstance(event, CallDelta) and isinstance(last, CallDelta) and last.param == event.param:
-            whole[-1] = replace(last, text=last.text + event.text)
+            whole[-1] = last._replace(text=last.text + event.text)
         else:
             whole.append(event)
     return whole
@@ -200,7 +200,9 @@ def _numbered(event: ReaderEvent, numbers: dict[str, str]) -> ReaderEvent:
     def number(call_id: str) -> str:
         return numbers.setdefault(call_id, str(len(numbers)))
 
-    if isinstance(event, (CallOpened, CallDelta)):
+    if isinstance(event, CallDelta):
+        return event._replace(call_id=number(event.call_id))
+    if isinstance(event, CallOpened):
         return replace(event, call_id=number(event.call_id))
     if isinstance(event, (CallClosed, CallCut)):
         return replace(event, block=replace(event.block, call_id=number(event.block.call_id)))

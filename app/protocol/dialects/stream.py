@@ -27,6 +27,7 @@ class Stream:
         self.at = 0
         self.ended = False
         self.events: list[ReaderEvent] = []
+        self.finished: list[Block] = []
         self._base = 0
 
     def add(self, chunk: str) -> None:
@@ -54,6 +55,8 @@ class Stream:
 
     def emit(self, event: ReaderEvent) -> None:
         self.events.append(event)
+        if isinstance(event, CallClosed):
+            self.finished.append(event.block)
 
 
 class State(Protocol):
@@ -96,7 +99,6 @@ class StreamReader:
         self._room = limits.message
         self._forget_at = limits.message - _TAIL_KEPT
         self._is_full = False
-        self._finished: list[Block] = []
 
     def feed(self, chunk: str) -> list[ReaderEvent]:
         room = self._room - len(chunk)
@@ -113,7 +115,7 @@ class StreamReader:
         if following is not state:
             self._state = following
             self._run()
-        return self._reported() if stream.events else []
+        return self._reported()
 
     def flush(self) -> list[ReaderEvent]:
         self._stream.ended = True
@@ -126,7 +128,7 @@ class StreamReader:
         return self._reported()
 
     def drain(self) -> list[Block]:
-        finished, self._finished = self._finished, []
+        finished, self._stream.finished = self._stream.finished, []
         return finished
 
     @property
@@ -162,9 +164,6 @@ class StreamReader:
 
     def _reported(self) -> list[ReaderEvent]:
         events, self._stream.events = self._stream.events, []
-        for event in events:
-            if type(event) is CallClosed:
-                self._finished.append(event.block)
         return events
 
     def _overflow(self, last: str) -> list[ReaderEvent]:

@@ -287,6 +287,9 @@ class Payload:
         return self._outcomes.closed(raw, stream)
 
     def _show_rest(self, raw: str, stream: Stream) -> None:
-        value = payload.value_of(raw, self._param)
-        if self._param.short or self._is_cdata or payload.CDATA_START not in raw:
-            self._place.call.show(self._param.name, value[self._preview.count :], stream)
+        span = payload.span_of(raw, self._param)
+        if span is None:
+            self._place.call.show(self._param.name, payload.value_of(raw, self._param), stream)
+        elif self._param.short or self._is_cdata or payload.CDATA_START not in raw:
+            start, stop = span
+            self._place.call.show(self._param.name, raw[start + self._preview.count : stop], stream)
