@@ -18,7 +18,8 @@ _RECORD = "run.json"
 class Record:
     """What is kept on disk. Times are seconds since 1970; `born` is the kernel's, it tells a reused pid apart.
 
-    `stopped` says why it was ended by us: a sentence without a full stop, or empty.
+    `stopped` says why it was ended by us: a sentence without a full stop, or empty. `walled` tells that it runs behind
+    the wall, `network` that it reaches the network from there.
     """
 
     id: str
@@ -31,6 +32,8 @@ class Record:
     ended_at: float | None = None
     exit_code: int | None = None
     stopped: str = ""
+    walled: bool = False
+    network: bool = False
 
     def save(self, folder: Path) -> None:
         beside = folder / "run.new"

@@ -1,0 +1,97 @@
+"""Whether a command only looks: programs and their harmless flags are data (resources/sandbox/reading.toml)."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.base import paths
+from app.services.sandbox.parsing import Words, plain_commands
+
+_GLOBAL = ("--no-pager",)
+_NUMBER = re.compile(r"[+-]?\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a program may be given. `short` holds letters ("*": anything goes), `long` and `also` whole flags.
+
+    `operands` bounds the words that are no flags; `needs` must be among the flags; `script` is a pattern for the first
+    operand.
+    """
+
+    short: str = ""
+    long: Sequence[str] = ()
+    also: Sequence[str] = ()
+    operands: int | None = None
+    needs: str = ""
+    script: str = ""
+
+    def objection(self, arguments: Words) -> str:
+        """The first word that may do more than look; empty if there is none."""
+        if self.short == "*":
+            return ""
+        texts = [word.text for word in arguments]
+        end = texts.index("--") if "--" in texts else len(texts)
+        flags = [text for text in texts[:end] if text.startswith("-") and text != "-"]
+        operands = [text for text in texts[:end] if text == "-" or not text.startswith("-")] + texts[end + 1 :]
+        unknown = [flag for flag in flags if not self._is_known(flag)]
+        unknown += [word.text for word in arguments if word.is_open]
+        first = operands[0] if operands else ""
+        if (self.needs and self.needs not in flags) or (self.script and not re.fullmatch(self.script, first)):
+            unknown.append(first or "nothing")
+        if self.operands is not None:
+            unknown += operands[self.operands :]
+        return unknown[0] if unknown else ""
+
+    def _is_known(self, flag: str) -> bool:
+        if flag in self.also or _NUMBER.fullmatch(flag):
+            return True
+        if flag.startswith("--"):
+            return flag.partition("=")[0] in self.long
+        return all(letter in self.short or letter.isdigit() for letter in flag[1:])
+
+
+def objection(line: str) -> str:
+    """Why the line may do more than look, as part of a sentence; empty where it only looks."""
+    commands = plain_commands(line)
+    if commands is None:
+        return "it is more than plain words joined by && || ; |"
+    return next((reason for words in commands if (reason := _objection(words))), "")
+
+
+def _objection(words: Words) -> str:
+    program, arguments = words[0].text, words[1:]
+    entry = _rules().get(program)
+    if entry is None:
+        return f"{program!r} may do more than look"
+    if isinstance(entry, Rule):
+        found = entry.objection(arguments)
+        return f"{program!r} with {found!r} may do more than look" if found else ""
+    if arguments and arguments[0].text in _GLOBAL:
+        arguments = arguments[1:]
+    action = arguments[0].text if arguments else ""
+    rule = entry.get(action)
+    if rule is None:
+        return f"'{program} {action}' may do more than look"
+    found = rule.objection(arguments[1:])
+    return f"'{program} {action}' with {found!r} may do more than look" if found else ""
+
+
+@functools.cache
+def _rules() -> Mapping[str, Rule | Mapping[str, Rule]]:
+    data = tomllib.loads((paths.resources() / "sandbox" / "reading.toml").read_text(encoding="utf-8"))
+    everything = {name: Rule("*") for name in data["everything"]}
+    single = {name: _rule(entry) for name, entry in data["programs"].items()}
+    grouped = {
+        name: {action: _rule(entry) for action, entry in actions.items()} for name, actions in data["actions"].items()
+    }
+    return {**everything, **single, **grouped}
+
+
+def _rule(entry: Mapping[str, Any]) -> Rule:
+    return Rule(**entry)
