@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import logging.handlers
 import os
 from pathlib import Path
 
@@ -22,8 +21,8 @@ def to_file(level: int = logging.INFO) -> None:
     """Send the log to `wisp.log` in the state folder; `WISP_LOG=debug` shows more."""
     if os.environ.get("WISP_LOG", "").lower() == "debug":
         level = logging.DEBUG
-    handler = logging.handlers.RotatingFileHandler(
-        path(), maxBytes=_SIZE_BYTES, backupCount=_KEPT, encoding="utf-8", delay=True
-    )
+    from logging.handlers import RotatingFileHandler  # sockets and pickles: nobody needs them before the first paint
+
+    handler = RotatingFileHandler(path(), maxBytes=_SIZE_BYTES, backupCount=_KEPT, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=level, handlers=[handler])

@@ -7,12 +7,9 @@ transcript are kept.
 from __future__ import annotations
 
 import argparse
-import asyncio
-import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from app.base import logs
 from app.commands import options as shared
 from app.commands.display import on_a_display
 from app.settings.store import Settings
@@ -28,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    logs.to_file()
     settings = shared.settings_of(options)
     with on_a_display() as own:
         own.announce()
@@ -36,6 +32,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _recorded(settings: Settings) -> int:
+    import asyncio
+
     from app import wiring
     from app.commands.record import Record
 
@@ -56,6 +54,12 @@ def _show(settings: Settings, record: Record | None) -> int:
     connected: list[Assistant] = []
 
     async def connect(curtain: Any) -> Assistant:
+        import asyncio
+        import importlib
+
+        from app.base import logs
+
+        logs.to_file()
         wiring = await asyncio.to_thread(importlib.import_module, "app.wiring")
         assistant: Assistant = wiring.assemble(settings, curtain=curtain)
         if record:

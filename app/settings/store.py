@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import tomlkit
-
 from app.base import paths
 from app.settings.catalog import ALL, Setting, T
 
@@ -115,6 +113,8 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
 
 def save(setting: Setting[Any], value: Any) -> None:
     """Write one choice, keeping everything else in the file as the person wrote it. Raises ValueError, OSError."""
+    import tomlkit  # not needed to read, and the first paint waits for what is imported here
+
     path = _path()
     document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
     group, _, name = setting.key.partition(".")

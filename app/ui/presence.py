@@ -13,11 +13,12 @@ from app.ui.bridge import Agent, Inbox
 from app.ui.floating import Surroundings
 from app.ui.look import Look
 from app.ui.menu import Actions, menu_for
+from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import presenter, takeback
 from app.ui.presenter.cardsteps import place_of
 from app.ui.presenter.cardwords import Words
-from app.ui.presenter.view import Card, Orb, View
+from app.ui.presenter.view import Card, View
 from app.ui.seat import logical
 from app.ui.stage import Stage
 from app.ui.theme import Theme
@@ -36,7 +37,7 @@ class Presence(QObject):
 
     settings_wanted = Signal()
 
-    def __init__(self, look: Look, words: Words = presenter.same) -> None:
+    def __init__(self, look: Look, words: Words = presenter.same, orb: OrbWindow | None = None) -> None:
         super().__init__()
         self._look = look
         self.inbox = Inbox(presenter.Presenter(words), look.theme.ms("frame"))
@@ -48,7 +49,7 @@ class Presence(QObject):
         self._agent: Agent | None = None
         self._unsubscribe = _nothing
         self._turn_task: asyncio.Task[None] | None = None
-        self.stage = self._staged()
+        self.stage = self._staged(orb)
         self.orb.clicked.connect(self.toggle)
         self.orb.menu_wanted.connect(self._menu)
         self._sleep = QTimer(self)
@@ -57,9 +58,9 @@ class Presence(QObject):
         self._sleep.timeout.connect(lambda: self.inbox.change(presenter.asleep))
         self.quit_wanted = asyncio.Event()
 
-    def _staged(self) -> Stage:
+    def _staged(self, orb: OrbWindow | None) -> Stage:
         """The windows, and what the person does in them."""
-        stage = Stage(self._look)
+        stage = Stage(self._look, orb)
         stage.said.connect(self.send)
         stage.left.connect(self.close)
         stage.minimised.connect(self.close)

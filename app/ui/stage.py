@@ -39,10 +39,10 @@ class Stage(QObject):
     take_back_wanted = Signal(str)
     rows_changed = Signal()
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Look, orb: OrbWindow | None = None) -> None:
         super().__init__()
         self._look = look
-        self.orb = OrbWindow(look.theme, look.around, look.ticker)
+        self.orb = orb or OrbWindow(look.theme, look.around, look.ticker)
         self.seat = Seat(self.orb, look.theme)
         self.orb.dragged.connect(self.place)
         self.orb.moved.connect(self._settle)

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QSystemTrayIcon
 
 from app.ui.menu import Actions, menu_for
 from app.ui.orb.painting import Look, paint
-from app.ui.presenter.view import Orb, View
+from app.ui.orb.state import Orb
+from app.ui.presenter.view import View
 from app.ui.theme import Theme
 
 _SIDE_PX = 64

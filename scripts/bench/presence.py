@@ -2,9 +2,10 @@
 
     .venv/bin/python scripts/bench/presence.py [--runs N]
 
-Start: from the process's start to the first paint, and resident memory then (2 s later). Idle: processor time and
-repaints over 5 s after everything has come to rest. Turns: memory after 100 and after 1,000 turns. Stream: how long the
-GUI thread does not answer while 200 events a second arrive.
+Start, memory and idle are those of whole processes (`python -m app` with the offline provider, everything connected),
+seen from outside: from the process's start to the first changed pixel of the screen; resident memory and processor
+time over 5 s after all has come to rest. Repaints: of the orb in that time. Turns: memory after 100 and after 1,000
+turns. Stream: how long the GUI thread does not answer while 200 events a second arrive.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import select
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 _IDLE_S = 5.0
+_REST_S = 10.0
 _STREAM_S = 8.0
 _EVENTS_PER_S = 200
 
@@ -36,18 +40,20 @@ def main() -> None:
         return
     from app.desktop.x11.virtual import VirtualDesktop
 
-    with VirtualDesktop() as desktop:
-        os.environ.update(desktop.environment)
+    with tempfile.TemporaryDirectory() as data, VirtualDesktop() as desktop:
+        os.environ.update(desktop.environment, WISP_DATA_DIR=data, WISP_PROVIDER="offline")
         report(options.runs)
 
 
 def report(runs: int) -> None:
     """Run every child and print what it measured."""
-    bare = [child("bare") for _ in range(runs)]
-    orb = [child("orb") for _ in range(runs)]
-    for name, unit in (("start_s", "s"), ("rss_mb", "MB"), ("idle_percent", "% of a core"), ("repaints", "repaints")):
-        one, other = (statistics.median(run[name] for run in group) for group in (bare, orb))
+    bare_window = [sys.executable, __file__, "--child", "bare"]
+    wisp = [sys.executable, "-m", "app"]
+    pairs = [(process(bare_window), process(wisp)) for _ in range(runs)]
+    for name, unit in (("start_s", "s"), ("rss_mb", "MB"), ("idle_percent", "% of a core")):
+        one, other = (statistics.median(pair[side][name] for pair in pairs) for side in (0, 1))
         print(f"{name:14} bare {one:8.3f}   presence {other:8.3f}   difference {other - one:+.3f} {unit}")
+    print(f"repaints       {child('orb')['repaints']} of the orb in {_IDLE_S:.0f} s of rest")
     turns = child("turns")
     print(f"memory         after 100 turns {turns['early_mb']:.1f} MB, after 1,000 turns {turns['late_mb']:.1f} MB")
     stream = child("stream")
@@ -58,23 +64,58 @@ def report(runs: int) -> None:
     )
 
 
-def child(kind: str) -> dict[str, Any]:
+def process(command: list[str]) -> dict[str, float]:
+    """A whole program, watched from outside on an otherwise empty screen."""
+    from Xlib import X
+    from Xlib.display import Display
+
+    display = Display()
+    screen = display.screen()
+
+    def pixels() -> bytes:
+        return bytes(
+            screen.root.get_image(0, 0, screen.width_in_pixels, screen.height_in_pixels, X.ZPixmap, 0xFFFFFFFF).data
+        )
+
+    empty = pixels()
+    screen.root.change_attributes(event_mask=X.SubstructureNotifyMask)
+    display.sync()
     began = time.monotonic()
+    running = subprocess.Popen(command, cwd=Path(__file__).resolve().parents[2], stderr=subprocess.DEVNULL)
+    try:
+        while not any(display.next_event().type == X.MapNotify for _ in range(display.pending_events())):
+            select.select([display.fileno()], [], [], 20)
+        while pixels() == empty:
+            pass
+        found = {"start_s": time.monotonic() - began}
+        time.sleep(_REST_S)
+        found["rss_mb"], before = _rss_mb(running.pid), _cpu_s(running.pid)
+        time.sleep(_IDLE_S)
+        found["idle_percent"] = (_cpu_s(running.pid) - before) / _IDLE_S * 100
+    finally:
+        running.terminate()
+        running.wait()
+        display.close()
+    return found
+
+
+def child(kind: str) -> dict[str, Any]:
     command = [sys.executable, __file__, "--child", kind]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    if "painted_at" in found:
-        found["start_s"] = found["painted_at"] - began
     return found
 
 
 def bare() -> dict[str, Any]:
+    """The least that PySide6 can show; until it is ended."""
     from PySide6.QtWidgets import QApplication, QLabel
 
     application = QApplication([])
     label = QLabel("bare")
     label.resize(120, 120)
-    return _watched(application, label, label.show)
+    label.show()
+    application.exec()
+    return {}
 
 
 def orb() -> dict[str, Any]:
@@ -84,34 +125,22 @@ def orb() -> dict[str, Any]:
 
     application = presence_application.make_application()
     presence = Presence(presence_application.look_of(application, Settings({}, {})))
-    return _watched(application, presence.orb, presence.show)
-
-
-def _watched(application: Any, widget: Any, show: Any) -> dict[str, Any]:
-    """First paint, memory, and what it does while nothing happens."""
     from PySide6.QtCore import QEvent, QObject, QTimer
 
-    found: dict[str, Any] = {"repaints": 0}
-    idle: list[float] = []
+    found = {"repaints": 0}
+    resting: list[bool] = []
 
     class Watch(QObject):
         def eventFilter(self, _: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-            if event.type() is QEvent.Type.Paint:
-                found.setdefault("painted_at", time.monotonic())
-                found["repaints"] += bool(idle)
+            found["repaints"] += bool(resting) and event.type() is QEvent.Type.Paint
             return False
 
-    def rest() -> None:
-        found["rss_mb"] = _rss_mb()
-        idle.append(time.process_time())
-        QTimer.singleShot(round(_IDLE_S * 1000), application.quit)
-
     watch = Watch()
-    widget.installEventFilter(watch)
-    show()
-    QTimer.singleShot(9000, rest)
+    presence.orb.installEventFilter(watch)
+    presence.show()
+    QTimer.singleShot(round(_REST_S * 1000), lambda: resting.append(True))
+    QTimer.singleShot(round((_REST_S + _IDLE_S) * 1000), application.quit)
     application.exec()
-    found["idle_percent"] = (time.process_time() - idle[0]) / _IDLE_S * 100
     return found
 
 
@@ -206,9 +235,14 @@ def _open() -> tuple[Any, Any]:
     return application, presence
 
 
-def _rss_mb() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
+def _rss_mb(pid: int | str = "self") -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 CHILDREN = {"bare": bare, "orb": orb, "turns": turns, "stream": stream}

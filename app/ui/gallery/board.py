@@ -16,9 +16,10 @@ from app.ui.composer.window import ComposerWindow
 from app.ui.floating import Floating, Surroundings
 from app.ui.gallery import samples
 from app.ui.motion import Ticker
+from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter.folding import folded
-from app.ui.presenter.view import Card, Orb
+from app.ui.presenter.view import Card
 from app.ui.rows import RowMaker
 from app.ui.theme import Theme
 

@@ -19,7 +19,7 @@ from app.ui.floating import Surroundings
 from app.ui.motion import Glide, Ticker
 from app.ui.orb.handle import Handle
 from app.ui.orb.painting import Look, paint
-from app.ui.presenter.view import Orb
+from app.ui.orb.state import Orb
 from app.ui.theme import Theme
 
 _TURNS = {Orb.THINKING: "thinking_turn", Orb.BUSY: "busy_turn", Orb.LISTENING: "ripple"}

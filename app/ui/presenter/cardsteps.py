@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from app.agent import events as agent
 from app.base.clipping import clip_line
+from app.ui.orb.state import Orb
 from app.ui.presenter.cardwords import Words, words_for
 from app.ui.presenter.checklists import is_checklist, listed
 from app.ui.presenter.items import added, replaced, without_old_pictures
 from app.ui.presenter.plainoutput import plain
-from app.ui.presenter.view import Card, Orb, Picture, Status, View
+from app.ui.presenter.view import Card, Picture, Status, View
 
 KEPT_CHARS = 20_000
 """A card keeps this much of the end of what streams through it."""

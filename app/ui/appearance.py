@@ -1,0 +1,65 @@
+"""How the presence looks on this desktop: the person's choices, and the system's where they made none."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from app.base import paths
+from app.settings import catalog
+from app.settings.store import Settings
+from app.ui import style, theme
+from app.ui.floating import Surroundings, surroundings
+from app.ui.look import Look
+from app.ui.motion import Ticker
+from app.ui.theme import Theme
+
+_log = logging.getLogger(__name__)
+
+
+def look_of(application: QApplication, settings: Settings, around: Surroundings | None = None) -> Look:
+    """Theme and surroundings as the person and the system want them; the application is dressed in them."""
+    chosen = theme_of(application, settings)
+    dress(application, chosen)
+    return Look(
+        chosen,
+        around or surroundings(),
+        Ticker(chosen.ms("frame"), application),
+        settings[catalog.NAME],
+        settings[catalog.POINTER_RING],
+    )
+
+
+def theme_of(application: QApplication, settings: Settings) -> Theme:
+    """The tokens that hold now. What is wrong with the person's own theme file is logged."""
+    chosen = theme.load(
+        scheme_of(application, settings[catalog.THEME]),
+        scale=style.system_scale(),
+        reduced=settings[catalog.REDUCED_MOTION],
+        own=_own_theme(),
+    )
+    for problem in chosen.problems:
+        _log.warning("%s", problem)
+    return chosen
+
+
+def dress(application: QApplication, chosen: Theme) -> None:
+    """Give Qt's own widgets the theme's colours and shapes."""
+    application.setPalette(style.palette(chosen))
+    application.setStyleSheet(style.sheet(chosen))
+
+
+def scheme_of(application: QApplication, choice: str) -> str:
+    """`light` or `dark`: as chosen, or as the system has it."""
+    if choice in theme.SCHEMES:
+        return choice
+    dark = application.styleHints().colorScheme() is Qt.ColorScheme.Dark
+    return "dark" if dark else "light"
+
+
+def _own_theme() -> Path | None:
+    own = paths.config_dir() / "theme.toml"
+    return own if own.is_file() else None
