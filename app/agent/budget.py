@@ -46,8 +46,8 @@ def _prices() -> tuple[Price, ...]:
 
 
 def price_of(model: str) -> Price | None:
-    """The price of the longest matching prefix, or None where nobody told us."""
-    matching = [price for price in _prices() if model.startswith(price.prefix)]
+    """The price of the longest prefix that ends where a part of the id does, or None where nobody told us."""
+    matching = [price for price in _prices() if f"{model}-".startswith(f"{price.prefix}-")]
     return max(matching, key=lambda price: len(price.prefix), default=None)
 
 

@@ -35,10 +35,23 @@ def test_a_model_without_a_known_price_costs_an_unknown_amount() -> None:
     assert budget.changed() == UsageChanged(10**6, 0, 0, 0, None)
 
 
-def test_the_longest_prefix_gives_the_price() -> None:
-    found = price_of("claude-sonnet-5-5-20260901")
-    assert found is not None
-    assert (found.prefix, found.input, found.output) == ("claude-sonnet-5", 2.0, 10.0)
+@pytest.mark.parametrize(
+    ("model", "prefix"),
+    [
+        ("claude-sonnet-5-5-20260901", "claude-sonnet-5-5"),
+        ("claude-sonnet-5", "claude-sonnet-5"),
+        ("claude-opus-4-1-20250805", "claude-opus-4"),
+        ("claude-opus-4-8", "claude-opus-4-8"),
+        ("gpt-5", "gpt-5"),
+        ("gpt-5-2025-08-07", "gpt-5"),
+        ("gpt-5-mini-2025-08-07", "gpt-5-mini"),
+        ("gpt-5.9", ""),
+        ("claude-sonnet-50", ""),
+    ],
+)
+def test_the_longest_known_part_of_an_id_gives_the_price(model: str, prefix: str) -> None:
+    found = price_of(model)
+    assert (found.prefix if found else "") == prefix
 
 
 @pytest.mark.parametrize(
