@@ -10,6 +10,8 @@ from typing import Any
 
 from app.base import paths
 
+_SENTENCE_END = re.compile(r"(?<=[.!:\u2026])\s+|(?<=[\u3002\uff01\uff1a])")
+
 
 @cache
 def _tables() -> dict[str, Any]:
@@ -26,20 +28,31 @@ def ending(name: str) -> str:
     return str(_tables()["endings"][name])
 
 
-@cache
-def _announcement() -> re.Pattern[str]:
-    table = _tables()["announcing"]
-    openings = "|".join(re.escape(words) for words in table["openings"])
-    deeds = "|".join(re.escape(words) for words in table["deeds"])
-    return re.compile(
-        rf"\b(?:{openings})(?:,? (?:now|then|first|also|just|will|quickly))* (?:{deeds})\b", re.IGNORECASE
-    )
-
-
 def only_announces(text: str) -> bool:
     """Whether a reply talks about an action it is about to take, and neither asks nor ends with a result."""
+    longest, phrases = _announcements()
     plain = text.replace("\u2019", "'").strip()
-    if not plain or plain.endswith("?") or len(plain) > _tables()["announcing"]["longest"]:
+    if not plain or plain.endswith(("?", "\uff1f")) or len(plain) > longest:
         return False
-    last = re.split(r"(?<=[.!:…])\s+", plain)[-2:]
-    return bool(_announcement().search(" ".join(last)))
+    last = " ".join(_SENTENCE_END.split(plain)[-2:])
+    return any(phrase.search(last) for phrase in phrases)
+
+
+@cache
+def _announcements() -> tuple[int, tuple[re.Pattern[str], ...]]:
+    tree = tomllib.loads((paths.resources() / "prompts" / "announcing.toml").read_text(encoding="utf-8"))
+    return tree["longest"], tuple(_phrase(entry) for entry in tree["phrase"])
+
+
+def _phrase(entry: dict[str, Any]) -> re.Pattern[str]:
+    """One way to announce; in a `joined` language there are no spaces, and `apart` counts characters."""
+    edge, gap, anything = ("", "", ".") if entry.get("joined") else (r"\b", ",? ", r"[\w'-]+")
+    denied = f"(?!{edge}{_any_of(entry['denials'])}{edge})" if "denials" in entry else ""
+    fillers = f"(?:{gap}{_any_of(entry['fillers'])})*" if "fillers" in entry else ""
+    between = f"(?:{gap}{denied}{anything}){{0,{entry.get('apart', 0)}}}"
+    said = f"{edge}{_any_of(entry['openings'])}{fillers}{between}{gap}{denied}{_any_of(entry['deeds'])}{edge}"
+    return re.compile(said, re.IGNORECASE)
+
+
+def _any_of(words: list[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, words))})"
