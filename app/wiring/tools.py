@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.agent.conversation import Conversation
 from app.base import paths
 from app.base.clock import Clock
-from app.desktop.capture import Budget
 from app.desktop.desk import Desktop
-from app.desktop.ocr.api import Ocr
 from app.services.checkpoints.store import Checkpoints
 from app.services.processes.processes import Processes
 from app.services.tasks.checklist import Checklist
+from app.services.web.pages import Pages
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
 from app.settings.catalog import WORKSPACE
@@ -24,14 +22,15 @@ from app.tools.computer import COMPUTER, Computer
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, Commands
 from app.tools.file import FILES, Files
+from app.tools.pictures import Sight
 from app.tools.registry import Registry
 from app.tools.say import SAY, Voice
 from app.tools.screen import SCREEN, ScreenReading
-from app.tools.screen_text import ScreenText
 from app.tools.search import SEARCH, Searches
 from app.tools.tasks import ASKING, TASKS, Tasks
 from app.tools.until import WAITS, Waits
 from app.tools.watching import WATCHING, Watching
+from app.tools.web import WEB, Web
 from app.tools.windows import WINDOWS, Windows
 
 
@@ -39,7 +38,7 @@ def registry(*, may_ask: bool = True) -> Registry:
     """The shapes of all tools; no service is opened for it. Without `may_ask` the person is not to be asked things."""
     asking = (ASKING,) if may_ask else ()
     return Registry(
-        SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, *asking, TASKS
+        SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, WEB, *asking, TASKS
     )
 
 
@@ -62,7 +61,7 @@ def workspace_of(settings: Settings) -> Path:
 class Belongings:
     """What the handlers are given: the desktop, the files and commands, the conversation and its checklist.
 
-    `budget` is the largest picture the model reads unscaled; `needs_words` tells whether it takes no pictures at all.
+    `sight` is how the model in use sees.
     """
 
     desktop: Desktop
@@ -72,9 +71,7 @@ class Belongings:
     clock: Clock
     conversation: Conversation
     checklist: Checklist
-    budget: Budget
-    ocr: Ocr
-    needs_words: Callable[[], bool]
+    sight: Sight
 
 
 def handlers(own: Belongings) -> tuple[object, ...]:
@@ -82,9 +79,9 @@ def handlers(own: Belongings) -> tuple[object, ...]:
     desktop, clock, workspace, processes = own.desktop, own.clock, own.workspace, own.processes
     return (
         Voice(),
-        Watching(desktop, own.budget, ScreenText(own.ocr, own.needs_words)),
-        Computer(desktop),
-        ScreenReading(desktop, own.ocr),
+        Watching(desktop, own.sight),
+        Computer(desktop, own.sight),
+        ScreenReading(desktop, own.sight),
         Windows(desktop),
         Files(workspace),
         Edits(workspace, own.changes),
@@ -92,5 +89,6 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Code(workspace),
         Commands(workspace, processes, clock, own.conversation.is_yolo),
         Waits(workspace, processes, clock),
+        Web(Pages()),
         Tasks(own.conversation, own.checklist),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.services.parsing import child
 from app.services.workspace import documents, pictures
 from app.services.workspace.pictures import Picture
 from app.services.workspace.places import Place, Workspace
@@ -26,7 +27,8 @@ def look(workspace: Workspace, place: Place, wanted: Wanted) -> Slice | Picture:
     with open_file(workspace, place) as file:
         name = place.path.name
         if pictures.is_picture(name):
-            return pictures.load(file, place.shown)
+            return pictures.unpacked(b"".join(child.pieces("picture", {"shown": place.shown}, file, place.shown)))
         if documents.reader_of(name):
-            return sliced(documents.texts(file, name, place.shown), wanted.first, wanted.last, wanted.most)
+            texts = child.texts("document", {"name": name, "shown": place.shown}, file, place.shown)
+            return sliced(texts, wanted.first, wanted.last, wanted.most)
         return lines_of(file, place, wanted.first, wanted.last, wanted.most)

@@ -1,8 +1,12 @@
-"""Image files as a model takes them: of a known format and no bigger than it sees anyway."""
+"""Image files as a model takes them: of a known format and no bigger than it sees anyway.
+
+They are taken apart in a parsing process (`services/parsing`), which hands them over packed.
+"""
 
 from __future__ import annotations
 
 import io
+import struct
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -13,6 +17,7 @@ _LONGEST_PX = 1_568
 _MOST_PIXELS = 60_000_000
 _MOST_BYTES = 4_000_000
 _AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
+_HEAD = struct.Struct("<IIII16s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +58,15 @@ def load(file: BinaryIO, shown: str) -> Picture:
             return Picture(out.getvalue(), "image/png", image.width, image.height, width, height)
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ToolFailed(f"path: {shown!r} is a damaged picture and cannot be shown.") from error
+
+
+def packed(picture: Picture) -> bytes:
+    """The picture and its sizes in one piece."""
+    sizes = (picture.width, picture.height, picture.original_width, picture.original_height)
+    return _HEAD.pack(*sizes, picture.media_type.encode()) + picture.data
+
+
+def unpacked(data: bytes) -> Picture:
+    """What `packed` made."""
+    width, height, original_width, original_height, kind = _HEAD.unpack_from(data)
+    return Picture(data[_HEAD.size :], kind.rstrip(b"\0").decode(), width, height, original_width, original_height)

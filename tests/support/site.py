@@ -1,0 +1,67 @@
+"""A small web server on loopback that answers what a test tells it, and counts who came."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a path answers. `body` may be made when it is asked for, so that nothing big waits in memory."""
+
+    body: bytes | Callable[[], Iterator[bytes]] = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "text/html; charset=utf-8"})
+
+
+class Site:
+    """`asked` lists the Host line and path of every request."""
+
+    def __init__(self, replies: Mapping[str, Reply]) -> None:
+        self.replies = dict(replies)
+        self.asked: list[tuple[str, str]] = []
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextmanager
+def site(replies: Mapping[str, Reply] | None = None) -> Iterator[Site]:
+    """A server for as long as the test needs it."""
+    here = Site(replies or {})
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            here.asked.append((self.headers.get("Host", ""), self.path))
+            reply = here.replies.get(self.path.partition("?")[0], Reply(b"nothing here", 404))
+            self.send_response(reply.status)
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            pieces = reply.body() if callable(reply.body) else (reply.body,)
+            try:
+                for piece in pieces:
+                    self.wfile.write(piece)
+            except OSError:
+                return  # the caller has heard enough
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    here.port = server.server_port
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield here
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
