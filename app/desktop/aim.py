@@ -5,46 +5,20 @@ Lives on the desktop thread.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.base.errors import ToolFailed, ToolMisuse
+from app.base.clipping import clip_line
+from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.desktop.api import Window
 from app.desktop.backend import Backend
-from app.desktop.elements import Element, Match
+from app.desktop.elements import Element
+from app.desktop.locate import Locator, Search
+from app.desktop.ocr.written import Written, is_written
 
-_SURE = 0.8
-_AS_GOOD = 0.02
-_TOLD = 6
 _APPEARS_S = 1.0
 """So long a name that is not showing is looked for again."""
-_LOOK_AGAIN_S = 0.1
-_PRESSABLE = frozenset(
-    {
-        "button",
-        "push button",
-        "toggle button",
-        "check box",
-        "radio button",
-        "menu item",
-        "check menu item",
-        "radio menu item",
-        "menu",
-        "link",
-        "page tab",
-        "combo box",
-        "entry",
-        "text",
-        "spin button",
-        "list item",
-        "table cell",
-        "tree item",
-        "slider",
-        "switch",
-    }
-)
+_NAME_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,51 +43,26 @@ class Aim:
 
 
 class Marksman:
-    """Finds targets among what programs tell about themselves."""
+    """Finds targets among what programs tell about themselves and what is written in the others."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, written: Written) -> None:
         self._backend = backend
+        self._written = written
+        self._locator = Locator(backend, written)
 
     async def at_ref(self, ref: str) -> Aim:
-        """An element by its ref. ToolMisuse or ToolFailed when there is none now."""
-        element = await self._backend.accessibility.element(ref)
-        return await self._aimed(element, "ref", 1.0)
+        """An element or a text by its ref. ToolMisuse or ToolFailed when there is none now."""
+        if is_written(ref):
+            return await self._aimed(await self._written.element(ref), "ref", 1.0)
+        return await self._aimed(await self._backend.accessibility.element(ref), "ref", 1.0)
 
     async def at_name(self, target: str, role: str = "") -> Aim:
-        """An element by its visible name, and role if one is given.
+        """What is called so, of that role if one is given; a name that is about to show is waited for.
 
-        ToolFailed with the nearest names, or with the several that fit.
+        Ambiguous with the several that fit; NotFound with the nearest names.
         """
-        if not target.strip():
-            raise ToolMisuse('target is empty. Name what is to be clicked, as in target="Save".')
-        matches = await self._looked_for(target, role)
-        good = [match for match in matches if match.score >= _SURE]
-        if not good:
-            raise ToolFailed(_none_found(target, matches, await self._backend.accessibility.silent()))
-        best = self._narrowed([match for match in good if match.score >= good[0].score - _AS_GOOD])
-        if len(best) > 1:
-            raise ToolFailed(_several_found(target, best))
-        return await self._aimed(best[0].element, "name", best[0].score)
-
-    async def _looked_for(self, target: str, role: str) -> Sequence[Match]:
-        """Look until it is there, for a while: a program may just be opening, or slow to answer."""
-        loop = asyncio.get_running_loop()
-        limit = loop.time() + _APPEARS_S
-        while True:
-            matches = await self._backend.accessibility.find(target, role=role)
-            if any(match.score >= _SURE for match in matches) or loop.time() >= limit:
-                return matches
-            await asyncio.sleep(_LOOK_AGAIN_S)
-
-    def _narrowed(self, matches: Sequence[Match]) -> Sequence[Match]:
-        """Of equally good ones: what can be pressed before what cannot, the active window before the others."""
-        active = next((window for window in self._backend.windows.all() if window.is_active), None)
-        for wish in (
-            lambda m: m.element.role in _PRESSABLE,
-            lambda m: active is not None and m.element.window == active.title,
-        ):
-            matches = [match for match in matches if wish(match)] or matches
-        return _apart(matches)
+        place = await self._locator.locate(Search(target, role, patience_s=_APPEARS_S))
+        return await self._aimed(place.element, "ocr" if place.how == "ocr" else "name", place.score)
 
     async def _aimed(self, element: Element, route: str, score: float) -> Aim:
         shown = element.box.overlap(self._backend.screen.extent())
@@ -138,31 +87,6 @@ def _owns(window: Window, element: Element) -> bool:
     return bool(element.pid) and window.pid == element.pid
 
 
-def _apart(matches: Sequence[Match]) -> list[Match]:
-    """One of those that lie on top of each other: a button and its own label are one target."""
-    kept: list[Match] = []
-    for match in matches:
-        if not any(_is_same_place(match.element.box, other.element.box) for other in kept):
-            kept.append(match)
-    return kept
-
-
-def _is_same_place(one: Rect, other: Rect) -> bool:
-    return one.contains(other.center) and other.contains(one.center)
-
-
 def _told(element: Element) -> str:
-    box = element.box
-    return f'{element.ref} {element.role} "{element.name}" at ({box.center.x}, {box.center.y}) in "{element.window}"'
-
-
-def _none_found(target: str, near: Sequence[Match], silent: Sequence[str]) -> str:
-    names = ", ".join(f'"{match.element.name}"' for match in near[:_TOLD])
-    hint = f" The nearest names are {names}." if names else " Look with screen_capture and click by x and y."
-    quiet = f" {', '.join(silent)} did not answer and may show it." if silent else ""
-    return f"Nothing called {target!r} is showing.{hint}{quiet}"
-
-
-def _several_found(target: str, matches: Sequence[Match]) -> str:
-    told = "; ".join(_told(match.element) for match in matches[:_TOLD])
-    return f"Several things are called {target!r}: {told}. Click one of them by ref, or ask which one is meant."
+    box, name = element.box, clip_line(element.name, _NAME_CHARACTERS)
+    return f'{element.ref} {element.role} "{name}" at ({box.center.x}, {box.center.y}) in "{element.window}"'

@@ -9,6 +9,8 @@ from app.base.clock import Clock, SystemClock
 from app.desktop.api import Curtain
 from app.desktop.backend import Backend, NoCurtain
 from app.desktop.keys import chord
+from app.desktop.ocr.api import Ocr
+from app.desktop.ocr.rapid import RapidOcr
 from app.desktop.seat import Seat
 from app.desktop.stop import StopFlag
 from app.desktop.thread import DesktopThread
@@ -31,12 +33,15 @@ class Desktop:
         curtain: Curtain | None = None,
         clock: Clock | None = None,
         stop_key: str = STOP_KEY,
+        ocr: Ocr | None = None,
     ) -> None:
         self._stop = StopFlag()
         self._thread = DesktopThread()
         try:
             self._seat = self._thread.wait_for(
-                lambda: Seat(make(self._stop), curtain or NoCurtain(), self._stop, clock or SystemClock())
+                lambda: Seat(
+                    make(self._stop), curtain or NoCurtain(), self._stop, clock or SystemClock(), ocr or RapidOcr()
+                )
             )
             self._unlisten = self._hear(stop_key)
         except BaseException:

@@ -72,13 +72,15 @@ class OutlineRequest:
 class Outline:
     """`text` is one line an element, indented by depth; `left_out` counts lines that the budget did not allow.
 
-    `silent` names programs that did not answer in time: their windows show, and nothing is known of them.
+    `silent` names programs that did not answer in time: their windows show, and nothing is known of them. `empty` are
+    the titles of windows of which only the frame is told (a toolkit that describes nothing, or was not asked to).
     """
 
     text: str
     elements: tuple[Element, ...] = ()
     left_out: int = 0
     silent: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
 
 
 class Accessibility(Protocol):

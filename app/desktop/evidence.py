@@ -8,6 +8,7 @@ from app.base.clipping import clip_line
 from app.base.errors import ToolFailed
 from app.desktop.backend import Backend
 from app.desktop.elements import Element
+from app.desktop.ocr.written import is_written
 
 _LIMIT_S = 0.5
 _LONGEST_CHARS = 2000
@@ -18,7 +19,7 @@ _SECRET = "password text"
 
 async def of_click(backend: Backend, before: Element | None) -> tuple[str, ...]:
     """How the element that was clicked differs now; nothing where it is gone or does not answer in time."""
-    if before is None:
+    if before is None or is_written(before.ref):
         return ()
     try:
         async with asyncio.timeout(_LIMIT_S):

@@ -15,6 +15,8 @@ from app.desktop.backend import Backend
 from app.desktop.eyes import Eyes, Spot
 from app.desktop.hands import Hands
 from app.desktop.lock import DesktopLock
+from app.desktop.ocr.api import Ocr
+from app.desktop.ocr.written import Written
 from app.desktop.opening import Opener
 from app.desktop.receipts import Receipt, receipt
 from app.desktop.reins import Reins
@@ -37,12 +39,14 @@ class Target:
 class Seat:
     """`act` is the only way to act: one action at a time, watched, with a receipt."""
 
-    def __init__(self, backend: Backend, curtain: Curtain, stop: StopFlag, clock: Clock) -> None:
+    def __init__(self, backend: Backend, curtain: Curtain, stop: StopFlag, clock: Clock, ocr: Ocr) -> None:
         self.backend = backend
         self.eyes = Eyes(backend, curtain, clock)
         self.reins = Reins(stop, clock)
         self.hands = Hands(backend, curtain, self.reins, self.eyes.settle, clock)
-        self.marksman = Marksman(backend)
+        self.ocr = ocr
+        self.written = Written(backend, self.eyes.frame, ocr)
+        self.marksman = Marksman(backend, self.written)
         self.opener = Opener(backend, stop, clock)
         self.clock = clock
         self.stop = stop
@@ -87,6 +91,7 @@ class Seat:
         """Let go of everything."""
         self.hands.release_all()
         self._lock.let_go()
+        await self.ocr.close()
         await self.backend.close()
 
     def active_window(self) -> Window | None:

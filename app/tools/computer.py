@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from app.desktop.api import Button
-from app.desktop.capture import Budget
 from app.desktop.desk import Desktop
+from app.desktop.locate import NotFound
+from app.desktop.seat import Seat
 from app.protocol.call import ToolCall
 from app.protocol.result import ToolResult
 from app.protocol.spec import Effect, Kind, Param, ToolSpec
 from app.tools import acts
 from app.tools.context import TurnContext
-from app.tools.in_one_go import ACTIONS, in_one_go
+from app.tools.in_one_go import ACTIONS, Act, in_one_go
+from app.tools.pictures import Sight, to_point_in
 from app.tools.registry import Family
 
 
 class Computer:
-    """Handlers; each hops to the desktop thread, where all of it happens. `budget`: the largest picture it may send."""
+    """Handlers; each hops to the desktop thread, where all of it happens. `sight` is how the model in use sees."""
 
-    def __init__(self, desktop: Desktop, budget: Budget | None = None) -> None:
+    def __init__(self, desktop: Desktop, sight: Sight | None = None) -> None:
         self._desktop = desktop
-        self._budget = budget or Budget()
+        self._sight = sight or Sight()
 
     async def click(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.click, call)
+        return await self._desktop.run(_at_a_place, acts.click, call, self._sight)
 
     async def move(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.move, call)
+        return await self._desktop.run(_at_a_place, acts.move, call, self._sight)
 
     async def drag(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.drag, call)
+        return await self._desktop.run(_at_a_place, acts.drag, call, self._sight)
 
     async def scroll(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.scroll, call)
+        return await self._desktop.run(_at_a_place, acts.scroll, call, self._sight)
 
     async def type(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(acts.type_text, call)
@@ -42,13 +45,21 @@ class Computer:
         return await self._desktop.run(acts.press_keys, call)
 
     async def button_down(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.button, call, down=True)
+        return await self._desktop.run(_at_a_place, partial(acts.button, down=True), call, self._sight)
 
     async def button_up(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.button, call, down=False)
+        return await self._desktop.run(_at_a_place, partial(acts.button, down=False), call, self._sight)
 
     async def batch(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(in_one_go, call, self._budget)
+        return await self._desktop.run(in_one_go, call, self._sight.budget)
+
+
+async def _at_a_place(seat: Seat, act: Act, call: ToolCall, sight: Sight) -> ToolResult:
+    """Act; where nothing fits the target, nothing was done, and the model is asked to point at it."""
+    try:
+        return await act(seat, call)
+    except NotFound as missing:
+        return await to_point_in(seat, call, missing, sight)
 
 
 Handler = Callable[[Computer, ToolCall, TurnContext], Awaitable[ToolResult]]

@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
 from app.base.errors import ToolMisuse
 from app.base.geometry import Rect
-from app.desktop.capture import Capture
+from app.desktop.capture import Budget, Capture
 from app.desktop.eyes import Spot
+from app.desktop.locate import NotFound
 from app.desktop.seat import Seat
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, Media, ToolResult
+
+
+def _always() -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """How the model in use sees: the largest picture it reads unscaled, and whether it takes pictures at all."""
+
+    budget: Budget = field(default_factory=Budget)
+    takes_pictures: Callable[[], bool] = _always
+
+
+async def to_point_in(seat: Seat, call: ToolCall, missing: NotFound, sight: Sight) -> ToolResult:
+    """The last rung of looking for a thing: the model's own eyes, on the part of the screen where it should be.
+
+    A failed result with a picture that points refer to from now on; `missing` itself is raised for models without eyes.
+    """
+    if not sight.takes_pictures():
+        raise missing
+    capture = await seat.eyes.capture(missing.area, "part of the screen where it should be", sight.budget)
+    picture = shown(call, capture, f"{call.name}: {missing} Or point in this picture, by x and y, where you see it.")
+    payload = {**picture.payload, "tag": call.name, "reason": str(missing)}
+    return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
 
 
 def region_in(seat: Seat, text: str, capture: str, space: str) -> Rect:

@@ -9,33 +9,35 @@ from app.base.errors import ToolMisuse
 from app.base.geometry import Rect
 from app.desktop.desk import Desktop
 from app.desktop.elements import Element, Outline, OutlineRequest, View
-from app.desktop.locate import Located, Locator, Vision
-from app.desktop.ocr.api import Ocr
+from app.desktop.locate import Located, Locator, NotFound, Search
+from app.desktop.ocr.written import is_written
 from app.desktop.seat import Seat
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
 from app.protocol.spec import Effect, Kind, Param, ToolSpec
 from app.tools.context import TurnContext
+from app.tools.pictures import Sight, to_point_in
 from app.tools.registry import Family
+from app.tools.screen_text import Texts, texts_in, unread
 
 _BUDGET = 2000
+_WINDOWS_READ = 3
 _SHOWN_CHARS = 120
 _CARD_LINES = 12
 
 
 class ScreenReading:
-    """Handlers; each hops to the desktop thread. `vision` is the model's own eyes, where it can point at pictures."""
+    """Handlers; each hops to the desktop thread. `sight` is how the model in use sees."""
 
-    def __init__(self, desktop: Desktop, ocr: Ocr, vision: Vision | None = None) -> None:
+    def __init__(self, desktop: Desktop, sight: Sight | None = None) -> None:
         self._desktop = desktop
-        self._ocr = ocr
-        self._vision = vision
+        self._sight = sight or Sight()
 
     async def read_screen(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_read, call)
 
     async def locate(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(self._locate, call)
+        return await self._desktop.run(_locate, call, self._sight)
 
     async def press(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_press, call)
@@ -43,23 +45,19 @@ class ScreenReading:
     async def set_value(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_set_value, call)
 
-    async def close(self) -> None:
-        """Let go of the text recognition."""
 
-        async def end(_seat: Seat) -> None:
-            await self._ocr.close()
-
-        await self._desktop.run(end)
-
-    async def _locate(self, seat: Seat, call: ToolCall) -> ToolResult:
-        locator = Locator(seat.backend, seat.eyes.frame, self._ocr, self._vision)
-        area = seat.region_of(1, call.text("window")) if call.has("window") else None
-        place = await locator.locate(call.text("target"), area)
-        others = f" Less likely: {'; '.join(other.told for other in place.runners_up)}." if place.runners_up else ""
-        echo = (
-            f"Found {place.told} on the screen by {place.how} ({place.score:.2f}). {_how_to_click(seat, place)}{others}"
-        )
-        return ToolResult(True, call.name, _place_as_json(place), echo)
+async def _locate(seat: Seat, call: ToolCall, sight: Sight) -> ToolResult:
+    area = seat.region_of(1, call.text("window")) if call.has("window") else None
+    try:
+        place = await Locator(seat.backend, seat.written).locate(Search(call.text("target"), area=area))
+    except NotFound as missing:
+        return await to_point_in(seat, call, missing, sight)
+    others = f" Less likely: {'; '.join(other.told for other in place.runners_up)}." if place.runners_up else ""
+    echo = (
+        f"Found {place.told} on the screen by {place.how} ({place.score:.2f}). "
+        f'Click it with ref="{place.element.ref}".{others}'
+    )
+    return ToolResult(True, call.name, _place_as_json(place), echo)
 
 
 async def _read(seat: Seat, call: ToolCall) -> ToolResult:
@@ -69,37 +67,43 @@ async def _read(seat: Seat, call: ToolCall) -> ToolResult:
         raise ToolMisuse('view="find" needs a query, as in query="Save".')
     request = OutlineRequest(view, query, call.text("window"), call.integer("budget", _BUDGET))
     outline = await seat.backend.accessibility.outline(request)
+    texts = await _texts(seat, outline, request)
+    lines = [*outline.text.splitlines(), *texts.lines]
     payload: dict[str, JsonValue] = {
         "view": view.value,
         "elements": len(outline.elements),
-        "lines": [clip_line(line, _SHOWN_CHARS) for line in outline.text.splitlines()[:_CARD_LINES]],
+        "written": len(texts.elements),
+        "lines": [clip_line(line, _SHOWN_CHARS) for line in lines[:_CARD_LINES]],
         "silent": list(outline.silent),
     }
-    return ToolResult(True, call.name, payload, _told(seat, request, outline))
+    return ToolResult(True, call.name, payload, _told(request, outline, lines, texts.note))
 
 
-def _told(seat: Seat, request: OutlineRequest, outline: Outline) -> str:
-    parts = ["Boxes are (x,y,width,height) in screen pixels; act on elements by ref.", outline.text]
-    if not outline.text:
+async def _texts(seat: Seat, outline: Outline, request: OutlineRequest) -> Texts:
+    """What is written in windows that tell nothing: in those that were named, else in the active one."""
+    if request.view is View.FIND:
+        found = () if outline.elements else await Locator(seat.backend, seat.written).written(Search(request.query))
+        return Texts(tuple(place.element for place in found))
+    wanted = request.window.casefold()
+    mute = [window for window in seat.written.mute(outline) if wanted in f"{window.title} {window.app}".casefold()]
+    chosen = [window for window in mute if wanted or window.is_active][:_WINDOWS_READ]
+    texts = await texts_in(seat, chosen)
+    rest = [window for window in mute if window not in chosen]
+    return texts if texts.note or not rest else Texts(texts.elements, unread(rest))
+
+
+def _told(request: OutlineRequest, outline: Outline, lines: Sequence[str], note: str) -> str:
+    parts = ["Boxes are (x,y,width,height) in screen pixels; act on elements by ref.", *lines]
+    if not lines:
         parts = [f"Nothing fits {request.query!r}." if request.query else "No program tells what it shows."]
     if outline.left_out:
         parts.append(f"[{outline.left_out} more lines: raise budget, name a window, or use view=find with a query]")
-    if request.view is not View.FIND and (mute := _mute(seat, outline.elements, request.window)):
-        parts.append(f"Nothing is known of what is inside {mute}: locate_screen_element reads text there.")
-    return "\n".join(parts)
-
-
-def _mute(seat: Seat, elements: Sequence[Element], wanted: str) -> str:
-    """Open windows of which no element is known."""
-    known = {element.window for element in elements} | {element.app for element in elements}
-    windows = [w for w in seat.backend.windows.all() if not w.is_minimised and w.title not in known]
-    named = [w for w in windows if wanted.casefold() in f"{w.title} {w.app}".casefold()]
-    return ", ".join(f"{clip_line(window.title, 60)!r}" for window in named)
+    return "\n".join([*parts, *([note] if note else [])])
 
 
 async def _press(seat: Seat, call: ToolCall) -> ToolResult:
     tree = seat.backend.accessibility
-    element = await tree.element(call.text("ref"))
+    element = await tree.element(_of_a_program(call.text("ref")))
     actions: list[str] = []
 
     async def do() -> None:
@@ -113,7 +117,7 @@ async def _press(seat: Seat, call: ToolCall) -> ToolResult:
 async def _set_value(seat: Seat, call: ToolCall) -> ToolResult:
     tree = seat.backend.accessibility
     text = call.text("value")
-    element = await tree.element(call.text("ref"))
+    element = await tree.element(_of_a_program(call.text("ref")))
     held: list[str] = []
 
     async def do() -> None:
@@ -129,20 +133,15 @@ async def _set_value(seat: Seat, call: ToolCall) -> ToolResult:
     return ToolResult(True, call.name, payload, echo)
 
 
+def _of_a_program(ref: str) -> str:
+    """The ref, if it may be an element's. ToolMisuse for text that was read off the screen."""
+    if is_written(ref):
+        raise ToolMisuse(f"{ref} is text that was read off the screen. It can be clicked: computer_click ref={ref!r}.")
+    return ref
+
+
 def _named(element: Element) -> str:
     return f"{element.ref} {element.role} {clip_line(element.name, _SHOWN_CHARS)!r}"
-
-
-def _how_to_click(seat: Seat, place: Located) -> str:
-    """The coordinates as a click wants them: of the newest capture where it shows the place."""
-    if place.ref:
-        return f'Click it with ref="{place.ref}".'
-    capture = seat.eyes.newest()
-    if capture is not None:
-        x, y = capture.geometry.to_picture(place.point)
-        if capture.geometry.contains(x, y):
-            return f'Click it with x="{x}" y="{y}" (capture {capture.id}).'
-    return f'Click it with x="{place.point.x}" y="{place.point.y}" space="screen".'
 
 
 def _as_json(element: Element) -> dict[str, JsonValue]:
@@ -151,14 +150,11 @@ def _as_json(element: Element) -> dict[str, JsonValue]:
 
 
 def _place_as_json(place: Located) -> dict[str, JsonValue]:
-    return {
-        "name": clip_line(place.name, _SHOWN_CHARS),
+    return _as_json(place.element) | {
         "x": place.point.x,
         "y": place.point.y,
-        "box": _box(place.box),
         "how": place.how,
         "score": round(place.score, 3),
-        "ref": place.ref,
         "runners_up": [clip_line(other.told, _SHOWN_CHARS) for other in place.runners_up],
     }
 
@@ -175,7 +171,8 @@ SCREEN = Family(
         ToolSpec(
             "read_screen",
             "List what programs show: buttons, fields, menus and texts, each with a ref to act on. Exact and cheap; "
-            "prefer it to a picture where names matter.",
+            "prefer it to a picture where names matter. Text of windows that tell nothing is read off the screen, with "
+            "refs such as t3 to click.",
             Effect.READS,
             ScreenReading.read_screen,
             attrs=(

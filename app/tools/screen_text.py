@@ -1,24 +1,23 @@
-"""The screen in words, for models that take no pictures: what programs tell, and what is written in the others."""
+"""The screen in words: what programs tell, and what is written in the windows that tell nothing."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.base.clipping import clip_line
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.desktop.accessibility.outline import line_of
 from app.desktop.api import Window
-from app.desktop.elements import Element, OutlineRequest, View
-from app.desktop.ocr.api import Ocr
+from app.desktop.elements import Element, Outline, OutlineRequest, View
 from app.desktop.seat import Seat
 from app.protocol.result import JsonValue, ToolResult
 
 _EVERYTHING = 100_000
-"""Tokens: an outline that leaves nothing out, since the region is chosen afterwards."""
+"""Tokens: an outline that leaves nothing out."""
 _MOST_CHARS = 12_000
-_LINE_CHARS = 200
 _SHOWN_CHARS = 120
 _CARD_LINES = 12
 _ABOUT = (
@@ -27,57 +26,62 @@ _ABOUT = (
 )
 
 
-class ScreenText:
-    """`is_wanted` tells whether the model in use needs words now; it may be found out while a session runs."""
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Lines that were read off windows; `note` says of which windows nothing is known, and why."""
 
-    def __init__(self, ocr: Ocr, is_wanted: Callable[[], bool]) -> None:
-        self._ocr = ocr
-        self.is_wanted = is_wanted
+    elements: tuple[Element, ...] = ()
+    note: str = ""
 
-    async def told(self, seat: Seat, tool: str, region: Rect) -> ToolResult:
-        """What shows in a region of the screen, clipped to a budget. Runs on the desktop thread."""
-        outline = await seat.backend.accessibility.outline(OutlineRequest(View.FULL, budget=_EVERYTHING))
-        inside = [element for element in outline.elements if region.contains(element.box.center)]
-        mute = _mute(seat, outline.elements, region)
-        written, unread = await self._written(seat, mute, inside, region)
-        lines = [*(line_of(element) for element in inside), *written]
-        kept = _within(lines)
-        notes = (
-            [f"[{len(lines) - len(kept)} more lines: choose a window or a region]"] if len(kept) < len(lines) else []
-        )
-        notes += [unread] if unread else []
-        notes += [] if lines or unread else ["Nothing is told or written there."]
-        shown: list[JsonValue] = [clip_line(line, _SHOWN_CHARS) for line in lines[:_CARD_LINES]]
-        payload: dict[str, JsonValue] = {"elements": len(inside), "written": len(written), "lines": shown}
-        return ToolResult(True, tool, payload, "\n".join([_ABOUT, *kept, *notes]))
+    @property
+    def lines(self) -> list[str]:
+        return [line_of(element) for element in self.elements]
 
-    async def _written(
-        self, seat: Seat, mute: Sequence[Window], known: Sequence[Element], region: Rect
-    ) -> tuple[list[str], str]:
-        """What stands in windows that tell nothing, and a note where that cannot be read."""
-        if not mute:
-            return [], ""
+
+async def everything(seat: Seat) -> Outline:
+    """All that programs tell of themselves; nothing where there is nobody to ask."""
+    try:
+        return await seat.backend.accessibility.outline(OutlineRequest(View.FULL, budget=_EVERYTHING))
+    except ToolFailed:
+        return Outline("")
+
+
+async def texts_in(seat: Seat, windows: Sequence[Window], area: Rect | None = None) -> Texts:
+    """What is written in windows, or in the part of them that lies in an area."""
+    found: list[Element] = []
+    for place, window in enumerate(windows):
         try:
-            lines = await self._ocr.read_text(await seat.eyes.frame(region))
+            found += await seat.written.inside(window, area)
         except ToolFailed as error:
-            names = ", ".join(json.dumps(clip_line(window.title, _SHOWN_CHARS), ensure_ascii=False) for window in mute)
-            return [], f"Nothing is known of what is inside {names}: {error}"
-        mine = [line for line in lines if any(window.area.contains(line.box.center) for window in mute)]
-        new = [line for line in mine if not any(element.box.contains(line.box.center) for element in known)]
-        return [
-            f"text {json.dumps(clip_line(line.text, _LINE_CHARS), ensure_ascii=False)} {_box(line.box)}" for line in new
-        ], ""
+            return Texts(tuple(found), f"Nothing is known of what is inside {_titles(windows[place:])}: {error}")
+    return Texts(tuple(found))
 
 
-def _mute(seat: Seat, elements: Sequence[Element], region: Rect) -> list[Window]:
-    """Windows in the region of which no element is known."""
-    known = {element.window for element in elements} | {element.app for element in elements}
-    open_ones = (window for window in seat.backend.windows.all() if not window.is_minimised)
-    return [window for window in open_ones if window.title not in known and window.area.overlap(region)]
+def unread(windows: Sequence[Window]) -> str:
+    """A note on windows that tell nothing and were not read."""
+    if not windows:
+        return ""
+    return f"Nothing is told of what is inside {_titles(windows)}: name one in window, and its text is read."
 
 
-def _box(box: Rect) -> str:
-    return f"({box.x},{box.y},{box.width},{box.height})"
+async def in_words(seat: Seat, tool: str, region: Rect) -> ToolResult:
+    """What shows in a region of the screen, clipped to a budget."""
+    outline = await everything(seat)
+    inside = [element for element in outline.elements if region.contains(element.box.center)]
+    mute = [window for window in seat.written.mute(outline) if window.area.overlap(region)]
+    written = await texts_in(seat, mute, region)
+    lines = [*map(line_of, inside), *written.lines]
+    kept = _within(lines)
+    notes = [f"[{len(lines) - len(kept)} more lines: choose a window or a region]"] if len(kept) < len(lines) else []
+    notes += [written.note] if written.note else []
+    notes += [] if lines or written.note else ["Nothing is told or written there."]
+    shown: list[JsonValue] = [clip_line(line, _SHOWN_CHARS) for line in lines[:_CARD_LINES]]
+    payload: dict[str, JsonValue] = {"elements": len(inside), "written": len(written.elements), "lines": shown}
+    return ToolResult(True, tool, payload, "\n".join([_ABOUT, *kept, *notes]))
+
+
+def _titles(windows: Sequence[Window]) -> str:
+    return ", ".join(json.dumps(clip_line(window.title, _SHOWN_CHARS), ensure_ascii=False) for window in windows)
 
 
 def _within(lines: Sequence[str]) -> Sequence[str]:

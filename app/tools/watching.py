@@ -12,7 +12,6 @@ from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Geometry, Point, Rect
 from app.desktop.capture import Budget, Capture
 from app.desktop.desk import Desktop
-from app.desktop.elements import OutlineRequest, View
 from app.desktop.frames import changed_tiles, merged
 from app.desktop.seat import Seat
 from app.desktop.settle import Patience, Watch
@@ -20,33 +19,33 @@ from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
 from app.protocol.spec import Effect, Kind, Param, ToolSpec
 from app.tools.context import TurnContext
-from app.tools.pictures import payload_of, region_in, shown
+from app.tools.pictures import Sight, payload_of, region_in, shown
 from app.tools.registry import Family
-from app.tools.screen_text import ScreenText
+from app.tools.screen_text import everything, in_words, texts_in
 
 _SURE = 0.9
 _LOOK_AGAIN_S = 0.2
 _LIMIT_S = 15.0
 _MOST_REGIONS = 12
 _TEXT_CHARS = 80
-_WHOLE_SCREEN = 100_000
-"""Tokens: an outline that leaves nothing out."""
+_READ_REGIONS = 4
+_WINDOWS_READ = 3
+_LINE_PX = 16
 _REST = Patience(first_s=0.4, quiet_s=0.4)
 
 
 class Watching:
-    """Handlers. `budget` is the largest picture that the model in use takes; `text` stands in where it takes none."""
+    """Handlers. `sight` is how the model in use sees; one that takes no pictures is told the screen in words."""
 
-    def __init__(self, desktop: Desktop, budget: Budget | None = None, text: ScreenText | None = None) -> None:
+    def __init__(self, desktop: Desktop, sight: Sight | None = None) -> None:
         self._desktop = desktop
-        self._text = text
-        self._budget = budget or Budget()
+        self._sight = sight or Sight()
         self._shown: tuple[str, Capture] | None = None
 
     async def screen_capture(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        if self._text and self._text.is_wanted():
-            return await self._desktop.run(_told, call, self._text)
-        capture = await self._desktop.run(_capture, call, self._budget)
+        if not self._sight.takes_pictures():
+            return await self._desktop.run(_in_words, call)
+        capture = await self._desktop.run(_capture, call, self._sight.budget)
         if self._has_seen(capture, turn):
             return _unchanged(call, capture)
         self._shown = (turn.turn_id, capture)
@@ -61,9 +60,9 @@ class Watching:
         return of_turn == turn.turn_id and same and last.cursor == capture.cursor
 
     async def zoom(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        if self._text and self._text.is_wanted():
-            return await self._desktop.run(_told, call, self._text)
-        capture = await self._desktop.run(_zoom, call, self._budget)
+        if not self._sight.takes_pictures():
+            return await self._desktop.run(_in_words, call)
+        capture = await self._desktop.run(_zoom, call, self._sight.budget)
         return shown(call, capture, "Points in other calls still refer to the capture before this one.")
 
     async def changes(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
@@ -96,8 +95,8 @@ async def _capture(seat: Seat, call: ToolCall, budget: Budget) -> Capture:
     return await seat.eyes.capture(region, label, budget)
 
 
-async def _told(seat: Seat, call: ToolCall, text: ScreenText) -> ToolResult:
-    return await text.told(seat, call.name, _region(seat, call))
+async def _in_words(seat: Seat, call: ToolCall) -> ToolResult:
+    return await in_words(seat, call.name, _region(seat, call))
 
 
 def _region(seat: Seat, call: ToolCall) -> Rect:
@@ -134,11 +133,19 @@ def _in_picture(geometry: Geometry, area: Rect) -> tuple[int, int, int, int]:
 
 
 async def _texts_in(seat: Seat, regions: Sequence[Rect]) -> list[str]:
-    """What programs say stands in the changed regions now."""
-    outline = await seat.backend.accessibility.outline(OutlineRequest(View.FULL, budget=_WHOLE_SCREEN))
-    inside = (e for e in outline.elements if any(region.contains(e.box.center) for region in regions))
+    """What stands in the changed regions now: by what programs say, and by what is written in the others."""
+    outline = await everything(seat)
+    inside = [e for e in outline.elements if any(region.contains(e.box.center) for region in regions)]
+    for window in seat.written.mute(outline):
+        for region in regions[:_READ_REGIONS]:
+            inside += (await texts_in(seat, [window], _with_margin(region))).elements
     told = (clip_line(f'{e.role} "{e.name or e.value}"', _TEXT_CHARS) for e in inside if e.name or e.value)
     return list(dict.fromkeys(told))[:_MOST_REGIONS]
+
+
+def _with_margin(area: Rect) -> Rect:
+    """A change may touch only a part of a line, which can then not be read."""
+    return Rect(area.x - _LINE_PX * 4, area.y - _LINE_PX, area.width + _LINE_PX * 8, area.height + _LINE_PX * 2)
 
 
 def _unchanged(call: ToolCall, capture: Capture) -> ToolResult:
@@ -165,12 +172,17 @@ def _condition(call: ToolCall) -> tuple[Condition, str]:
 
 
 def _text_shows(text: str) -> Condition:
+    wanted = text.casefold()
+
     async def ask(seat: Seat, _left_s: float) -> bool:
         found = await seat.backend.accessibility.find(text, limit=1)
         if found and found[0].score >= _SURE:
             return True
-        everything = await seat.backend.accessibility.outline(OutlineRequest(View.FULL, budget=_WHOLE_SCREEN))
-        return text.casefold() in everything.text.casefold()
+        outline = await everything(seat)
+        if wanted in outline.text.casefold():
+            return True
+        written = await texts_in(seat, seat.written.mute(outline)[:_WINDOWS_READ])
+        return wanted in " ".join(element.name for element in written.elements).casefold()
 
     return ask
 

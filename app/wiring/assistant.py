@@ -19,7 +19,6 @@ from app.desktop.api import Curtain
 from app.desktop.capture import Budget
 from app.desktop.choose import open_desktop
 from app.desktop.desk import Desktop
-from app.desktop.ocr.rapid import RapidOcr
 from app.desktop.seat import Seat
 from app.protocol.call import Block
 from app.protocol.dialects.choose import by_name
@@ -33,6 +32,7 @@ from app.settings.catalog import DIALECT, MODE, STOP_KEY, TOOL_ATTEMPTS
 from app.settings.store import Settings
 from app.tools.context import TurnContext
 from app.tools.executor import Executor, WrittenByThePerson
+from app.tools.pictures import Sight
 from app.tools.registry import Registry
 from app.wiring.checklists import Keeper
 from app.wiring.facts import MachineFacts
@@ -94,11 +94,7 @@ class Assistant:
 
     async def close(self) -> None:
         await self.session.close()
-        await self._desktop.run(self._end_reading)
         self._desktop.close()
-
-    async def _end_reading(self, _seat: Seat) -> None:
-        await self._own.ocr.close()
 
     def _soon(self, act: Callable[[], None]) -> None:
         """From the desktop's threads to the session's loop."""
@@ -174,9 +170,7 @@ def _belongings(settings: Settings, chosen: catalog.Chosen, desktop: Desktop, co
         clock=clock,
         conversation=conversation,
         checklist=Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md"),
-        budget=_budget(chosen.profile),
-        ocr=RapidOcr(),
-        needs_words=partial(_needs_words, settings, chosen.model),
+        sight=Sight(_budget(chosen.profile), partial(_takes_pictures, settings, chosen.model)),
     )
 
 
@@ -186,9 +180,9 @@ def _budget(profile: Profile) -> Budget:
     return Budget(edge, profile.picture_tokens)
 
 
-def _needs_words(settings: Settings, model: str) -> bool:
-    """Whether the model is known by now to take no pictures."""
-    return catalog.takes_pictures(settings, model) is False
+def _takes_pictures(settings: Settings, model: str) -> bool:
+    """False once it is known that the model takes none."""
+    return catalog.takes_pictures(settings, model) is not False
 
 
 def _dialect_name(settings: Settings, chosen: catalog.Chosen) -> str:

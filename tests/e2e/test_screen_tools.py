@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator
+import shlex
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import pytest
 
@@ -19,6 +21,7 @@ from app.protocol.result import JsonValue, ToolResult
 from app.tools.context import TurnContext
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
+from tests.support.hands import Tools
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -31,16 +34,21 @@ def desk(desktop: VirtualDesktop) -> Iterator[Desktop]:
 
 
 @pytest.fixture
-async def screen(desk: Desktop) -> AsyncIterator[ScreenReading]:
-    screen = ScreenReading(desk, RapidOcr())
-    yield screen
-    await screen.close()
+def screen(desk: Desktop) -> ScreenReading:
+    return ScreenReading(desk)
 
 
 async def call(screen: ScreenReading, tool: str, **arguments: JsonValue) -> ToolResult:
     spec = next(spec for spec in SCREEN.tools if spec.name == tool)
     result: ToolResult = await spec.execute(screen, ToolCall("1", tool, arguments), TurnContext())
     return result
+
+
+def text_ref_of(echo: str, text: str) -> str:
+    """The ref of a line of text that was read off the screen."""
+    found = re.search(rf'(t\d+) writing "{re.escape(text)}"', echo)
+    assert found, f"{text!r} is not in:\n{echo}"
+    return found[1]
 
 
 def ref_of(echo: str, line: str) -> str:
@@ -78,14 +86,60 @@ async def test_an_element_is_located_with_its_ref(screen: ScreenReading) -> None
         assert f'ref="{found.payload["ref"]}"' in found.llm_echo
 
 
-async def test_what_a_terminal_shows_is_located_by_its_writing(screen: ScreenReading, desktop: VirtualDesktop) -> None:
-    script = "printf '\\n\\n   Deployment finished\\n\\n   Roll back\\n'; sleep 60"
-    with observer.started("xterm", "-fa", "monospace", "-fs", "14", "-T", "Ops", "-e", script, title="Ops"):
-        read = await call(screen, "read_screen")
-        assert "Nothing is known of what is inside 'Ops'" in read.llm_echo
+OPS = "printf '\\n\\n   Deployment finished\\n\\n   Roll back\\n'; "
+
+
+def terminal(script: str, title: str = "Ops") -> AbstractContextManager[object]:
+    command = ("xterm", "-fa", "monospace", "-fs", "14", "-T", title, "-e", OPS + script)
+    return observer.started(*command, title=title)
+
+
+async def test_what_a_terminal_shows_is_read_and_located_by_its_writing(screen: ScreenReading) -> None:
+    with terminal("sleep 60"):
+        read = await call(screen, "read_screen", window="Ops")
+        ref = text_ref_of(read.llm_echo, "Roll back")
         found = await call(screen, "locate_screen_element", target="Roll back", window="Ops")
-        assert found.payload["how"] == "ocr"
-        assert 'space="screen"' in found.llm_echo
+        assert (found.payload["how"], found.payload["ref"]) == ("ocr", ref)
+        with pytest.raises(ToolMisuse, match="can be clicked: computer_click"):
+            await call(screen, "press", ref=ref)
+
+
+async def test_text_of_a_terminal_is_clicked_by_name_and_by_ref(desk: Desktop, screen: ScreenReading) -> None:
+    tools = Tools(desk)
+    listen = "printf '\\033[?1000h'; stty raw -echo; while read -n 6 -r click; do printf '\\r\\nclicked '; done"
+    with terminal(f"bash -c {shlex.quote(listen)}"):
+        by_name = await tools("computer_click", target="Roll back")
+        assert (by_name.payload["route"], by_name.payload["verdict"]) == ("ocr", "changed")
+        await tools("wait_for", text="clicked")
+        read = await call(screen, "read_screen", window="Ops")
+        by_ref = await tools("computer_click", ref=text_ref_of(read.llm_echo, "Roll back"))
+        assert by_ref.payload["target"] == "Roll back"
+
+
+async def test_text_that_a_terminal_is_about_to_show_is_waited_for_and_told_as_a_change(desk: Desktop) -> None:
+    tools = Tools(desk)
+    with terminal("read; echo; echo '   All servers up'; sleep 60"):
+        await tools("wait_for", text="Roll back")
+        await tools("screen_capture")
+        await tools("computer_key", keys="Return")
+        await tools("wait_for", text="All servers up")
+        told = await tools("changes")
+        assert 'writing "All servers up"' in told.llm_echo
+        with pytest.raises(ToolFailed, match="the text 'Deployment' is still there"):
+            await tools("wait_for", text="Deployment", gone=True, limit_s=0.5)
+
+
+async def test_what_is_nowhere_comes_as_a_picture_to_point_in(desk: Desktop, screen: ScreenReading) -> None:
+    with terminal("sleep 60"):
+        done = await call(screen, "locate_screen_element", target="the red bin")
+        assert (done.ok, done.event, len(done.llm_media)) == (False, "tool_error", 1)
+        area = Rect(*done.payload["region"])
+        window = await Tools(desk)("list_windows")
+        assert [area.x, area.y] == [window.payload["windows"][0][side] for side in "xy"]
+        clicked = await Tools(desk)("computer_click", target="the red bin")
+        assert (clicked.ok, len(clicked.llm_media)) == (False, 1)
+        pointed = await Tools(desk)("computer_move", x=10, y=10)
+        assert (pointed.payload["x"], pointed.payload["y"]) == (area.x + 10, area.y + 10)
 
 
 async def test_find_needs_to_know_what(screen: ScreenReading) -> None:

@@ -48,18 +48,20 @@ class Outliner:
         seen = {
             window.key: list(_lines(program, window, refs, stack)) for program in programs for window in program.windows
         }
-        lines = [line for told in seen.values() for line in told]
+        shown = [line for lines in seen.values() for line in lines]
         if request.view is View.INTERACTIVE:
-            lines = list(_controls(lines))
+            shown = list(_controls(shown))
         if request.view is View.DIFF:
             told = self._changes(seen, is_whole=not request.window)
         else:
-            told = [line.text for line in lines]
+            told = [line.text for line in shown]
         self._remember(seen, is_whole=not request.window)
         silent = tuple(program.name for program in programs if program.is_silent)
         notes = [_note(program) for program in programs if program.is_silent or program.is_cut]
         text, left_out = _within(told, request.budget)
-        return Outline("\n".join(filter(None, [text, *notes])), tuple(line.element for line in lines), left_out, silent)
+        empty = tuple(lines[0].element.window for lines in seen.values() if len(lines) == 1)
+        elements = tuple(line.element for line in shown)
+        return Outline("\n".join(filter(None, [text, *notes])), elements, left_out, silent, empty)
 
     def found(self, matches: Sequence[Match], request: OutlineRequest, silent: tuple[str, ...]) -> Outline:
         """The view `find`: matches, best first."""

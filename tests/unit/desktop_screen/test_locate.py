@@ -1,8 +1,8 @@
-"""The ladder from a description to a place: accessibility, recognised text, a model's own eyes."""
+"""The ladder from a description to a place: what programs tell, then what is written in their windows."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -10,26 +10,47 @@ import pytest
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
 from app.desktop.api import Frame, Window
-from app.desktop.elements import Element, Match, NoAccessibility
+from app.desktop.elements import Element, Match, NoAccessibility, Outline, OutlineRequest
 from app.desktop.headless import HeadlessDesktop
-from app.desktop.locate import Ambiguous, Located, Locator, Vision
+from app.desktop.locate import Ambiguous, Located, Locator, NotFound, Search
 from app.desktop.ocr.api import TextBox
+from app.desktop.ocr.written import Written
 from app.desktop.stop import StopFlag
 
 
 class Told(NoAccessibility):
-    """Accessibility that finds what the test gives it."""
+    """Accessibility that finds what the test gives it, or fails."""
 
-    def __init__(self, *matches: Match, silent: Sequence[str] = (), further_down: Match | None = None) -> None:
+    def __init__(
+        self,
+        *matches: Match,
+        elements: Sequence[Element] = (),
+        empty: Sequence[str] = (),
+        silent: Sequence[str] = (),
+        further_down: Match | None = None,
+        failure: str = "",
+    ) -> None:
         super().__init__()
         self._matches = matches
+        self._outline = Outline("", tuple(elements), empty=tuple(empty))
         self._further_down = further_down
         self._silent = tuple(silent)
+        self._failure = failure
+
+    def _check(self) -> None:
+        if self._failure:
+            raise ToolFailed(self._failure)
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
+        self._check()
         return self._matches
 
+    async def outline(self, request: OutlineRequest) -> Outline:
+        self._check()
+        return self._outline
+
     async def reveal(self, query: str) -> Match | None:
+        self._check()
         return self._further_down
 
     async def silent(self) -> tuple[str, ...]:
@@ -37,7 +58,7 @@ class Told(NoAccessibility):
 
 
 @dataclass
-class Written:
+class Recogniser:
     """Text recognition of a screen on which the test wrote; notes what it was shown."""
 
     lines: tuple[TextBox, ...] = ()
@@ -50,16 +71,6 @@ class Written:
     async def close(self) -> None: ...
 
 
-@dataclass
-class Pointing:
-    """A model that sees what is described at one place."""
-
-    box: Rect | None
-
-    async def place(self, description: str, frame: Frame) -> Rect | None:
-        return self.box
-
-
 def match(name: str, score: float, x: int = 0, role: str = "button", ref: str = "e1") -> Match:
     element = Element(ref, role, name, "", Rect(x, 100, 40, 20), frozenset(), "Letter", "editor", 7)
     return Match(element, score)
@@ -69,110 +80,142 @@ def line(text: str, x: int = 0, y: int = 0, score: float = 1.0) -> TextBox:
     return TextBox(text, Rect(x, y, 10 * len(text), 20), score)
 
 
-def locator(
-    told: Told | None = None,
-    written: Written | None = None,
-    vision: Vision | None = None,
-    windows: Sequence[Window] = (),
-) -> Locator:
+PAGE = Window("w9", "Page", "viewer", Rect(0, 0, 1280, 800), 9)
+
+
+def locator(told: Told | None = None, ocr: Recogniser | None = None, windows: Sequence[Window] = (PAGE,)) -> Locator:
     desktop = HeadlessDesktop(accessibility=told or Told())
     desktop.opened.extend(windows)
     backend = desktop.backend(StopFlag())
 
-    def grab(area: Rect) -> Awaitable[Frame]:
-        return _given(lambda: backend.screen.grab(area))
+    async def grab(area: Rect) -> Frame:
+        return backend.screen.grab(area)
 
-    return Locator(backend, grab, written or Written(), vision)
+    return Locator(backend, Written(backend, grab, ocr or Recogniser()))
 
 
-async def _given(make: Callable[[], Frame]) -> Frame:
-    return make()
+async def locate(locator: Locator, description: str, area: Rect | None = None) -> Located:
+    return await locator.locate(Search(description, area=area))
 
 
 async def test_a_good_element_is_found_without_a_look_at_pixels() -> None:
-    written = Written((line("Save"),))
-    found = await locator(Told(match("Save", 1.0), match("Save As", 0.7, x=50, ref="e2")), written).locate("Save")
-    assert (found.point, found.how, found.ref, found.score) == (Point(20, 110), "accessibility", "e1", 1.0)
-    assert [other.name for other in found.runners_up] == ["Save As"]
-    assert written.shown == []
+    ocr = Recogniser((line("Save"),))
+    told = Told(match("Save", 1.0), match("Save As", 0.7, x=50, ref="e2"))
+    found = await locate(locator(told, ocr), "Save")
+    assert (found.point, found.how, found.element.ref, found.score) == (Point(20, 110), "accessibility", "e1", 1.0)
+    assert [other.element.name for other in found.runners_up] == ["Save As"]
+    assert ocr.shown == []
 
 
 async def test_two_elements_that_fit_equally_are_asked_about() -> None:
     told = Told(match("OK", 1.0), match("OK", 1.0, x=300, ref="e2"), match("OK then", 0.8, x=600, ref="e3"))
     with pytest.raises(Ambiguous, match=r"2 things fit 'OK'.*e1 button 'OK' at \(20, 110\).*e2 button") as caught:
-        await locator(told).locate("OK")
-    assert [candidate.ref for candidate in caught.value.candidates] == ["e1", "e2"]
+        await locate(locator(told), "OK")
+    assert [candidate.element.ref for candidate in caught.value.candidates] == ["e1", "e2"]
 
 
 async def test_two_that_lie_on_each_other_are_one() -> None:
-    found = await locator(Told(match("OK", 1.0), match("OK", 1.0, role="label", ref="e2"))).locate("OK")
-    assert found.ref == "e1"
+    told = Told(match("OK", 1.0), match("OK", 1.0, role="label", ref="e2"))
+    assert (await locate(locator(told), "OK")).element.ref == "e1"
 
 
-async def test_what_programs_do_not_tell_is_read_off_the_screen() -> None:
-    found = await locator(Told(match("Saved", 0.7)), Written((line("Save draft", 200, 40),))).locate("save draft")
-    assert (found.point, found.box, found.how, found.ref) == (Point(250, 50), Rect(200, 40, 100, 20), "ocr", "")
+async def test_what_programs_do_not_tell_is_read_off_their_windows() -> None:
+    found = await locate(locator(Told(match("Saved", 0.7)), Recogniser((line("Save draft", 200, 40),))), "save draft")
+    assert (found.point, found.element.box, found.how) == (Point(250, 50), Rect(200, 40, 100, 20), "ocr")
+    assert (found.element.ref, found.element.role, found.element.window) == ("t1", "writing", "Page")
+    assert [other.element.name for other in found.runners_up] == ["Saved"]
 
 
 async def test_what_stands_further_down_on_a_page_is_scrolled_to_before_pixels_are_read() -> None:
-    written = Written((line("Terms"),))
-    found = await locator(Told(further_down=match("Terms", 1.0, ref="e9")), written).locate("Terms")
-    assert (found.ref, found.how, written.shown) == ("e9", "accessibility", [])
+    ocr = Recogniser((line("Terms"),))
+    found = await locate(locator(Told(further_down=match("Terms", 1.0, ref="e9")), ocr), "Terms")
+    assert (found.element.ref, found.how, ocr.shown) == ("e9", "accessibility", [])
 
 
 async def test_a_name_inside_a_line_is_placed_by_its_share_of_it() -> None:
-    found = await locator(written=Written((line("File Edit View Help", 100, 0),))).locate("View menu")
-    assert (found.box, found.point) == (Rect(200, 0, 40, 20), Point(220, 10))
+    found = await locate(locator(ocr=Recogniser((line("File Edit View Help", 100, 0),))), "View menu")
+    assert (found.element.box, found.point) == (Rect(200, 0, 40, 20), Point(220, 10))
 
 
 async def test_blanks_that_recognition_lost_do_not_matter() -> None:
-    found = await locator(written=Written((line("Linknumber1"),))).locate("Link number 1")
-    assert (found.how, found.name) == ("ocr", "Linknumber1")
+    found = await locate(locator(ocr=Recogniser((line("Linknumber1"),))), "Link number 1")
+    assert (found.how, found.element.name) == ("ocr", "Linknumber1")
 
 
 async def test_the_same_text_twice_is_asked_about() -> None:
     with pytest.raises(Ambiguous, match="2 things fit 'Open'"):
-        await locator(written=Written((line("Open", 0, 0), line("Open", 0, 200)))).locate("Open")
+        await locate(locator(ocr=Recogniser((line("Open", 0, 0), line("Open", 0, 200)))), "Open")
 
 
-async def test_text_is_read_in_windows_that_tell_nothing_and_in_the_active_one() -> None:
-    front = Window("w1", "Front", "a", Rect(0, 0, 100, 100), 1, is_active=True)
+async def test_text_is_only_read_in_windows_that_tell_nothing() -> None:
+    telling = Window("w1", "Letter", "editor", Rect(0, 0, 100, 100), 1, is_active=True)
     mute = Window("w2", "Terminal", "b", Rect(200, 0, 100, 100), 2)
     away = Window("w3", "Away", "c", Rect(400, 0, 100, 100), 3, is_minimised=True)
-    written = Written()
-    with pytest.raises(ToolFailed):
-        await locator(written=written, windows=[front, mute, away]).locate("Anything")
-    assert written.shown == [front.area, mute.area]
+    ocr = Recogniser()
+    told = Told(elements=[match("Text", 1.0).element])
+    with pytest.raises(NotFound):
+        await locate(locator(told, ocr, [telling, mute, away]), "Anything")
+    assert ocr.shown == [mute.area]
+
+
+async def test_a_window_of_which_only_the_frame_is_told_tells_nothing() -> None:
+    frame = match("Letter", 1.0, role="frame").element
+    ocr = Recogniser((line("Sign in", 10, 10),))
+    window = Window("w1", "Letter", "editor", Rect(0, 0, 200, 100), 1, is_active=True)
+    found = await locate(locator(Told(elements=[frame], empty=["Letter"]), ocr, [window]), "Sign in")
+    assert (found.how, found.element.ref) == ("ocr", "t1")
+
+
+async def test_text_that_another_window_covers_is_not_found() -> None:
+    front = Window("w1", "Letter", "editor", Rect(0, 0, 100, 100), 1, is_active=True)
+    behind = Window("w2", "Terminal", "b", Rect(0, 0, 400, 100), 2)
+    ocr = Recogniser((line("Open", 10, 10), line("Open", 200, 10)))
+    told = Told(elements=[match("Text", 1.0).element])
+    assert (await locate(locator(told, ocr, [front, behind]), "Open")).element.box.x == 200
 
 
 async def test_only_the_given_area_counts() -> None:
     area = Rect(200, 50, 100, 100)
-    found = await locator(Told(match("OK", 1.0), match("OK", 1.0, x=210, ref="e2"))).locate("OK", area)
-    assert found.ref == "e2"
+    told = Told(match("OK", 1.0), match("OK", 1.0, x=210, ref="e2"))
+    assert (await locate(locator(told), "OK", area)).element.ref == "e2"
 
 
-async def test_the_models_own_eyes_are_the_last_to_be_asked() -> None:
-    eyes = Pointing(Rect(10, 10, 20, 20))
-    found = await locator(Told(match("Bin", 0.65)), vision=eyes).locate("the red bin icon")
-    assert (found.how, found.point) == ("vision", Point(20, 20))
-    assert [other.name for other in found.runners_up] == ["Bin"]
+async def test_a_window_that_was_named_is_read_whatever_it_tells() -> None:
+    window = Window("w1", "Letter", "editor", Rect(0, 0, 200, 100), 1)
+    told = Told(elements=[match("Text", 1.0).element])
+    ocr = Recogniser((line("Stamp", 10, 10),))
+    assert (await locate(locator(told, ocr, [window]), "Stamp", window.area)).how == "ocr"
 
 
-async def test_nothing_anywhere_is_said_with_what_is_nearest_and_who_was_silent() -> None:
+async def test_without_an_accessibility_bus_the_text_of_windows_is_found() -> None:
+    told = Told(failure="The accessibility bus does not answer.")
+    found = await locate(locator(told, Recogniser((line("Open", 0, 0),))), "Open")
+    assert (found.how, found.element.ref) == ("ocr", "t1")
+
+
+async def test_nothing_anywhere_is_said_with_what_is_nearest_who_was_silent_and_where_to_look() -> None:
+    front = Window("w1", "Letter", "editor", Rect(1200, 0, 200, 100), 1, is_active=True)
     told = Told(match("Preferences", 0.7), silent=["frozen"])
-    with pytest.raises(ToolFailed) as caught:
-        await locator(told, vision=Pointing(None)).locate("Properties")
+    with pytest.raises(NotFound) as caught:
+        await locate(locator(told, windows=[front]), "Properties")
     assert str(caught.value) == (
         "Nothing on the screen fits 'Properties'. Nearest: e1 button 'Preferences' at (20, 110) in 'Letter'. "
-        "frozen did not answer and may show it. Look with screen_capture."
+        "frozen did not answer and may show it."
     )
+    assert caught.value.area == Rect(1200, 0, 80, 100)
+
+
+async def test_nothing_anywhere_and_no_bus_is_said() -> None:
+    with pytest.raises(NotFound, match=r"fits 'Open'\. The accessibility bus does not answer\."):
+        await locate(locator(Told(failure="The accessibility bus does not answer.")), "Open")
 
 
 async def test_an_empty_description_is_a_mistake_of_the_call() -> None:
     with pytest.raises(ToolMisuse, match="description is empty"):
-        await locator().locate("  ")
+        await locate(locator(), "  ")
 
 
 def test_a_place_is_told_on_one_line_however_it_is_named() -> None:
-    place = Located(Point(1, 2), Rect(0, 0, 2, 4), "accessibility", 1.0, "a\nb" + "x" * 100, "button", "e1", "W\n1")
-    assert place.told == f"e1 button 'a b{'x' * 56}…' at (1, 2) in 'W 1'"
+    element = Element("e1", "button", "a\nb" + "x" * 100, "", Rect(0, 0, 2, 4), frozenset(), "W\n1", "app", 1)
+    told = Located(element, "accessibility", 1.0).told
+    assert told == f"e1 button 'a b{'x' * 56}…' at (1, 2) in 'W 1'"

@@ -16,7 +16,7 @@ from app.desktop.ocr.api import TextBox
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
 from app.tools.context import TurnContext
-from app.tools.screen_text import ScreenText
+from app.tools.pictures import Sight
 from app.tools.watching import WATCHING, Watching
 
 _ABOUT = (
@@ -67,12 +67,12 @@ class _Room:
         self.tree, self.writing = _Tells(), _Writing()
         self.needs_words = True
         self.headless = HeadlessDesktop(accessibility=self.tree)
-        self.desktop = Desktop(self.headless.backend)
+        self.desktop = Desktop(self.headless.backend, ocr=self.writing)
 
     async def __call__(self, tool: str, **arguments: JsonValue) -> ToolResult:
         [spec] = [spec for spec in WATCHING.tools if spec.name == tool]
-        text = ScreenText(self.writing, lambda: self.needs_words)
-        return await spec.execute(Watching(self.desktop, text=text), ToolCall("1", tool, arguments), TurnContext("1"))
+        watching = Watching(self.desktop, Sight(takes_pictures=lambda: not self.needs_words))
+        return await spec.execute(watching, ToolCall("1", tool, arguments), TurnContext("1"))
 
     def shows(self, windows: Sequence[Window], *elements: Element) -> None:
         self.headless.opened[:] = windows
@@ -109,8 +109,11 @@ async def test_what_is_written_in_a_window_that_tells_nothing_is_read(room: _Roo
     in_game, in_editor = TextBox("Check!", Rect(700, 100, 60, 20), 0.9), TextBox("Save", Rect(12, 12, 60, 16), 0.9)
     room.writing.lines = (in_editor, in_game)
     result = await room("screen_capture")
-    assert result.llm_echo.splitlines()[1:] == ['e1 button "Save" (10,10,80,20)', 'text "Check!" (700,100,60,20)']
-    assert room.writing.read == [Rect(0, 0, 1280, 800)]
+    assert result.llm_echo.splitlines()[1:] == [
+        'e1 button "Save" (10,10,80,20)',
+        't1 writing "Check!" (700,100,60,20)',
+    ]
+    assert room.writing.read == [_GAME.area]
 
 
 async def test_a_window_that_cannot_be_read_is_named(room: _Room) -> None:

@@ -1,0 +1,163 @@
+"""What stands in windows that tell nothing about themselves, read off their pixels, with refs: `t3`.
+
+A ref means a line of text in a window. It is good as long as the same pixels stand at the same place of that window;
+where they do not, the window is read again, and the line is found anew or said to be gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from app.base.clipping import clip_line
+from app.base.errors import ToolFailed, ToolMisuse
+from app.base.geometry import Point, Rect
+from app.base.ids import counter
+from app.desktop.accessibility.words import Reading, normal
+from app.desktop.api import Frame, Window
+from app.desktop.backend import Backend
+from app.desktop.elements import Element, Outline
+from app.desktop.frames import part_of
+from app.desktop.ocr.api import Ocr, TextBox
+from app.desktop.ocr.fitting import texts_that_fit
+
+ROLE = "writing"
+_PREFIX = "t"
+_KEPT = 2000
+_SURE = 0.9
+_NEAR_PX = 8
+_NAME_CHARACTERS = 60
+_NEAREST = 3
+_STATES = frozenset({"showing", "visible", "sensitive"})
+
+Grab = Callable[[Rect], Awaitable[Frame]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """`within` is its box measured from its window's corner; `looks` tells its pixels from others."""
+
+    element: Element
+    window: str
+    within: Rect
+    looks: bytes
+
+
+def is_written(ref: str) -> bool:
+    """Whether a ref names a line of text that was read off the screen, rather than an element."""
+    return ref.startswith(_PREFIX)
+
+
+class Written:
+    """Reads windows and remembers the lines. `grab` gives the pixels of an area without our own windows."""
+
+    def __init__(self, backend: Backend, grab: Grab, ocr: Ocr) -> None:
+        self._backend = backend
+        self._grab = grab
+        self._ocr = ocr
+        self._next = counter(_PREFIX)
+        self._lines: dict[str, _Line] = {}
+
+    def mute(self, outline: Outline) -> list[Window]:
+        """The windows that tell nothing of what is in them, topmost first."""
+        known = {name for element in outline.elements for name in (element.window, element.app)} - set(outline.empty)
+        return [window for window in self._showing() if window.title not in known]
+
+    async def inside(self, window: Window, area: Rect | None = None) -> tuple[Element, ...]:
+        """The lines in a window (or in a part of it) that no other window covers. ToolFailed as `Ocr.read_text`."""
+        frame, lines = await self._read(window, area or window.area)
+        return tuple(self._named(window, line.text, line.box, frame) for line in lines if frame)
+
+    async def fitting(self, window: Window, ways: Sequence[Reading]) -> list[tuple[Element, float]]:
+        """The lines of a window, or the parts of them, that are called so, each with how well it fits."""
+        frame, lines = await self._read(window, window.area)
+        fits = texts_that_fit(lines, ways)
+        return [(self._named(window, fit.text, fit.box, frame), fit.score) for fit in fits if frame]
+
+    async def element(self, ref: str) -> Element:
+        """The line as it is now. ToolMisuse: no such ref; ToolFailed says that it is gone, and what stands there."""
+        known = self._lines.get(ref)
+        if known is None:
+            raise ToolMisuse(f"There is no text {ref!r}. Refs come from read_screen; read the screen again.")
+        window = next((window for window in self._showing() if window.ref == known.window), None)
+        if window is None:
+            raise ToolFailed(f"{_said(known.element)} is gone: its window is closed or minimised.")
+        if await self._stands_still(known, window):
+            return replace(known.element, box=_moved(known.within, window.area))
+        return await self._found_anew(ref, known, window)
+
+    async def _read(self, window: Window, area: Rect) -> tuple[Frame | None, list[TextBox]]:
+        """The pixels and the lines of what shows of a part of a window."""
+        region = area.overlap(window.area)
+        region = region and region.overlap(self._backend.screen.extent())
+        if region is None:
+            return None, []
+        frame = await self._grab(region)
+        stack = self._showing()
+        return frame, [line for line in await self._ocr.read_text(frame) if _is_of(window, line.box.center, stack)]
+
+    async def _stands_still(self, known: _Line, window: Window) -> bool:
+        """Whether its very pixels stand at its place in the window."""
+        box = _moved(known.within, window.area)
+        if box.overlap(self._backend.screen.extent()) != box:
+            return False
+        return _looks(await self._grab(box)) == known.looks
+
+    async def _found_anew(self, ref: str, known: _Line, window: Window) -> Element:
+        """The one line that reads like it did; of several, the one that stands where it stood."""
+        name, place = known.element.name, _moved(known.within, window.area)
+        found = await self.fitting(window, (Reading(normal(name)),))
+        same = [element for element, score in found if score >= _SURE]
+        there = [element for element in same if _is_near(element.box, place)] or same
+        if len(there) != 1:
+            raise ToolFailed(_gone(known.element, [element for element, _ in found]))
+        self._lines[ref] = replace(self._lines[there[0].ref], element=replace(there[0], ref=ref))
+        return self._lines[ref].element
+
+    def _named(self, window: Window, text: str, told: Rect, frame: Frame) -> Element:
+        """The line under its ref: the old one where it was read before."""
+        box = told.overlap(frame.area) or frame.area  # recognised boxes may reach over the edge of the picture
+        within = Rect(box.x - window.area.x, box.y - window.area.y, box.width, box.height)
+        known = next((ref for ref, line in self._lines.items() if _is_same(line, window, text, within)), "")
+        element = Element(known or self._next(), ROLE, text, "", box, _STATES, window.title, window.app, window.pid)
+        self._lines.pop(element.ref, None)
+        self._lines[element.ref] = _Line(element, window.ref, within, _looks(part_of(frame, box)))
+        if len(self._lines) > _KEPT:
+            del self._lines[next(iter(self._lines))]
+        return element
+
+    def _showing(self) -> list[Window]:
+        return [window for window in self._backend.windows.all() if not window.is_minimised]
+
+
+def _is_of(window: Window, point: Point, stack: Sequence[Window]) -> bool:
+    """Whether a click at the point would reach the window."""
+    top = next((other for other in stack if other.area.contains(point)), None)
+    return top is None or top.ref == window.ref
+
+
+def _is_same(line: _Line, window: Window, text: str, within: Rect) -> bool:
+    return line.window == window.ref and line.element.name == text and _is_near(line.within, within)
+
+
+def _is_near(one: Rect, other: Rect) -> bool:
+    return abs(one.x - other.x) <= _NEAR_PX and abs(one.y - other.y) <= _NEAR_PX
+
+
+def _moved(within: Rect, window: Rect) -> Rect:
+    return Rect(window.x + within.x, window.y + within.y, within.width, within.height)
+
+
+def _looks(frame: Frame) -> bytes:
+    return hashlib.blake2b(frame.bgrx, digest_size=16).digest()
+
+
+def _said(element: Element) -> str:
+    return f"{element.ref} (text {clip_line(element.name, _NAME_CHARACTERS)!r})"
+
+
+def _gone(before: Element, near: Sequence[Element]) -> str:
+    names = ", ".join(f"{one.ref} {clip_line(one.name, _NAME_CHARACTERS)!r}" for one in near[:_NEAREST])
+    hint = f"Nearest now: {names}." if names else "Read the screen again."
+    return f"{_said(before)} no longer stands there. {hint}"
