@@ -1,4 +1,4 @@
-"""What may run, what is asked, what is denied."""
+"""What may run, what is asked, what is denied: the order of rules, the modes, and where a verdict comes from."""
 
 from __future__ import annotations
 
@@ -7,32 +7,45 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.policy import Decision, Mode, Policy, Verdict
+from app.agent.policy import Control, Decision, Mode, Policy, Provenance
+from app.agent.policy.policy import Surroundings
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue
 from app.protocol.spec import Effect, Param, ToolSpec, unbound
+from tests.unit.agent.stage import FakeClock
+
+READ = Provenance(("screen",))
 
 
-def _spec(effect: Effect) -> ToolSpec:
-    return ToolSpec("probe", "A probe.", effect, unbound, attrs=(Param("path"),))
+def _spec(effect: Effect, name: str = "probe") -> ToolSpec:
+    return ToolSpec(name, "A probe.", effect, unbound, attrs=(Param("path"),))
 
 
-def _decide(folder: Path, mode: Mode, effect: Effect, arguments: Mapping[str, JsonValue] | None = None) -> Decision:
-    call = ToolCall("c1", "probe", arguments or {})
-    return Policy(folder, mode).decide(call, _spec(effect)).decision
+def _policy(folder: Path, mode: Mode = Mode.ASK, rules: str = "", theirs: str = "") -> Policy:
+    """With the person's rules and the workspace's."""
+    workspace = folder / "workspace"
+    (workspace / ".wisp").mkdir(parents=True, exist_ok=True)
+    (folder / "policy.toml").write_text(rules)
+    (workspace / ".wisp" / "policy.toml").write_text(theirs)
+    return Policy(workspace, mode, persons=folder / "policy.toml")
+
+
+def _decide(policy: Policy, effect: Effect, arguments: Mapping[str, JsonValue] | None = None) -> Decision:
+    return policy.decide(ToolCall("c1", "probe", arguments or {}), _spec(effect)).decision
 
 
 @pytest.mark.parametrize(
     ("mode", "allowed"),
     [
         (Mode.ASK, {Effect.READS, Effect.TALKS, Effect.DESKTOP, Effect.WRITES}),
-        (Mode.AUTO, {Effect.READS, Effect.TALKS, Effect.DESKTOP, Effect.WRITES, Effect.NETWORK}),
+        (Mode.AUTO, {Effect.READS, Effect.TALKS, Effect.DESKTOP, Effect.WRITES, Effect.NETWORK, Effect.EXECUTES}),
         (Mode.PLAN, {Effect.READS, Effect.TALKS}),
         (Mode.YOLO, set(Effect)),
     ],
 )
 def test_each_mode_allows_exactly_its_effects(tmp_path: Path, mode: Mode, allowed: set[Effect]) -> None:
-    decisions = {effect: _decide(tmp_path, mode, effect) for effect in Effect}
+    policy = _policy(tmp_path, mode)
+    decisions = {effect: _decide(policy, effect) for effect in Effect}
     assert {effect for effect, decision in decisions.items() if decision is Decision.ALLOW} == allowed
     rest = Decision.DENY if mode is Mode.PLAN else Decision.ASK
     assert {decision for effect, decision in decisions.items() if effect not in allowed} <= {rest}
@@ -44,45 +57,152 @@ def test_each_mode_allows_exactly_its_effects(tmp_path: Path, mode: Mode, allowe
         ("notes/a.txt", Decision.ALLOW),
         ("wisp:/a.txt", Decision.ALLOW),
         ("wisp:a.txt", Decision.ALLOW),
-        ("wisp:/~/a.txt", Decision.ASK),
+        ("wisp:/~/a.txt", Decision.ALLOW),
         ("~/a.txt", Decision.ASK),
         ("~", Decision.ASK),
         ("C:\\a.txt", Decision.ASK),
-        ("wisp:/../escape.txt", Decision.ASK),
+        ("wisp:/../escape.txt", Decision.DENY),
         ("../a.txt", Decision.ASK),
         ("/etc/passwd", Decision.ASK),
         ("device:/a.txt", Decision.ASK),
         ("notes/../../a.txt", Decision.ASK),
         ("link/a.txt", Decision.ASK),
         ("a\0b", Decision.ASK),
+        (".wisp/policy.toml", Decision.DENY),
+        ("link/workspace/.wisp/policy.toml", Decision.DENY),
+        (".git/hooks/pre-commit", Decision.DENY),
+        ("device:/.bashrc", Decision.DENY),
+        ("~/.config/autostart/x.desktop", Decision.DENY),
+        ("/root/.ssh/authorized_keys", Decision.DENY),
     ],
 )
 def test_writing_is_free_inside_the_workspace_only(tmp_path: Path, path: str, decision: Decision) -> None:
-    workspace = tmp_path / "workspace"
-    workspace.mkdir()
-    (workspace / "link").symlink_to(tmp_path)
-    assert _decide(workspace, Mode.ASK, Effect.WRITES, {"path": path}) is decision
+    policy = _policy(tmp_path)
+    (tmp_path / "workspace" / "link").symlink_to(tmp_path)
+    assert _decide(policy, Effect.WRITES, {"path": path}) is decision
 
 
 def test_one_path_outside_is_enough_to_ask(tmp_path: Path) -> None:
-    assert _decide(tmp_path, Mode.ASK, Effect.WRITES, {"path": ["a.txt", "/b.txt"]}) is Decision.ASK
+    assert _decide(_policy(tmp_path), Effect.WRITES, {"path": ["a.txt", "/b.txt"]}) is Decision.ASK
 
 
-def test_a_verdict_says_why(tmp_path: Path) -> None:
+def test_a_verdict_says_why_and_which_rule_decided(tmp_path: Path) -> None:
     call = ToolCall("c1", "probe", {"path": "/etc/passwd"})
-    assert Policy(tmp_path).decide(call, _spec(Effect.WRITES)) == Verdict(
-        Decision.ASK, "probe writes outside the workspace: /etc/passwd"
+    asked = _policy(tmp_path).decide(call, _spec(Effect.WRITES))
+    assert (asked.decision, asked.sentence) == (Decision.ASK, "It writes outside the workspace: /etc/passwd.")
+    assert (asked.rule, asked.where, asked.may_remember) == ("mode ask: outside", "default.toml", True)
+    denied = _policy(tmp_path, Mode.PLAN).decide(call, _spec(Effect.EXECUTES))
+    assert denied.sentence == (
+        "In plan mode nothing that runs a program may run. Say what you would do instead of doing it."
     )
-    assert Policy(tmp_path, Mode.PLAN).decide(call, _spec(Effect.EXECUTES)) == Verdict(
-        Decision.DENY, "In plan mode nothing that runs a program may run. Say what you would do instead of doing it."
+    assert denied.rule == "plan looks only"
+
+
+@pytest.mark.parametrize(
+    ("rules", "decision", "rule"),
+    [
+        ("", Decision.ASK, "mode ask: outward"),
+        ('[[rule]]\nname = "mine"\nthen = "allow"\ntool = "probe"\n', Decision.ALLOW, "mine"),
+        (
+            '[[rule]]\nname = "mine"\nthen = "allow"\ntool = "probe"\n'
+            '[[rule]]\nname = "careful"\nthen = "ask"\napp = "mail*"\n',
+            Decision.ASK,
+            "careful",
+        ),
+        (
+            '[[rule]]\nname = "mine"\nthen = "allow"\ntool = "probe"\n'
+            '[[rule]]\nname = "careful"\nthen = "ask"\napp = "mail*"\n'
+            '[[rule]]\nname = "never"\nthen = "deny"\ncontrol = "SEND"\n',
+            Decision.DENY,
+            "never",
+        ),
+    ],
+)
+def test_deny_comes_before_ask_before_allow_before_the_mode(
+    tmp_path: Path, rules: str, decision: Decision, rule: str
+) -> None:
+    seen = (Control("Letter", "mailer", "button", "Send"),)
+    verdict = _policy(tmp_path, rules=rules).decide(ToolCall("c1", "probe"), _spec(Effect.DESKTOP), seen)
+    assert (verdict.decision, verdict.rule) == (decision, rule)
+
+
+def test_a_rule_names_its_file_and_line(tmp_path: Path) -> None:
+    rules = '# mine\n\n[[rule]]\nthen = "deny"\ntool = "other"\n\n[[rule]]\nthen = "deny"\ntool = "probe"\n'
+    verdict = _policy(tmp_path, rules=rules).decide(ToolCall("c1", "probe"), _spec(Effect.READS))
+    assert verdict.where == f"{tmp_path / 'policy.toml'}:7"
+
+
+def test_a_workspace_only_makes_things_stricter(tmp_path: Path) -> None:
+    policy = _policy(tmp_path, theirs='[[rule]]\nname = "free"\nthen = "allow"\neffect = "executes"\n')
+    assert _decide(policy, Effect.EXECUTES) is Decision.ASK
+    assert policy.book.problems == (
+        f"{tmp_path / 'workspace' / '.wisp' / 'policy.toml'}:1: a workspace's rules cannot allow anything; the rule "
+        "'free' is passed over.",
+    )
+    strict = _policy(tmp_path, theirs='[[rule]]\nthen = "deny"\npath = "secret"\n')
+    assert _decide(strict, Effect.READS, {"path": "secret/a.txt"}) is Decision.DENY
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "[[rule]\n",
+        'rule = "x"\n',
+        "[rule]\nx = 1\n",
+        '[modes.ask]\nexecutes = "allow"\n',
+        '[[rule]]\nthen = "permit"\n',
+        '[[rule]]\nthen = "allow"\n',
+        '[[rule]]\nthen = "deny"\ntol = "x"\n',
+        '[[rule]]\nthen = "deny"\ntool = 3\n',
+        '[[rule]]\nthen = "deny"\neffect = "execute"\n',
+        '[[rule]]\nthen = "deny"\ntainted = "yes"\n',
+    ],
+)
+@pytest.mark.parametrize("mode", [Mode.ASK, Mode.AUTO, Mode.YOLO])
+def test_a_file_that_cannot_be_used_makes_everything_ask(tmp_path: Path, rules: str, mode: Mode) -> None:
+    for policy in (_policy(tmp_path, mode, rules=rules), _policy(tmp_path, mode, theirs=rules)):
+        decisions = {effect: _decide(policy, effect) for effect in Effect}
+        looking = {effect for effect, decision in decisions.items() if decision is Decision.ALLOW}
+        assert looking == {Effect.READS, Effect.TALKS}
+        assert policy.book.broken and policy.book.problems
+
+
+def test_yolo_ends_by_itself_and_what_was_denied_stays_denied(tmp_path: Path) -> None:
+    clock = FakeClock()
+    policy = Policy(tmp_path, Mode.AUTO, surroundings=Surroundings(clock=clock, yolo_s=60))
+    policy.switch(Mode.YOLO)
+    assert _decide(policy, Effect.SETTINGS) is Decision.ALLOW
+    assert _decide(policy, Effect.WRITES, {"path": "~/.bashrc"}) is Decision.DENY
+    assert policy.yolo_left_s == 60
+    clock.advance(60)
+    assert (policy.mode, policy.yolo_left_s) == (Mode.AUTO, 0.0)
+    assert _decide(policy, Effect.SETTINGS) is Decision.ASK
+
+
+def test_what_was_allowed_always_is_asked_again_once_somebody_elses_words_were_read(tmp_path: Path) -> None:
+    policy = _policy(tmp_path)
+    call, spec = ToolCall("c1", "probe"), _spec(Effect.DESKTOP)
+    seen = (Control("Letter", "mailer", "button", "Send *all*"),)
+    asked = policy.decide(call, spec, seen)
+    assert asked.act is not None
+    assert asked.may_remember
+    policy.remember(asked.act)
+    assert policy.decide(call, spec, seen).decision is Decision.ALLOW
+    other = (Control("Letter", "mailer", "button", "Send to all"),)
+    assert policy.decide(call, spec, other).decision is Decision.ASK
+    tainted = policy.decide(call, spec, seen, READ)
+    assert (tainted.decision, tainted.may_remember) == (Decision.ASK, False)
+    assert tainted.sentence == (
+        "It presses “Send *all*” in “Letter”, which sends something out, after it has read the screen, which somebody "
+        "else wrote."
     )
 
 
-def test_an_effect_the_rules_do_not_name_is_denied(tmp_path: Path) -> None:
-    rules = tmp_path / "rules.toml"
-    rules.write_text(
-        '[modes.ask]\nreads = "allow"\n[paths]\narguments = []\nown = "wisp:/"\n[does]\n'
-        '[sentences]\ndeny = "No $does."\nask = ""\noutside = ""\n'
-    )
-    verdict = Policy(tmp_path, Mode.ASK, rules).decide(ToolCall("c1", "probe"), _spec(Effect.EXECUTES))
-    assert verdict == Verdict(Decision.DENY, "No executes.")
+def test_a_rule_for_plain_commands_lets_no_other_command_through(tmp_path: Path) -> None:
+    policy = _policy(tmp_path, rules='[[rule]]\nthen = "allow"\ncommand = "git *"\n')
+    spec = _spec(Effect.EXECUTES)
+    found = {
+        command: policy.decide(ToolCall("c1", "probe", {"command": command}), spec).decision.value
+        for command in ("git pull", "git pull; rm x", "git $(x)", "git a\nb", "GIT pull", "gitx", "git `x`", "git >x")
+    }
+    assert found == dict.fromkeys(found, "ask") | {"git pull": "allow"}

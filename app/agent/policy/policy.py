@@ -1,0 +1,154 @@
+"""The one choke point: may a call run, must somebody be asked, or is it out of the question?
+
+Order: a deny rule of anybody, an ask rule of anybody, an allow rule of the person, what the mode says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.agent.judging import Commands
+from app.agent.policy import remembering, rulebook, sentences
+from app.agent.policy.matching import fits
+from app.agent.policy.reading import NobodyKnows, Reader
+from app.agent.policy.rulebook import Rulebook
+from app.agent.policy.rules import Rule
+from app.agent.policy.tables import table
+from app.agent.policy.values import Act, Control, Decision, Mode, Provenance, Verdict
+from app.base.clock import Clock, SystemClock
+from app.protocol.call import ToolCall
+from app.protocol.spec import Effect, ToolSpec
+from app.services.workspace.places import Workspace
+
+_SEVERITY = (Decision.ALLOW, Decision.ASK, Decision.DENY)
+_HARMLESS = (Effect.READS, Effect.TALKS)
+YOLO_S = 1800.0
+"""As long as a turn may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the policy is given. `yolo_s` is how long yolo lasts before the mode of before counts again; `stop_key` is
+    Wisp's own.
+    """
+
+    commands: Commands = field(default_factory=NobodyKnows)
+    clock: Clock = field(default_factory=SystemClock)
+    yolo_s: float = YOLO_S
+    stop_key: str = ""
+
+
+class Policy:
+    """Decides about one call at a time. `persons` is the person's file of rules, where it is not in its usual place.
+
+    Raises OSError or ValueError where Wisp's own rules are damaged; a fault in other rules makes everything ask.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        mode: Mode = Mode.ASK,
+        *,
+        surroundings: Surroundings | None = None,
+        persons: Path | None = None,
+    ) -> None:
+        self._workspace = workspace.resolve()
+        self._persons = persons
+        around = surroundings or Surroundings()
+        self._reader = Reader(Workspace(self._workspace), around.commands, around.stop_key)
+        self._clock = around.clock
+        self._yolo_s = around.yolo_s
+        self._mode = self._before = Mode.ASK
+        self._until = math.inf
+        self._book = rulebook.load(self._workspace, persons)
+        self.switch(mode)
+
+    @property
+    def mode(self) -> Mode:
+        """What counts now: yolo ends by itself."""
+        if self._clock.now() >= self._until:
+            self._mode, self._until = self._before, math.inf
+        return self._mode
+
+    @property
+    def yolo_left_s(self) -> float:
+        """So long nobody will be asked; 0 in other modes."""
+        return max(self._until - self._clock.now(), 0.0) if self.mode is Mode.YOLO else 0.0
+
+    @property
+    def book(self) -> Rulebook:
+        """All rules that count."""
+        return self._book
+
+    def switch(self, mode: Mode) -> None:
+        """The person chose another mode; it counts from the next call on."""
+        now = self.mode
+        if mode is Mode.YOLO:
+            self._before = now if now is not Mode.YOLO else self._before
+            self._until = self._clock.now() + self._yolo_s
+        else:
+            self._until = math.inf
+        self._mode = mode
+
+    def decide(
+        self,
+        call: ToolCall,
+        spec: ToolSpec,
+        seen: Sequence[Control] = (),
+        provenance: Provenance = Provenance(),  # noqa: B008 - a frozen value
+    ) -> Verdict:
+        """The verdict on a call that would act on `seen`, with the rule that decided."""
+        mode = self.mode
+        act = self._reader.act(call, spec, seen, provenance)
+        for decision in (Decision.DENY, Decision.ASK):
+            if rule := self._first(decision, act, mode, provenance):
+                return self._by(rule, act, mode, provenance)
+            if decision is Decision.ASK and self._book.broken and act.effect not in _HARMLESS:
+                template = table("sentences")["broken"] + self._book.broken.replace("$", "$$")
+                told = sentences.sentence(template, act, mode, provenance)
+                return Verdict(Decision.ASK, told, "broken rules", act=act)
+        if rule := self._first(Decision.ALLOW, act, mode, provenance):
+            return self._by(rule, act, mode, provenance)
+        return self._by_mode(act, mode, provenance)
+
+    def remember(self, act: Act) -> str:
+        """The person wants this always: write a rule into their file and count it at once.
+
+        The sentence that tells of it. Raises NeedsPerson where that cannot be done.
+        """
+        told = remembering.write(act, self._persons or rulebook.persons_file())
+        self._book = rulebook.load(self._workspace, self._persons)
+        return told
+
+    def _first(self, then: Decision, act: Act, mode: Mode, provenance: Provenance) -> Rule | None:
+        rules = self._book.of(then)
+        return next((rule for rule in rules if fits(rule, act, mode, provenance, self._workspace)), None)
+
+    def _by(self, rule: Rule, act: Act, mode: Mode, provenance: Provenance) -> Verdict:
+        template = rule.says or table("sentences")[f"rule_{rule.then.value}"]
+        told = sentences.sentence(template, act, mode, provenance)
+        return Verdict(rule.then, told, rule.name, rule.where, act=act)
+
+    def _by_mode(self, act: Act, mode: Mode, provenance: Provenance) -> Verdict:
+        found = list(self._of_mode(act, mode))
+        decision, name = max(found, key=lambda one: _SEVERITY.index(one[0]))
+        where = rulebook.shipped_file().name
+        rule = f"mode {mode.value}: {name}"
+        if decision is Decision.ALLOW:
+            return Verdict(decision, "", rule, where, act=act)
+        template = table("sentences")["mode_asks" if decision is Decision.ASK else "mode_denies"]
+        told = sentences.sentence(template, act, mode, provenance)
+        may_remember = decision is Decision.ASK and not provenance.tainted_by and remembering.can(act)
+        return Verdict(decision, told, rule, where, may_remember, act)
+
+    def _of_mode(self, act: Act, mode: Mode) -> Iterator[tuple[Decision, str]]:
+        """What the mode says to the call's effect and to each of its kinds, by name."""
+        rules = self._book.modes[mode.value]
+        yield Decision(rules.get(act.effect.value, Decision.DENY.value)), act.effect.value
+        kinds = rules.get("kinds", {})
+        for kind in sorted(act.kinds):
+            if kind in kinds:
+                yield Decision(kinds[kind]), kind

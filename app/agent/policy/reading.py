@@ -1,0 +1,172 @@
+"""From a call to what it comes to: paths are resolved as the tools resolve them, addresses read as the network reads
+them, controls and keys looked up in the tables. Nothing a model says about its own call makes it look milder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.agent.judging import Commands
+from app.agent.policy import controls, pressing
+from app.agent.policy.tables import by_tool, table
+from app.agent.policy.values import Act, Control, Provenance
+from app.base.errors import ToolFailed, ToolMisuse, WispError
+from app.protocol.call import ToolCall
+from app.protocol.result import JsonValue
+from app.protocol.spec import Effect, ToolSpec
+from app.services.network.addresses import why_refused
+from app.services.network.targets import Target, read
+from app.services.sandbox.classes import CommandClass
+from app.services.workspace import protected
+from app.services.workspace.places import Workspace, Zone
+
+OWN_FOLDER = ".wisp"
+"""In a workspace: its rules. Read by Wisp without asking, so never written by a tool."""
+
+_FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
+_WORD = re.compile(r"\w+")
+
+
+class NobodyKnows:
+    """Where nobody knows what a command does, and nothing stands around it."""
+
+    def classify(self, call: ToolCall) -> CommandClass | None:
+        is_command = any(call.has(name) for name in table("calls")["arguments"]["commands"])
+        return CommandClass(False, False, False, False) if is_command else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """`stop_key` is ours: no tool presses it."""
+
+    workspace: Workspace
+    commands: Commands
+    stop_key: str = ""
+
+    def act(self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance) -> Act:
+        """What the call comes to. `seen` is what it would act on, where it acts on the desktop."""
+        arguments = call.arguments
+        paths, kinds = self._paths(spec.effect, arguments)
+        hosts, host_kinds = _hosts(spec.effect, arguments, provenance.said)
+        command = next(iter(_texts(arguments, table("calls")["arguments"]["commands"])), "")
+        command_kinds, reasons = self._command(call)
+        keys = pressing.normal(_text(arguments, table("calls")["pressed"].get(spec.name, "")))
+        text = _text(arguments, table("calls")["typed"].get(spec.name, ""))
+        kinds |= host_kinds | command_kinds | _of_tool(spec) | self._on_desktop(spec, seen, keys, text)
+        return Act(
+            spec.name,
+            spec.effect,
+            frozenset(kinds),
+            controls=tuple(seen),
+            paths=paths,
+            hosts=hosts,
+            keys=keys,
+            text=text,
+            command=command,
+            reasons=reasons,
+            arguments=dict(arguments),
+        )
+
+    def _on_desktop(self, spec: ToolSpec, seen: Sequence[Control], keys: tuple[str, ...], text: str) -> set[str]:
+        found: set[str] = set()
+        aim = table("calls")["aims"].get(spec.name, "")
+        for control in seen:
+            if control.is_own:
+                found.add("own")
+            if aim != "focus" and not text:
+                found |= controls.meaning_of(control.role, control.name)
+        control = seen[-1] if seen else Control()
+        if keys:
+            found |= pressing.of_keys(keys, control, self.stop_key)
+        if text:
+            found |= pressing.of_text(text, control) if spec.effect is Effect.DESKTOP else set()
+        return found
+
+    def _paths(self, effect: Effect, arguments: Mapping[str, JsonValue]) -> tuple[tuple[str, ...], set[str]]:
+        names = table("calls")["arguments"]
+        if effect.value not in names["path_effects"]:
+            return (), set()
+        shown: list[str] = []
+        kinds: set[str] = set()
+        for path in _texts(arguments, names["paths"]):
+            where, found = self._path(path, effect)
+            shown.append(where)
+            kinds |= found
+        return tuple(shown), kinds
+
+    def _path(self, path: str, effect: Effect) -> tuple[str, set[str]]:
+        """Where a path leads, as it is called, and what follows from that. What cannot be understood is unclear."""
+        try:
+            place = self.workspace.locate(path)
+        except WispError:
+            return path, {"unclear"}
+        found: set[str] = set()
+        try:
+            self.workspace.check_readable(place)
+        except ToolFailed:
+            found.add("secret")
+        if protected.starts_by_itself(place.path.parts) or OWN_FOLDER in place.path.parts:
+            found.add("starts")
+        if place.zone not in _FREE_ZONES:
+            found.add("outside" if effect is not Effect.READS else "far")
+        return str(place.path), found
+
+    def _command(self, call: ToolCall) -> tuple[set[str], tuple[str, ...]]:
+        """What is known of the command that the call starts or types into, and why it is no more harmless."""
+        told = self.commands.classify(call)
+        if told is None:
+            return set(), ()
+        kinds = {"walled"} if told.sandboxed else {"unwalled"}
+        kinds |= {"reaches out"} if told.wants_network else set()
+        kinds |= {"leaves"} if told.wants_outside else set()
+        return {"looks"} if told.read_only and kinds == {"walled"} else kinds, told.reasons
+
+
+def _of_tool(spec: ToolSpec) -> frozenset[str]:
+    named = frozenset(by_tool(table("calls")["tools"], spec.name) or ())
+    return named | {"persists"} if spec.effect is Effect.SETTINGS else named
+
+
+def _hosts(effect: Effect, arguments: Mapping[str, JsonValue], said: str) -> tuple[tuple[str, ...], set[str]]:
+    if effect is not Effect.NETWORK:
+        return (), set()
+    names = table("calls")["arguments"]
+    hosts: list[str] = []
+    kinds: set[str] = set()
+    for url in _texts(arguments, names["addresses"]):
+        try:
+            target = read(url)
+        except ToolMisuse:
+            return (url,), {"odd"}
+        hosts.append(target.host)
+        kinds |= _of_host(target, said)
+    for query in _texts(arguments, names["queries"]):
+        if not _was_said(query, said):
+            kinds.add("new words")
+    return tuple(hosts), kinds
+
+
+def _of_host(target: Target, said: str) -> set[str]:
+    if target.address is not None and why_refused(target.address):
+        return {"inner"}
+    return set() if target.site.casefold() in said.casefold() else {"new host"}
+
+
+def _was_said(words: str, said: str) -> bool:
+    """Whether every word was the person's own."""
+    return set(_WORD.findall(words.casefold())) <= set(_WORD.findall(said.casefold()))
+
+
+def _text(arguments: Mapping[str, JsonValue], name: str) -> str:
+    value = arguments.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _texts(arguments: Mapping[str, JsonValue], names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        value = arguments.get(name)
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(one, str):
+                yield one

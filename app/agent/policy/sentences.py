@@ -1,0 +1,79 @@
+"""Why a verdict came out as it did, in words for the person and the model; the words are in `resources/policy`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from string import Template
+
+from app.agent.policy.tables import table
+from app.agent.policy.values import Act, Mode, Provenance
+from app.base.clipping import clip_line
+
+_SHOWN_CHARS = 160
+_KINDS_IN_ORDER = (
+    "own", "password", "secret", "starts", "session", "inner", "odd", "terminal", "outward", "irreversible",
+    "privileged", "persists", "outside", "unclear", "submits", "closes", "new host",
+)  # fmt: skip
+
+
+def sentence(template: str, act: Act, mode: Mode, provenance: Provenance) -> str:
+    """A rule's sentence with its names filled in."""
+    words = table("sentences")
+    control = act.control
+    fields = {
+        "what": what(act),
+        "does": words["does"].get(act.effect.value, act.effect.value),
+        "tool": act.tool,
+        "mode": mode.value,
+        "path": _first(act.paths),
+        "host": _first(act.hosts),
+        "control": _called(control.name or control.default, words["unnamed"]),
+        "window": _called(control.window, words["unknown_window"]),
+        "app": control.app,
+        "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
+        "command": clip_line(act.command, _SHOWN_CHARS),
+        "source": ", ".join(words["sources"].get(source, source) for source in provenance.tainted_by),
+    }
+    return Template(template).safe_substitute(fields)
+
+
+def what(act: Act) -> str:
+    """What the call would do, in one clause that begins a sentence."""
+    words = table("sentences")
+    control = act.control
+    fields = {
+        "tool": act.tool,
+        "does": words["does"].get(act.effect.value, act.effect.value),
+        "path": _first(act.paths),
+        "host": _first(act.hosts),
+        "control": _called(control.name or control.default, words["unnamed"]),
+        "window": _called(control.window, words["unknown_window"]),
+        "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
+    }
+    return Template(_template(act)).safe_substitute(fields)
+
+
+def undo(act: Act) -> str:
+    """What can be taken back afterwards."""
+    words = table("sentences")["undo"]
+    for kind in _KINDS_IN_ORDER:
+        if kind in act.kinds and kind in words:
+            return str(words[kind])
+    return str(words.get(act.effect.value, ""))
+
+
+def _template(act: Act) -> str:
+    words = table("sentences")["what"]
+    by_kind = next((words[kind] for kind in _KINDS_IN_ORDER if kind in act.kinds and kind in words), None)
+    shape = by_kind if by_kind is not None else words.get(act.effect.value, words["other"])
+    if isinstance(shape, str):
+        return shape
+    return str(shape["keys"] if act.keys else shape["text"] if act.text else shape["press"])
+
+
+def _called(text: str, unnamed: str) -> str:
+    return f"“{clip_line(text, _SHOWN_CHARS)}”" if text.strip() else unnamed
+
+
+def _first(values: Iterable[str]) -> str:
+    return clip_line(next(iter(values), ""), _SHOWN_CHARS)
