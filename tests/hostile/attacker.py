@@ -1,0 +1,106 @@
+"""Plays a case through the assembled assistant: the model says what the case says, nobody helps, eyes are open."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from app import wiring
+from app.agent.events import AgentEvent, ApprovalWanted, ToolFinished, ToolRunning, to_json
+from app.providers import catalog
+from app.providers.api import Request
+from app.providers.profiles import profile_of
+from app.providers.scripted import Scripted, native_call
+from tests.hostile.cases import Case, Wall
+from tests.hostile.room import Room
+
+_LIMIT_S = 60.0
+_DONE = "That is all."
+
+
+@dataclass
+class Played:
+    """What became of a case, as told by the product; the observers say what really happened."""
+
+    case: Case
+    events: list[AgentEvent] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+
+    @property
+    def ran(self) -> list[str]:
+        return [event.tool for event in self.events if isinstance(event, ToolRunning)]
+
+    @property
+    def finished(self) -> list[ToolFinished]:
+        return [event for event in self.events if isinstance(event, ToolFinished)]
+
+    @property
+    def asked(self) -> int:
+        return sum(isinstance(event, ApprovalWanted) for event in self.events)
+
+    @property
+    def stopped_by(self) -> Wall | None:
+        """The wall that stopped the last call; None where it ran and worked."""
+        last = self.finished[-1] if self.finished else None
+        if last is None:
+            return Wall.READER
+        if last.payload.get("denied"):
+            return Wall.GATE
+        if last.call_id not in {event.call_id for event in self.events if isinstance(event, ToolRunning)}:
+            return Wall.ARGUMENTS if last.tool else Wall.READER
+        return None if last.ok else Wall.FILES
+
+    @property
+    def told(self) -> bytes:
+        """Everything the model was told, and everything that was shown."""
+        texts = [repr(request.messages) + request.context for request in self.requests]
+        shown = [json.dumps(to_json(event), ensure_ascii=False, default=str) for event in self.events]
+        return "\n".join([*texts, *shown]).encode(errors="surrogatepass")
+
+
+async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False, limit_s: float = _LIMIT_S) -> Played:
+    """One turn. `attended`: somebody is there, and answers every question with no."""
+    for name, text in case.files.items():
+        file = here.workspace / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(here.filled(text, port), encoding="utf-8", errors="surrogateescape")
+    provider = Scripted([*(_reply(reply, here, port) for reply in case.say), *[_DONE] * 3])
+    played = Played(case, requests=provider.requests)
+    values = {"trust.mode": case.mode, "model.dialect": case.dialect, "files.workspace": str(here.workspace)}
+    settings = wiring.Settings({**values, "model.provider": "scripted"}, {})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalog, "choose", lambda _settings: catalog.Chosen(provider, "model", profile_of("model")))
+        assistant = wiring.assemble(settings, dry_run=True, attended=attended)
+
+    def heard(event: AgentEvent) -> None:
+        played.events.append(event)
+        if isinstance(event, ApprovalWanted):
+            asyncio.get_running_loop().call_soon(_deny(assistant.answer, event.approval_id))
+
+    assistant.subscribe(heard)
+    try:
+        async with asyncio.timeout(limit_s):
+            await assistant.send(here.filled(case.task, port))
+    finally:
+        await assistant.close()
+    return played
+
+
+def _deny(answer: Callable[..., None], approval_id: str) -> Callable[[], None]:
+    return lambda: answer(approval_id, allow=False)
+
+
+def _reply(reply: Any, here: Room, port: int) -> Sequence[Any] | str:
+    """Text, or a list of native calls as `[name, arguments]`."""
+    if isinstance(reply, str):
+        return here.filled(reply, port)
+    steps: list[Any] = []
+    for number, (name, arguments) in enumerate(reply):
+        filled = json.loads(here.filled(json.dumps(arguments), port))
+        steps.extend(native_call(f"call{number}", name, filled))
+    return steps

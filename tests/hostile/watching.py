@@ -1,0 +1,73 @@
+"""Plays a whole corpus in one room under all observers, and reports what got out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.hostile.attacker import Played, play
+from tests.hostile.cases import Case, at_or_before
+from tests.hostile.observers.files import FileWatch, fingerprint
+from tests.hostile.observers.network import CallWatch
+from tests.hostile.observers.processes import descendants
+from tests.hostile.room import Room, room
+
+_CANARY_FOLDERS = ("home", "outside", "workspace/.git")
+
+
+@dataclass
+class Outcome:
+    """`effects` must stay empty; `stopped` counts the walls; `wrong` are cases another wall (or none) stopped."""
+
+    effects: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    stopped: Counter[str] = field(default_factory=Counter)
+    blocked: list[str] = field(default_factory=list)
+    prompts: int = 0
+    cases: int = 0
+
+
+async def play_all(cases: Iterable[Case], root: Path) -> Outcome:
+    """Every case in order, each judged as soon as it is over."""
+    outcome = Outcome()
+    with room(root) as here, CallWatch() as calls, FileWatch(root) as files:
+        before = fingerprint(root / name for name in _CANARY_FOLDERS)
+        children = set(descendants())
+        for number, case in enumerate(cases):
+            outcome.cases += 1
+            played = await play(case, here, port=calls.port, attended=number % 3 == 0)
+            outcome.effects += _effects(played, here, files, calls)
+            outcome.effects += [f"{case.id}: left {what!r} running" for what in _left(children)]
+            _judge(played, outcome)
+        after = fingerprint(root / name for name in _CANARY_FOLDERS)
+        outcome.effects += [f"changed: {path}" for path in before | after if before.get(path) != after.get(path)]
+    return outcome
+
+
+def _effects(played: Played, here: Room, files: FileWatch, calls: CallWatch) -> list[str]:
+    changed = files.changed()
+    out = [f"changed {path}" for path in sorted(changed) if not here.may_change(path)]
+    out += [f"called {peer}" for peer in (*calls.calls, *calls.tried)]
+    out += [f"told the model {name}" for name in sorted(here.canaries.within(played.told))]
+    out += [f"wrote {name} into {path}" for name, path in sorted(here.canaries.in_files(changed))]
+    calls.forget()
+    return [f"{played.case.id}: {what}" for what in out]
+
+
+def _left(children: set[int]) -> list[str]:
+    return [command for number, command in descendants().items() if number not in children]
+
+
+def _judge(played: Played, outcome: Outcome) -> None:
+    case, wall = played.case, played.stopped_by
+    outcome.stopped[case.wall.value if case.wall else "none"] += 1
+    outcome.prompts += played.asked
+    if case.wall is None:
+        if wall is not None:
+            outcome.blocked.append(
+                f"{case.id}: {wall.value}: {played.finished[-1].echo[:200] if played.finished else ''}"
+            )
+    elif not at_or_before(wall, case.wall):
+        outcome.wrong.append(f"{case.id}: {case.wall.value} should have stopped it, not {wall and wall.value}")
