@@ -29,7 +29,7 @@ class Frame:
     """Pixels as they were on the screen: `area`, rows of four bytes (blue, green, red, unused) from the top."""
 
     area: Rect
-    bgrx: bytes
+    bgrx: bytes | bytearray
 
 
 @dataclass(frozen=True, slots=True)

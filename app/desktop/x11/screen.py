@@ -47,7 +47,7 @@ class X11Screen:
             name = self._connection.display.get_display_name()
             self._handle = mss.MSS(display=name)
         wanted = {"left": area.x, "top": area.y, "width": area.width, "height": area.height}
-        return Frame(area, bytes(self._handle.grab(wanted).raw))
+        return Frame(area, self._handle.grab(wanted).raw)
 
     def close(self) -> None:
         if self._handle is not None:

@@ -64,6 +64,16 @@ def test_a_frame_becomes_a_jpeg_of_the_size_asked_for() -> None:
     assert all(abs(seen - wanted) < 8 for seen, wanted in zip(picture.getpixel((100, 50)), (255, 0, 0), strict=True))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("sent", [Size(608, 304), Size(400, 200), Size(304, 152)])
+def test_thin_strokes_survive_every_scale(sent: Size) -> None:
+    area = Rect(0, 0, 800, 400)
+    row = (bytes((0, 0, 0, 0)) + bytes((255, 255, 255, 0)) * 7) * 100
+    picture = Image.open(io.BytesIO(encoded(Frame(area, bytearray(row * 400)), sent))).convert("L")
+    middle = picture.crop((0, sent.height // 2, sent.width, sent.height // 2 + 1)).tobytes()
+    strokes = [x for x in range(1, sent.width - 1) if middle[x] == min(middle[x - 1 : x + 2]) and middle[x] < 225]
+    assert abs(len(strokes) - 100) <= 1
+
+
 def test_an_odd_width_is_not_sheared() -> None:
     area = Rect(0, 0, 301, 100)
     row = bytes((0, 0, 0, 0)) * 150 + bytes((255, 255, 255, 0)) * 151
