@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from app.agent.approvals import TurnGate
 from app.agent.cards import Cards
 from app.agent.ordering import Reach, reach_of, side_by_side
 from app.agent.parts import KeepProgress
+from app.agent.record import Record, Unrecorded
 from app.agent.repetition import ASK_AT, WARN_AT
 from app.agent.turn import Turn
 from app.agent.words import told
@@ -19,7 +19,7 @@ from app.protocol.dialects.api import Answer
 from app.protocol.result import JsonValue, ToolResult, tool_error
 from app.protocol.spec import PROGRESS
 from app.tools.context import Audit, TurnContext
-from app.tools.executor import Execution, Executor
+from app.tools.executor import Execution, Executor, Gate
 from app.tools.registry import Registry
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -28,7 +28,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class Calls:
     """`answers` grows as calls finish; `run` and `run_together` may be cancelled at any moment and leave it whole."""
 
-    def __init__(self, executor: Executor, registry: Registry, turn: Turn, cards: Cards, gate: TurnGate) -> None:
+    def __init__(self, executor: Executor, registry: Registry, turn: Turn, cards: Cards, gate: Gate) -> None:
         self._executor = executor
         self._registry = registry
         self._turn = turn
@@ -36,6 +36,7 @@ class Calls:
         self._gate = gate
         self.audit: Audit | None = None
         self.keep_progress: KeepProgress | None = None
+        self.record: Record = Unrecorded()
         self.answers: list[Answer] = []
 
     async def run(self, block: Block) -> Answer:
@@ -93,6 +94,7 @@ class Calls:
             self._cards.finished(block.call_id, self._interrupted(block).result)
             raise
         execution = self._watched(block, execution)
+        self.record.call_ended(block.call_id, execution.result)
         await self._keep_progress(block.call_id, execution)
         self._cards.finished(block.call_id, execution.result, execution.elapsed_s)
         return Answer(block.call_id, self._name(block), execution.result, execution.call)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 from app.protocol.message import Message, Part, Role
 
@@ -25,11 +26,20 @@ class Entry:
     message: Message
 
 
+class Watcher(Protocol):
+    """Who keeps the history elsewhere. What `rewrite` takes out does not concern it."""
+
+    def entries_added(self, entries: Sequence[Entry], heard: int) -> None: ...
+
+    def entries_replaced(self, entries: Sequence[Entry]) -> None: ...
+
+
 class History:
     """Entries in order. `messages` joins neighbours of one role, since some servers insist that roles alternate."""
 
-    def __init__(self) -> None:
+    def __init__(self, watcher: Watcher | None = None) -> None:
         self._entries: list[Entry] = []
+        self._watcher = watcher
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -46,17 +56,25 @@ class History:
         return tuple(joined)
 
     def add(self, kind: Kind, message: Message) -> None:
-        if message.parts:
-            self._entries.append(Entry(kind, message))
+        self.extend(Entry(kind, message))
+
+    def extend(self, *entries: Entry, heard: int = 0) -> None:
+        """Add what belongs together. `heard`: how many of them are words the person said while a turn ran."""
+        added = [entry for entry in entries if entry.message.parts]
+        self._entries += added
+        if added and self._watcher:
+            self._watcher.entries_added(added, heard)
 
     def clear(self) -> None:
-        self._entries.clear()
+        self.replace(())
 
     def replace(self, entries: tuple[Entry, ...]) -> None:
         """Put other entries in place of all; used to compact. They must begin with the user's role."""
         if entries and entries[0].message.role is not Role.USER:
             raise ValueError("A conversation begins with the user.")
         self._entries = list(entries)
+        if self._watcher:
+            self._watcher.entries_replaced(entries)
 
     def rewrite(self, part: Callable[[Part], Part | None]) -> None:
         """Replace each part by what `part` gives for it; None takes it out."""

@@ -12,11 +12,12 @@ from app.agent.approvals import REFUSALS, Approvals, TurnGate
 from app.agent.calls import Calls, ending
 from app.agent.cards import Cards
 from app.agent.compacting import Compactor
-from app.agent.events import Outcome, PassStarted, State, TurnEnded
-from app.agent.history import History, Kind
+from app.agent.events import Notice, Outcome, PassStarted, State, TurnEnded
+from app.agent.history import Entry, History, Kind
 from app.agent.model_pass import ModelPass
 from app.agent.parts import Parts
 from app.agent.prompt import rendered, system_prompt
+from app.agent.record import WrittenAhead
 from app.agent.turn import Turn
 from app.agent.words import ending as closing
 from app.agent.words import only_announces, told
@@ -91,10 +92,12 @@ class Loop:
     async def _one_pass(self, turn: Turn) -> TurnEnded | None:
         context = await self._context()
         cards = Cards(turn.tell, self._parts.registry)
-        gate = TurnGate(self._parts.policy, self._approvals, turn, cards)
+        gate = WrittenAhead(TurnGate(self._parts.policy, self._approvals, turn, cards), self._parts.record)
         calls = Calls(self._parts.executor, self._parts.registry, turn, cards, gate)
         calls.audit, calls.keep_progress = self._parts.audit, self._parts.keep_progress
+        calls.record = self._parts.record
         one = ModelPass(self._parts, turn, cards, calls)
+        gate.said, gate.warn = one.message, lambda sentence: turn.tell(Notice("warning", sentence))
 
         def ask(more: tuple[Message, ...]) -> Request:
             return self._request(context, more)
@@ -117,12 +120,13 @@ class Loop:
 
     def _keep(self, one: ModelPass, calls: Calls) -> None:
         """Put the pass into the history."""
-        self._history.add(Kind.MODEL, one.message())
+        kept = [Entry(Kind.MODEL, one.message())]
         answers = calls.answers
         if self._parts.dialect.pacing is Pacing.ONE_FEEDBACK_CALL:
             answers = [answer for answer in answers if calls.feeds_back(answer)]
         if answers:
-            self._history.add(Kind.RESULTS, self._parts.dialect.answer(answers))
+            kept.append(Entry(Kind.RESULTS, self._parts.dialect.answer(answers)))
+        self._history.extend(*kept)
 
     def _judge(self, turn: Turn, one: ModelPass, calls: Calls) -> TurnEnded | None:
         """How the turn ends after this pass, or None for another pass."""
@@ -166,5 +170,6 @@ class Loop:
         words = turn.take_meanwhile()
         for said in words:
             note = user(told("said_meanwhile", text=said.text))
-            self._history.add(Kind.PERSON, Message(Role.USER, note.parts + said.parts[1:] if said.text else said.parts))
+            message = Message(Role.USER, note.parts + said.parts[1:] if said.text else said.parts)
+            self._history.extend(Entry(Kind.PERSON, message), heard=1)
         return bool(words)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from app.agent.conversation import Conversation
 from app.agent.policy import Policy
 from app.agent.prompt import Facts, NoFacts
+from app.agent.record import Record, Unrecorded
 from app.base import ids
 from app.base.clock import Clock, SystemClock
 from app.protocol.dialects.api import Dialect
@@ -28,8 +29,8 @@ class Parts:
 
     `follows_plan` is for providers that carry out what the person spelled out: repeating is then no going in circles.
     `conversation` is the object that tools were given to ask for changes of it; `keep_progress` keeps the checklist a
-    call carried, gives what the presence shows of it, and never raises. `turn_ids` names turns; what is kept on disk
-    needs names that no other session has.
+    call carried, gives what the presence shows of it, and never raises. `record` keeps the conversation. `turn_ids`
+    names turns; what is kept on disk needs names that no other session has.
     """
 
     provider: Provider
@@ -44,6 +45,7 @@ class Parts:
     audit: Audit | None = None
     conversation: Conversation | None = None
     keep_progress: KeepProgress | None = None
+    record: Record = field(default_factory=Unrecorded)
     turn_ids: Callable[[], str] = field(default_factory=lambda: ids.counter("turn"))
     attended: bool = True
     follows_plan: bool = False

@@ -12,11 +12,12 @@ from app.agent.approvals import Approvals
 from app.agent.budget import Budget, Ceilings, price_of, summed
 from app.agent.budget import told as usage_told
 from app.agent.conversation import Conversation, Wishes
-from app.agent.events import AgentEvent, Outcome, State, TurnEnded, TurnStarted, UsageChanged
-from app.agent.history import History, Kind
+from app.agent.events import AgentEvent, Notice, Outcome, State, TurnEnded, TurnStarted, UsageChanged
+from app.agent.history import Entry, History, Kind
 from app.agent.loop import Loop
 from app.agent.parts import Parts
 from app.agent.policy import Mode
+from app.agent.recovery import Remains, continuable
 from app.agent.turn import Mood, Turn, Words
 from app.agent.words import ending, told
 from app.base import ids
@@ -50,8 +51,9 @@ class Session:
         self._running: asyncio.Task[TurnEnded] | None = None
         self._spent = Usage()
         self._conversation = parts.conversation or Conversation(parts.policy)
-        self.history = History()
+        self.history = History(parts.record)
         self._loop = Loop(parts, self.history, self._approvals)
+        self.subscribe(parts.record.take)
 
     @property
     def state(self) -> State:
@@ -86,8 +88,11 @@ class Session:
         """
         words = Words(text, media)
         if self._turn and self._running:
+            running = self._running
             self._turn.meanwhile.append(words)
-            return await asyncio.shield(self._running)
+            self._parts.record.said_meanwhile(text)
+            await self._settle()
+            return await asyncio.shield(running)
         turn = self._turn = self._new_turn()
         self._running = asyncio.ensure_future(self._run(turn, words))
         try:
@@ -117,10 +122,33 @@ class Session:
         """Ask, auto, plan or yolo, from the next call on."""
         self._parts.policy.switch(mode)
 
+    def begin_anew(self) -> None:
+        """An empty conversation, and nothing spent on it. Raises WispError while a turn runs."""
+        self._must_be_quiet()
+        self._parts.record.begin_anew()
+        self.history.clear()
+        self._spent = Usage()
+
+    def reopen(self, remains: Remains) -> None:
+        """Go on with an earlier conversation. Raises WispError while a turn runs."""
+        self._must_be_quiet()
+        self.history.replace(continuable(remains, self._parts))
+        self._spent = Usage()
+
     async def close(self) -> None:
         """Stop what runs and hang up."""
         await self._stopped()
+        await self._parts.record.close()
         await self._parts.provider.close()
+
+    def _must_be_quiet(self) -> None:
+        if self._turn:
+            raise WispError("A task is running. Stop it or let it end, then change the conversation.")
+
+    async def _settle(self) -> None:
+        """Wait until what has happened is kept; where it cannot be, that is told and all goes on."""
+        if problem := await self._parts.record.settled():
+            self._tell(Notice("warning", problem))
 
     async def _stopped(self) -> None:
         self.stop()
@@ -154,6 +182,7 @@ class Session:
             self._carry_out(self._conversation.take())
             self._mood.become(_STATES[ended.outcome])
             self._tell(ended)
+        await self._settle()
         return ended
 
     def _carry_out(self, wishes: Wishes) -> None:
@@ -177,7 +206,7 @@ class Session:
             return self._failed(turn, str(error))
         finally:
             for said in turn.take_meanwhile():
-                self.history.add(Kind.PERSON, Message(Role.USER, said.parts))
+                self.history.extend(Entry(Kind.PERSON, Message(Role.USER, said.parts)), heard=1)
 
     def _failed(self, turn: Turn, sentence: str) -> TurnEnded:
         self.history.add(Kind.NOTE, user(told("failed_turn", sentence=sentence)))
@@ -199,6 +228,7 @@ class Session:
         try:
             if turn.cancelled.is_set():
                 raise asyncio.CancelledError
+            await self._settle()
             ended = await self._loop.run(turn)
         finally:
             if turn.cancelled.is_set():

@@ -96,6 +96,10 @@ MODE = Setting(
     choices=("ask", "auto", "plan", "yolo"),
 )
 STOP_KEY = Setting("hands.stop_key", "ctrl+alt+escape", "The key that stops everything at once.")
+KEEP_HISTORY = Setting("history.keep", True, "Keep conversations on this machine, to search and to go on with.")
+HISTORY_DAYS = Setting(
+    "history.days", 90, "Days after which a conversation is deleted; 0 keeps all.", minimum=0, maximum=36_500
+)
 WORKSPACE = Setting("files.workspace", "", "The folder it works in; empty takes the folder it was started from.")
 
 ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = (
@@ -120,5 +124,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     POINTER_RING,
     MODE,
     STOP_KEY,
+    KEEP_HISTORY,
+    HISTORY_DAYS,
     WORKSPACE,
 )

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
+from app.agent.archive import Archive
 from app.agent.conversation import Conversation
 from app.agent.events import AgentEvent, TurnEnded, TurnStarted
 from app.agent.parts import Parts
@@ -36,6 +37,7 @@ from app.tools.pictures import Sight
 from app.tools.registry import Registry
 from app.wiring.checklists import Keeper
 from app.wiring.facts import MachineFacts
+from app.wiring.journal import Journal, journal_of
 from app.wiring.tools import Belongings, checkpoints, handlers, processes, registry, workspace_of
 
 _COMMAND_CHARS = 80
@@ -44,8 +46,12 @@ _COMMAND_CHARS = 80
 class Assistant:
     """What the presence and the commands hold: the session's methods, its desktop, and a way to run a single call."""
 
-    def __init__(self, session: Session, tools: Registry, executor: Executor, own: Belongings) -> None:
+    def __init__(
+        self, session: Session, tools: Registry, executor: Executor, own: Belongings, journal: Journal
+    ) -> None:
         self.session = session
+        self.archive: Archive = journal.archive
+        self._journal = journal
         self.registry = tools
         self._executor = executor
         self._own = own
@@ -82,6 +88,14 @@ class Assistant:
             f"A command of an earlier time still runs: {clip_line(run.record.command, _COMMAND_CHARS)} ({run.id})"
             for run in self._own.processes.left_over()
         ]
+
+    async def reopen(self, conversation_id: str) -> list[AgentEvent]:
+        """Go on with an earlier conversation; what was shown of it. Raises WispError where that cannot be now."""
+        return await self._journal.reopen(conversation_id, self.session)
+
+    def begin_anew(self) -> None:
+        """An empty conversation. Raises WispError while a turn runs."""
+        self.session.begin_anew()
 
     async def take_back(self, turn_id: str) -> list[str]:
         """Undo what a turn changed in files; what was done and what could not be, a sentence each."""
@@ -137,6 +151,7 @@ def assemble(
     tools = registry(may_ask=settings[MODE] != Mode.YOLO)
     own = _belongings(settings, chosen, desktop, conversation)
     executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS])
+    journal = journal_of(settings, clock, chosen.model)
     parts = Parts(
         provider=chosen.provider,
         model=chosen.model,
@@ -149,12 +164,13 @@ def assemble(
         clock=clock,
         conversation=conversation,
         keep_progress=Keeper(own.checklist),
+        record=journal.record,
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
         attended=attended,
         follows_plan=chosen.provider.name == catalog.OFFLINE,
         window_tokens=chosen.profile.context_tokens,
     )
-    return Assistant(Session(parts), tools, executor, own)
+    return Assistant(Session(parts), tools, executor, own, journal)
 
 
 def _belongings(settings: Settings, chosen: catalog.Chosen, desktop: Desktop, conversation: Conversation) -> Belongings:

@@ -1,0 +1,104 @@
+"""Makes a history that can be continued out of what was written down before the program ended in its middle.
+
+A call that had begun is answered with what is known of it; where nothing is known, the model is told to look before
+it does it again. Nothing is ever run from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.agent.history import Entry, Kind
+from app.agent.parts import Parts
+from app.agent.window import rule_of
+from app.agent.words import told
+from app.protocol.call import ToolCall
+from app.protocol.dialects.api import Answer, Pacing
+from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role, TextPart, user
+from app.protocol.result import ToolResult, tool_error
+
+
+@dataclass(frozen=True, slots=True)
+class BegunCall:
+    """A call that was allowed to run; `outcome` is what the model was to read of it, None where it never came."""
+
+    call: ToolCall
+    outcome: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What is on the disk of a conversation. `altered` says that something was left out of an entry or the draft."""
+
+    entries: tuple[Entry, ...]
+    draft: Message | None = None
+    calls: tuple[BegunCall, ...] = ()
+    meanwhile: tuple[str, ...] = ()
+    is_open: bool = False
+    altered: bool = False
+
+
+def continuable(remains: Remains, parts: Parts) -> tuple[Entry, ...]:
+    """The history to go on with: every call answered, every word of the person there, roles as servers want them."""
+    entries = list(remains.entries)
+    if remains.draft and remains.draft.parts:
+        entries.append(Entry(Kind.MODEL, remains.draft))
+        if answers := _answers(remains.calls, parts):
+            entries.append(Entry(Kind.RESULTS, parts.dialect.answer(answers)))
+    entries = _answered(entries)
+    if remains.is_open:
+        entries.append(Entry(Kind.NOTE, user(told("ended_turn"))))
+    entries += [Entry(Kind.PERSON, user(told("said_meanwhile", text=text))) for text in remains.meanwhile]
+    if remains.altered and rule_of(parts.model).drops_opaque:
+        entries = _without_signed(entries)
+    return tuple(entries)
+
+
+def _answers(calls: Sequence[BegunCall], parts: Parts) -> list[Answer]:
+    """As the loop would have told them: where each call runs as it is written, only those that must be read."""
+    parts.dialect.reader(parts.registry.specs)  # from now on the dialect knows which tags its answers must not open
+    if parts.dialect.pacing is Pacing.ONE_FEEDBACK_CALL:
+        calls = [begun for begun in calls if begun.outcome is None or _feeds_back(begun.call, parts)]
+    return [Answer(begun.call.id, begun.call.name, _result(begun), begun.call) for begun in calls]
+
+
+def _feeds_back(call: ToolCall, parts: Parts) -> bool:
+    spec = parts.registry.find(call.name)
+    return spec is None or spec.feeds_back
+
+
+def _result(begun: BegunCall) -> ToolResult:
+    if begun.outcome is None:
+        return tool_error(begun.call.name, told("ended_call"))
+    return ToolResult(True, begun.call.name, {}, begun.outcome)
+
+
+def _answered(entries: Sequence[Entry]) -> list[Entry]:
+    """A native call must be answered by its id in the very next message."""
+    mended: list[Entry] = []
+    for number, entry in enumerate(entries):
+        mended.append(entry)
+        asked = [part for part in entry.message.parts if isinstance(part, CallPart)]
+        if entry.message.role is Role.USER or not asked:
+            continue
+        following = entries[number + 1].message if number + 1 < len(entries) else user("")
+        known = {part.call_id for part in following.parts if isinstance(part, ResultPart)}
+        missing = tuple(
+            ResultPart(part.id, told("ended_call"), is_error=True, toolset=part.toolset)
+            for part in asked
+            if part.id not in known
+        )
+        if missing:
+            mended.append(Entry(Kind.RESULTS, Message(Role.USER, missing)))
+    return mended
+
+
+def _without_signed(entries: Sequence[Entry]) -> list[Entry]:
+    """Signed blocks count only for the very history they were signed over."""
+    plain = []
+    for entry in entries:
+        parts = tuple(part for part in entry.message.parts if not isinstance(part, OpaquePart))
+        if parts or entry.message.role is Role.USER:
+            plain.append(Entry(entry.kind, Message(entry.message.role, parts or (TextPart(""),))))
+    return plain

@@ -1,0 +1,63 @@
+"""Blanks out secrets before text is kept: the patterns are data (`resources/redaction.toml`), their run is linear."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from app.base import paths
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    needs: tuple[str, ...]
+    expression: re.Pattern[str]
+
+
+@cache
+def _rules() -> tuple[str, frozenset[str], tuple[_Pattern, ...]]:
+    tree = tomllib.loads((paths.resources() / "redaction.toml").read_text(encoding="utf-8"))
+    patterns = tuple(_Pattern(tuple(rule["needs"]), re.compile(rule["expression"])) for rule in tree["pattern"])
+    return str(tree["shown"]), frozenset(tree["names"]), patterns
+
+
+def without_secrets(text: str) -> str:
+    """The text with keys, tokens and passwords blanked out."""
+    shown, _, patterns = _rules()
+    lowered = text.lower()
+    for pattern in patterns:
+        if any(need in lowered for need in pattern.needs):
+            text = pattern.expression.sub(lambda match: _blanked(match, shown), text)
+    return text
+
+
+def _blanked(match: re.Match[str], shown: str) -> str:
+    if "secret" not in match.re.groupindex:
+        return shown
+    start, stop = match.span("secret")
+    whole, offset = match.group(), match.start()
+    return f"{whole[: start - offset]}{shown}{whole[stop - offset :]}"
+
+
+def cleaned(value: Any) -> Any:
+    """The same tree of JSON values without secrets: in its texts, and under names that hold nothing else."""
+    if isinstance(value, str):
+        return without_secrets(value)
+    if isinstance(value, Mapping):
+        return {key: _shown() if _is_secret(key, inner) else cleaned(inner) for key, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        return [cleaned(inner) for inner in value]
+    return value
+
+
+def _shown() -> str:
+    return _rules()[0]
+
+
+def _is_secret(key: object, value: object) -> bool:
+    named = str(key).lower().replace("-", "").replace("_", "") in _rules()[1]
+    return named and isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != ""

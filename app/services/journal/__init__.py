@@ -1,0 +1,1 @@
+"""What happened, kept on disk: conversations, what they cost, and who allowed what."""

@@ -1,0 +1,176 @@
+"""Keeps a session in the journal: pieces of speech joined, secrets blanked out, every action written before it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import psutil
+
+from app.agent import events
+from app.agent.events import AgentEvent
+from app.agent.history import Entry
+from app.agent.stored import event_to_text, is_shown, message_to_text, values_to_text
+from app.base import ids
+from app.base.clipping import clip_line, clip_middle
+from app.base.clock import Clock
+from app.base.redaction import without_secrets
+from app.protocol.call import ToolCall
+from app.protocol.message import Message
+from app.protocol.result import ToolResult
+from app.services.journal import writing
+from app.services.journal.database import Database
+from app.services.journal.writing import Figures, StoredCall, StoredEntry, StoredEvent, StoredTurn
+
+_TITLE_CHARS = 70
+_PAYLOAD_CHARS = 20_000
+"""Of one call's payload as it streamed, each half of it; the rest was in the file it went to."""
+_WORDLESS = "A picture"
+
+_Piece = events.SayDelta | events.TagDelta | events.ThoughtDelta
+
+
+def holder() -> str:
+    """This process, told apart from a later one of the same number."""
+    return f"{os.getpid()} {psutil.Process().create_time():.0f}"
+
+
+class JournalRecord:
+    """One session's record. Everything goes to the database's own thread; only `settled` waits for it."""
+
+    def __init__(self, database: Database, clock: Clock, model: str) -> None:
+        self._db = database
+        self._clock = clock
+        self._model = model
+        self._entries: list[Entry] = []
+        self._losses = 0
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        self._let_go()
+        self.go_on(ids.unique("talk-"))
+        self._is_begun = False
+
+    def go_on(self, conversation: str) -> None:
+        """What follows belongs to that conversation, which is on the disk already."""
+        self.conversation = conversation
+        self._is_begun = True
+        self._turn = ""
+        self._piece: _Piece | None = None
+        self._texts: list[str] = []
+        self._used: events.UsageChanged | None = None
+
+    # what is shown
+
+    def take(self, event: AgentEvent) -> None:
+        if isinstance(event, _Piece):
+            self._gather(event)
+            return
+        self._write_piece()
+        if isinstance(event, events.TurnStarted):
+            self._begin_turn(event)
+        elif isinstance(event, events.UsageChanged):
+            self._use(event)
+        elif is_shown(event) and not isinstance(event, events.ToolProgress):
+            if isinstance(event, events.TurnEnded) and self._used:
+                self._show(self._used)
+            self._show(event, event.text if isinstance(event, events.TurnEnded) else "")
+        if isinstance(event, events.TurnEnded):
+            self._used = None
+            self._soon(writing.end_turn, event.turn_id, event.outcome.value, self._clock.wall())
+
+    def _gather(self, piece: _Piece) -> None:
+        """Pieces of one text are kept as one."""
+        if self._piece is None or replace(piece, text="") != self._piece:
+            self._write_piece()
+            self._piece = replace(piece, text="")
+        self._texts.append(piece.text)
+
+    def _write_piece(self) -> None:
+        piece, text = self._piece, "".join(self._texts)
+        self._piece, self._texts = None, []
+        if piece is None:
+            return
+        if isinstance(piece, events.TagDelta):
+            text = clip_middle(text, _PAYLOAD_CHARS, _PAYLOAD_CHARS)
+        self._show(replace(piece, text=text), text if isinstance(piece, events.SayDelta) else "")
+
+    def _show(self, event: AgentEvent, said: str = "") -> None:
+        stored = StoredEvent(self._turn, self._clock.wall(), event_to_text(event), without_secrets(said))
+        self._soon(writing.add_event, stored)
+
+    def _begin_turn(self, event: events.TurnStarted) -> None:
+        self._turn, self._used = event.turn_id, None
+        title = clip_line(without_secrets(event.text), _TITLE_CHARS) or _WORDLESS
+        now = self._clock.wall()
+        self._soon(writing.begin_turn, StoredTurn(self._turn, title, now, self._model, holder()))
+        if not self._is_begun or self._losses != self._db.losses:
+            self._losses = self._db.losses
+            self._is_begun = True
+            self.entries_replaced(self._entries)
+        self._show(event, event.text)
+
+    def _use(self, event: events.UsageChanged) -> None:
+        self._used = event
+        is_free = not (event.input_tokens or event.output_tokens or event.cache_read_tokens or event.cache_write_tokens)
+        figures = Figures(
+            self._turn,
+            self._clock.wall(),
+            self._model,
+            event.input_tokens,
+            event.output_tokens,
+            event.cache_read_tokens,
+            event.cache_write_tokens,
+            0.0 if is_free else event.cost_usd,
+        )
+        self._db.soon(partial(writing.use, figures=figures))
+
+    # what the model reads
+
+    def entries_added(self, entries: Sequence[Entry], heard: int) -> None:
+        self._entries += entries
+        if self._is_begun:
+            self._soon(writing.add_entries, [_stored(entry) for entry in entries], heard)
+
+    def entries_replaced(self, entries: Sequence[Entry]) -> None:
+        self._entries = list(entries)
+        if self._is_begun:
+            self._soon(writing.replace_entries, [_stored(entry) for entry in entries])
+
+    def said_meanwhile(self, text: str) -> None:
+        self._soon(writing.say_meanwhile, without_secrets(text))
+
+    def call_begins(self, call: ToolCall, said: Message) -> None:
+        text, altered = message_to_text(said)
+        arguments = values_to_text(call.arguments)
+        begun = StoredCall(self._turn, call.id, call.name, arguments, self._clock.wall())
+        self._soon(writing.begin_call, StoredEntry("MODEL", text, altered), begun)
+
+    def call_ended(self, call_id: str, result: ToolResult) -> None:
+        self._soon(writing.end_call, call_id, without_secrets(result.llm_echo) or "Done.")
+
+    async def settled(self) -> str:
+        return await self._db.done()
+
+    async def close(self) -> None:
+        self._write_piece()
+        self._let_go()
+        await asyncio.to_thread(self._db.close)
+
+    def _let_go(self) -> None:
+        """Other processes may have the conversation."""
+        if self._entries:
+            self._soon(writing.let_go, holder())
+        self._entries = []
+
+    def _soon(self, work: Callable[..., None], *values: object) -> None:
+        conversation = self.conversation
+        self._db.soon(lambda connection: work(connection, conversation, *values))
+
+
+def _stored(entry: Entry) -> StoredEntry:
+    text, altered = message_to_text(entry.message)
+    return StoredEntry(entry.kind.name, text, altered)
