@@ -14,10 +14,11 @@ from app.agent.parts import Parts
 from app.agent.seam import Seam
 from app.agent.transcript import Transcript
 from app.agent.turn import Turn
+from app.agent.withheld import Withheld
 from app.agent.words import told
 from app.protocol.call import Block
 from app.protocol.dialects.api import Answer, Pacing
-from app.protocol.dialects.fallback import read_foreign
+from app.protocol.dialects.fallback import split_foreign
 from app.protocol.events import (
     BatchClosed,
     CallClosed,
@@ -45,6 +46,7 @@ class ModelPass:
 
     def __init__(self, parts: Parts, turn: Turn, cards: Cards, calls: Calls) -> None:
         self._parts = parts
+        self._specs = parts.registry.specs
         self._turn = turn
         self._cards = cards
         self._calls = calls
@@ -53,6 +55,7 @@ class ModelPass:
         self._native = NativeHearing(cards, self._transcript)
         self._pending = self._native.pending
         self._batch: tuple[str, ...] = ()
+        self._withheld = Withheld(is_on=parts.settings[FALLBACK_FORMATS])
         self._prose: list[str] = []
         self._spoken: list[str] = []
         self._is_over = False
@@ -148,7 +151,7 @@ class ModelPass:
     def _new_reader(self) -> None:
         self._origin = self._transcript.position
         self._opening = ""
-        self._reader = self._parts.dialect.reader(self._parts.registry.specs)
+        self._reader = self._parts.dialect.reader(self._specs)
 
     def _forget_open_call(self) -> None:
         written = len(self._reader.tail(_ALL))
@@ -166,11 +169,11 @@ class ModelPass:
         """Pass on what only the person sees."""
         match event:
             case Text():
-                self._prose.append(event.text)
-                self._cards.prose(event.text)
+                self._speak(self._withheld.take(event.text))
             case Thought():
                 self._cards.thought(event.text)
             case CallOpened():
+                self._speak(self._withheld.rest())
                 self._opening = self._reader.tail(_ALL)[:_TAIL]
                 self._cards.opened(event.call_id, event.name, dict(event.attrs))
             case CallDelta():
@@ -178,6 +181,11 @@ class ModelPass:
             case _:
                 return False
         return True
+
+    def _speak(self, text: str) -> None:
+        if text:
+            self._prose.append(text)
+            self._cards.prose(text)
 
     async def _note(self, event: ReaderEvent) -> None:
         """Act on what counts."""
@@ -213,15 +221,22 @@ class ModelPass:
             self._cut(block.span[1])
 
     async def _read_foreign_calls(self) -> None:
-        """The last resort: a whole answer without a call of ours may hold one in another agent's format."""
-        if self._pending or self._calls.answers or not self._parts.settings[FALLBACK_FORMATS]:
-            return
-        blocks = read_foreign(self._transcript.text, self._parts.registry.specs)
+        """The last resort: a whole answer without a call of ours may hold one in another format."""
+        held = self._withheld.rest()
+        blocks = self._foreign_calls()
+        if blocks:
+            held = "".join(part for part in split_foreign(held, self._specs) if isinstance(part, str))
+        self._speak(held)
         self._batch = tuple(block.call_id for block in blocks)
         for block in blocks:
             if not self.is_cut:
                 self._note_foreign(block)
                 await self._closed(block)
+
+    def _foreign_calls(self) -> list[Block]:
+        if self._pending or self._calls.answers or not self._parts.settings[FALLBACK_FORMATS]:
+            return []
+        return [part for part in split_foreign(self._transcript.text, self._specs) if isinstance(part, Block)]
 
     def _note_foreign(self, block: Block) -> None:
         """Native answers refer to calls by their id: the history must hold the call as one."""
@@ -271,6 +286,7 @@ class ModelPass:
 
     def _leave(self) -> None:
         """The pass breaks off: forget the open call, answer the calls that will not run."""
+        self._speak(self._withheld.rest())
         if not self.is_cut and self._reader.is_open:
             self._forget_open_call()
         answered = {answer.call_id for answer in self._calls.answers}

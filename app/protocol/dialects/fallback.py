@@ -1,6 +1,6 @@
-"""Calls in other agents' formats, as a last resort: only for a finished reply that holds no call of ours.
+"""Calls in other formats, as a last resort: only for a finished reply that holds no call in the dialect it was taught.
 
-Read are: Qwen's `<function=name><parameter=name>…`, the `<function_calls><invoke name="…">` form, JSON objects with
+Read are: our own other dialects written as text, Qwen's `<function=name><parameter=name>…`, the `<function_calls><invoke name="…">` form, JSON objects with
 name and arguments (alone, in a code fence, as `tool_calls`, in `<tool_call>`), and inline XML in a code fence that
 reaches to the end of the reply. Well-known tool and argument names are translated. A call counts only if its tool
 exists and its markup is complete; everything else stays text.
@@ -14,9 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app.base import ids
 from app.protocol.call import Block, Child
+from app.protocol.dialects.batch import read_batch
 from app.protocol.dialects.foreign_names import ARGUMENTS, DEFAULTS, TOOLS
+from app.protocol.dialects.neutral import names_of
 from app.protocol.dialects.xml_reader import read_xml
-from app.protocol.events import CallClosed, Text
+from app.protocol.events import CallClosed, CallCut, Misread, ReaderEvent, Text
 from app.protocol.payload import without_edge_newlines
 from app.protocol.result import JsonValue
 from app.protocol.spec import ToolSpec
@@ -29,7 +31,7 @@ _MARKUP = re.compile(
 _PARAMETER = re.compile(r"<parameter(?:=([\w.-]+)|\s+name=[\"']([\w.-]+)[\"'])\s*>(.*?)</parameter>", re.DOTALL)
 _WRAPPER = re.compile(r"\s*</?(?:function_calls|antml:function_calls|tool_calls?)>\s*")
 _FENCE = re.compile(r"(?m)^[ \t]{0,12}(?P<run>`{3,}|~{3,})(?P<info>[^`\r\n]*)\r?$")
-_HINT = re.compile(r"<function=|<invoke\s|\"(?:name|function|tool_calls)\"\s*:|```|~~~")
+_HINT = re.compile(r"<function=|<invoke\s|\"(?:name|function|tool_calls)\"\s*:|```|~~~|<[A-Za-z_]")
 _LONGEST = 1_000_000
 _ATTEMPTS = 200
 """Places at which JSON is tried in one reply."""
@@ -46,11 +48,40 @@ def split_foreign(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
     """The same with the prose between the calls."""
     if len(text) > _LONGEST or not _HINT.search(text):
         return [text]
-    for read in (_from_markup, _from_json, _from_fence):
+    for read in (_from_batch, _from_inline, _from_markup, _from_json, _from_fence):
         parts = read(text, specs)
         if any(isinstance(part, Block) for part in parts):
             return parts
     return [text]
+
+
+def _from_batch(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
+    """A JSON batch between its tags, all of whose tools exist."""
+    if "<execute" not in text:
+        return []
+    reader = read_batch()
+    parts = _parts([*reader.feed(text), *reader.flush()])
+    known = names_of(specs)
+    return parts if all(part.name in known for part in parts if isinstance(part, Block)) else []
+
+
+def _from_inline(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
+    """Inline XML, in a reply that was to call natively or by a batch."""
+    reader = read_xml(specs)
+    return _parts([*reader.feed(text), *reader.flush()])
+
+
+def _parts(events: Sequence[ReaderEvent]) -> list[str | Block]:
+    """Prose and calls in order; nothing where a call is broken."""
+    if any(isinstance(event, (Misread, CallCut)) for event in events):
+        return []
+    parts: list[str | Block] = []
+    for event in events:
+        if isinstance(event, CallClosed):
+            parts.append(event.block)
+        elif isinstance(event, Text):
+            parts.append(event.text)
+    return parts
 
 
 def _from_markup(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:

@@ -21,6 +21,8 @@ from tests.unit.protocol.tools import ALL, APP, READ
         "<function=read_file><parameter=path>a</parameter><parameter=line>3</parameter></function>",
         '<invoke name="Read"><parameter name="file_path">a</parameter><parameter name="line">3</parameter></invoke>',
         '```xml\n<read_file path="a" line="3"/>\n```',
+        '<execute>\n[{"name": "read_file", "args": {"path": "a", "line": 3}}]\n</execute>',
+        'I look.\n<read_file path="a" line="3"/>',
     ],
 )
 def test_a_foreign_call_becomes_ours(text: str) -> None:
@@ -53,6 +55,10 @@ def test_values_that_are_no_text_keep_their_shape() -> None:
         '```xml\nReads: <read_file path="a"/>\n```',
         "```xml\ntext\n```",
         '"name": 3 {"a": [[[[',
+        '<execute>[{"name": "unknown", "args": {}}]</execute>',
+        '<execute>[{"name": "read_file", "args": {"path": "a"}}',
+        'Write `<read_file path="a"/>` for that.',
+        '<write_file path="a">never closed',
         "{" * 5000 + '"name":',
     ],
 )
