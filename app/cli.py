@@ -27,6 +27,7 @@ COMMANDS = {
     "tool": "run protocol text: from the argument, or from standard input as it streams",
     "parse": "read model text and print its blocks as JSON lines",
     "tools": "the generated tool docs, exactly as a model gets them",
+    "policy": "the rules of what may run, and `policy explain CALL`: which of them decides",
     "undo": "take back the newest change of a file, or all of one turn",
     "doctor": "check what this machine allows, each failure with its fix",
     "gallery": "all states and cards of the presence with sample data",

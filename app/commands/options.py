@@ -17,8 +17,12 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dialect", choices=[name for name in catalog.DIALECT.choices if name], help="how calls are written"
     )
-    parser.add_argument("--mode", choices=catalog.MODE.choices, help="what runs without asking")
+    add_mode_option(parser)
     parser.add_argument("--script", type=Path, help="replies for the scripted provider (a TOML file)")
+
+
+def add_mode_option(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    parser.add_argument("--mode", choices=catalog.MODE.choices, default=default, help="what runs without asking")
 
 
 def count(text: str) -> int:

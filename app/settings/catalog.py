@@ -87,6 +87,13 @@ PERSONALITY = Setting(
 THEME = Setting("presence.theme", "system", "Colours: system, light or dark.", choices=("system", "light", "dark"))
 REDUCED_MOTION = Setting("presence.reduced_motion", False, "Fades only, no movement.", env="WISP_REDUCED_MOTION")
 POINTER_RING = Setting("presence.pointer_ring", True, "Show a small ring where it clicks.")
+SUMMON_KEY = Setting(
+    "presence.summon_key", "ctrl+alt+space", "The key that opens Wisp from any program; empty for none."
+)
+NOTIFICATIONS = Setting(
+    "presence.notifications", True, "Notify on the desktop when it is done or needs you while you look elsewhere."
+)
+AUTOSTART = Setting("presence.autostart", False, "Start with the session.")
 
 MODE = Setting(
     "trust.mode",
@@ -94,6 +101,13 @@ MODE = Setting(
     "What runs without asking: ask, auto, plan (look only) or yolo (everything that is not forbidden).",
     env="WISP_MODE",
     choices=("ask", "auto", "plan", "yolo"),
+)
+YOLO_MINUTES = Setting(
+    "trust.yolo_minutes",
+    30.0,
+    "How long yolo mode lasts before the mode of before counts again.",
+    minimum=1,
+    maximum=480,
 )
 STOP_KEY = Setting("hands.stop_key", "ctrl+alt+escape", "The key that stops everything at once.")
 KEEP_HISTORY = Setting("history.keep", True, "Keep conversations on this machine, to search and to go on with.")
@@ -122,7 +136,11 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     THEME,
     REDUCED_MOTION,
     POINTER_RING,
+    SUMMON_KEY,
+    NOTIFICATIONS,
+    AUTOSTART,
     MODE,
+    YOLO_MINUTES,
     STOP_KEY,
     KEEP_HISTORY,
     HISTORY_DAYS,

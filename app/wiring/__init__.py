@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from app.settings.store import Settings
 from app.wiring.assistant import Assistant, assemble, assembled, photograph
+from app.wiring.judging import judged_by
 from app.wiring.tools import checkpoints, registry, workspace_of
 
-__all__ = ["Assistant", "Settings", "assemble", "assembled", "checkpoints", "photograph", "registry", "workspace_of"]
+__all__ = [
+    "Assistant",
+    "Settings",
+    "assemble",
+    "assembled",
+    "checkpoints",
+    "judged_by",
+    "photograph",
+    "registry",
+    "workspace_of",
+]

@@ -1,0 +1,137 @@
+"""`wisp policy`: the rules that count. `wisp policy explain CALL`: what would become of a call, and why.
+
+The call is written as a model writes it: `<computer_click target="Send"/>`, or a JSON batch. Nothing runs and nothing
+is looked at; what a click would find there is said by `--window`, `--app`, `--role` and `--name` (a target's own words
+where they are left out). Exit code 0 where all would run, 1 where something is asked or denied, 2 for no call at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from app.agent.policy import Control, Decision, Policy, Provenance, Verdict
+from app.agent.policy.tables import table
+from app.base.errors import WispError
+from app.commands import options as shared
+from app.protocol.arguments import to_call
+from app.protocol.call import Block, ToolCall
+from app.protocol.dialects.choose import by_name
+from app.protocol.events import CallClosed
+from app.protocol.result import JsonValue
+from app.protocol.spec import ToolSpec
+
+_MISUSED = 2
+_STOPS = 1
+_BATCH = "["
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    words = parser.add_subparsers(dest="what", metavar="WHAT")
+    explain = words.add_parser("explain", help="what would become of a call, and which rule says so")
+    explain.add_argument("call", metavar="CALL", help="as a model writes it, inline XML or a JSON batch")
+    shared.add_mode_option(explain, argparse.SUPPRESS)
+    explain.add_argument("--tainted", metavar="SOURCE", help="after reading it: screen, web, clipboard, outside, mcp")
+    explain.add_argument("--said", default="", help="what the person said")
+    for name in ("window", "app", "role", "name"):
+        explain.add_argument(f"--{name}", default="", help=f"the {name} of what it would act on")
+    explain.add_argument("--json", action="store_true", help="one JSON object for each call")
+    shared.add_mode_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from app.wiring import judged_by, registry
+
+    policy = judged_by(shared.settings_of(options))
+    for problem in policy.book.problems:
+        print(f"wisp: {problem}", file=sys.stderr)
+    return _explained(options, policy, registry().specs) if options.what else _listed(policy)
+
+
+def _listed(policy: Policy) -> int:
+    """Deny rules, ask rules, allow rules, then the mode; 1 where a file cannot be used."""
+    for decision in (Decision.DENY, Decision.ASK, Decision.ALLOW):
+        for rule in policy.book.of(decision):
+            conditions = ", ".join(f"{name} {' | '.join(given)}" for name, given in rule.conditions.items())
+            tainted = "" if rule.tainted is None else f", tainted {str(rule.tainted).lower()}"
+            print(f"{decision.value:5}  {rule.name:28}  {conditions}{tainted}  ({rule.where})")
+    rules = {name: value for name, value in policy.book.modes[policy.mode.value].items() if isinstance(value, str)}
+    kinds = policy.book.modes[policy.mode.value].get("kinds", {})
+    told = ", ".join(f"{name} {value}" for name, value in {**rules, **kinds}.items())
+    print(f"mode   {policy.mode.value:28}  {told}")
+    return int(bool(policy.book.broken))
+
+
+def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[ToolSpec]) -> int:
+    known = {name: spec for spec in specs for name in (spec.name, *spec.aliases)}
+    provenance = Provenance((options.tainted,) if options.tainted else (), options.said)
+    told: list[Verdict] = []
+    for block in _blocks(options.call, specs):
+        spec = known.get(block.name)
+        if spec is None:
+            print(f"{block.name}: there is no such tool, so nothing would run.")
+            told.append(Verdict(Decision.DENY))
+            continue
+        try:
+            call = to_call(spec, block)
+        except WispError as error:
+            print(f"{spec.name}: {error} Nothing would run.")
+            told.append(Verdict(Decision.DENY))
+            continue
+        for step, shape in _steps(call, spec, known):
+            verdict = policy.decide(step, shape, _seen(options, step), provenance)
+            print(_as_json(shape, verdict) if options.json else _as_text(shape, verdict))
+            told.append(verdict)
+    if not told:
+        print("wisp: that holds no call; write one as in '<computer_click target=\"Send\"/>'.", file=sys.stderr)
+        return _MISUSED
+    return _STOPS if any(verdict.decision is not Decision.ALLOW for verdict in told) else 0
+
+
+def _blocks(text: str, specs: Sequence[ToolSpec]) -> list[Block]:
+    is_batch = text.lstrip().startswith((_BATCH, "<execute"))
+    dialect = by_name("batch" if is_batch else "xml")
+    reader = dialect.reader(specs)
+    given = f"<execute>\n{text}\n</execute>" if text.lstrip().startswith(_BATCH) else text
+    events = [*reader.feed(given), *reader.flush()]
+    return [event.block for event in events if isinstance(event, CallClosed)]
+
+
+def _steps(call: ToolCall, spec: ToolSpec, known: Mapping[str, ToolSpec]) -> Iterator[tuple[ToolCall, ToolSpec]]:
+    """The call, and the actions inside it that are judged one by one."""
+    yield call, spec
+    inner: Mapping[str, str] = table("calls")["steps"]
+    actions = call.arguments.get("action", ())
+    for action in actions if isinstance(actions, (list, tuple)) else ():
+        name = inner.get(str(action.get("do", ""))) if isinstance(action, Mapping) else None
+        if name and isinstance(action, Mapping):
+            yield ToolCall(call.id, name, {key: value for key, value in action.items() if key != "do"}), known[name]
+
+
+def _seen(options: argparse.Namespace, call: ToolCall) -> tuple[Control, ...]:
+    """What the options say that it would act on, or what the call itself calls it."""
+    if call.name not in table("calls")["aims"]:
+        return ()
+    name = options.name or next((value for key in ("target", "to") if (value := call.text(key))), "")
+    return (Control(options.window, options.app, options.role, name),)
+
+
+def _as_text(spec: ToolSpec, verdict: Verdict) -> str:
+    reason = f" {verdict.sentence}" if verdict.sentence else ""
+    place = f" ({verdict.where})" if verdict.where else ""
+    kinds = f" It is: {', '.join(sorted(verdict.act.kinds))}." if verdict.act and verdict.act.kinds else ""
+    return f"{spec.name}: {verdict.decision.value}, by {verdict.rule!r}{place}.{reason}{kinds}"
+
+
+def _as_json(spec: ToolSpec, verdict: Verdict) -> str:
+    told: dict[str, JsonValue] = {
+        "tool": spec.name,
+        "decision": verdict.decision.value,
+        "rule": verdict.rule,
+        "where": verdict.where,
+        "sentence": verdict.sentence,
+        "kinds": sorted(verdict.act.kinds) if verdict.act else [],
+    }
+    return json.dumps(told, ensure_ascii=False)

@@ -1,0 +1,73 @@
+"""`wisp policy` and `wisp policy explain`, as a person types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path / "wisp"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _explained(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(["policy", "explain", *words])
+    return code, capsys.readouterr().out.strip()
+
+
+def test_a_call_is_explained_with_the_rule_and_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _explained(capsys, '<computer_click target="Send"/>', "--window", "Letter") == (
+        1,
+        "computer_click: ask, by 'mode ask: outward' (default.toml). It presses “Send” in “Letter”, which sends "
+        "something out. It is: outward.",
+    )
+    assert _explained(capsys, '<computer_click target="7"/>') == (
+        0,
+        "computer_click: allow, by 'mode ask: desktop' (default.toml).",
+    )
+
+
+def test_a_batch_is_explained_call_by_call(capsys: pytest.CaptureFixture[str]) -> None:
+    calls = '[{"name": "write_file", "args": {"path": "a.txt", "content": "x"}}, {"name": "launch", "args": {}}]'
+    assert _explained(capsys, "--mode", "auto", calls) == (
+        1,
+        "write_file: allow, by 'mode auto: writes' (default.toml).\n"
+        "launch: there is no such tool, so nothing would run.",
+    )
+
+
+def test_every_action_inside_a_call_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    call = '<computer_batch><action do="click" target="Delete"/><action do="key" keys="ctrl+alt+F1"/></computer_batch>'
+    code, told = _explained(capsys, call, "--json")
+    lines = [json.loads(line) for line in told.splitlines()]
+    assert code == 1
+    assert [(line["tool"], line["decision"]) for line in lines] == [
+        ("computer_batch", "allow"),
+        ("computer_click", "ask"),
+        ("computer_key", "deny"),
+    ]
+
+
+def test_what_holds_no_call_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policy", "explain", "click on Send"]) == 2
+    assert "holds no call" in capsys.readouterr().err
+
+
+def test_a_faulty_file_is_told_and_listed_rules_say_where_they_stand(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rules = tmp_path / "wisp" / "config" / "policy.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text('[[rule]]\nname = "no bank"\nthen = "deny"\nwindow = "*Bank*"\n')
+    assert main(["policy"]) == 0
+    assert f"deny   no bank                       window *Bank*  ({rules}:1)" in capsys.readouterr().out.splitlines()
+    rules.write_text('[[rule]]\nname = "no bank"\nthen = "deny"\nwindows = "*Bank*"\n')
+    assert main(["policy"]) == 1
+    assert "'windows' is no part of a rule" in capsys.readouterr().err
