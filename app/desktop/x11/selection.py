@@ -22,6 +22,7 @@ _ANSWER_S = 0.7
 _TEXT_FORMATS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "STRING", "TEXT")
 _NOT_CONTENT = {"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS", "DELETE"}
 _META = ("TARGETS", "TIMESTAMP")
+_TWICE = 2
 
 
 class Selection:
@@ -34,6 +35,8 @@ class Selection:
         self._window.change_attributes(event_mask=X.PropertyChangeMask)
         self._owned: Formats | None = None
         self._served = asyncio.Event()
+        self._asked = asyncio.Event()
+        self._times_served = 0
         self._arrived: asyncio.Queue[Any] = asyncio.Queue()
         self._sending: dict[tuple[int, int], Iterator[bytes]] = {}
         self._kinds: dict[tuple[int, int], int] = {}
@@ -45,6 +48,7 @@ class Selection:
         """Answer for the selection from now on, until somebody else takes it."""
         self._owned = formats
         self._served.clear()
+        self._times_served = 0
         self._window.set_selection_owner(self._atom(self._name), X.CurrentTime)
         self._connection.display.sync()
         self._connection.drain()
@@ -71,6 +75,23 @@ class Selection:
         except TimeoutError:
             return False
         return True
+
+    async def read_to_the_end(self, quiet_s: float, limit_s: float) -> None:
+        """Return when whoever fetched the content has done so twice, and then asked nothing more for `quiet_s`.
+
+        A program that fetches once only costs the limit.
+        """
+        loop = asyncio.get_running_loop()
+        limit = loop.time() + limit_s
+        asked = True
+        while asked and (left := limit - loop.time()) > 0:
+            self._asked.clear()
+            self._connection.drain()
+            is_read = self._times_served >= _TWICE
+            try:
+                await asyncio.wait_for(self._asked.wait(), min(quiet_s, left) if is_read else left)
+            except TimeoutError:
+                asked = False
 
     # --- reading
 
@@ -178,7 +199,9 @@ class Selection:
         )
         event.requestor.send_event(answer)
         self._connection.display.sync()
+        self._asked.set()
         if told and self._connection.atom_name(event.target) not in _META:
+            self._times_served += 1
             self._served.set()
 
     def _put(self, event: Any, place: int) -> bool:

@@ -85,7 +85,7 @@ class X11Windows:
                 title=self._title(window),
                 app=names[1] or names[0],
                 area=self._area(window),
-                pid=int(next(iter(self._property(window, "_NET_WM_PID") or (0,)))),
+                pid=self.pid(number),
                 is_active=is_active,
                 is_minimised="_NET_WM_STATE_HIDDEN" in states,
                 is_dialog=_DIALOG in kinds or window.get_wm_transient_for() is not None,
@@ -119,6 +119,10 @@ class X11Windows:
         if told is not None and len(told) and told[0]:
             return int(told[0])
         return self._top_of(self._connection.display.get_input_focus().focus)
+
+    def pid(self, number: int) -> int:
+        """The process of a window; 0 where it does not tell."""
+        return int(next(iter(self._property(self._connection.window(number), "_NET_WM_PID") or (0,))))
 
     def _top_of(self, focus: Any) -> int:
         """The client window around a focused one."""
