@@ -21,7 +21,7 @@ from app.desktop.keys import Chord
 from app.desktop.programs import is_terminal
 from app.desktop.reins import Reins
 from app.desktop.settle import Patience
-from app.desktop.writing import Piece, Route, plan, slices
+from app.desktop.writing import Piece, Route, plan, slices, with_lead
 
 DOUBLE_CLICK_S = 0.5
 _BETWEEN_CLICKS_S = 0.06
@@ -37,6 +37,8 @@ _SUBMITTING_A_DIALOG = Patience(first_s=0.3, quiet_s=0.3, limit_s=2.0, fades=Tru
 """Return after a text submits it: dialogs drop it while they still look at what was typed. The button that takes it
 comes to life 0.25 s after the last key in GTK's file dialog, on an idle machine.
 """
+_OPENING_A_FIELD = Patience(first_s=0.06, quiet_s=0.06, limit_s=0.5)
+"""In dialogs the first key of a text may open the field for the others: GTK's file dialog drops what comes sooner."""
 _SUBMITS = frozenset({"Return", "KP_Enter"})
 _JUST_S = 1.0
 
@@ -170,11 +172,15 @@ class Hands:
         pieces = plan(text, self._backend.keyboard.can_type)
         since_pause = 0
         self._typing_into = self._active()
+        is_dialog = self._typing_into is not None and self._typing_into.is_dialog
+        pieces = with_lead(pieces) if is_dialog else pieces
         with self._backend.keyboard.plain():
             for number, piece in enumerate(pieces, 1):
                 if number == len(pieces) > 1 and piece.text in _SUBMITS:
                     await self._before_submitting()
                 since_pause = await self._type(piece, since_pause)
+                if number == 1 < len(pieces) and is_dialog:
+                    await self._rest(_OPENING_A_FIELD)
         self._typed_at = self._clock.now()
         return tuple(dict.fromkeys(piece.route for piece in pieces))
 

@@ -39,6 +39,14 @@ def plan(text: str, can_type: Callable[[str], bool]) -> list[Piece]:
     return [piece for part in _LINES_AND_TABS.split(text) if part for piece in _pieces(part, can_type)]
 
 
+def with_lead(pieces: list[Piece]) -> list[Piece]:
+    """The same pieces, the first character a piece of its own where it is a key."""
+    first = pieces[0].text if pieces and pieces[0].route is Route.TYPED else ""
+    if len(first) < 2:
+        return pieces
+    return [Piece(Route.TYPED, first[0]), Piece(Route.TYPED, first[1:]), *pieces[1:]]
+
+
 def _pieces(part: str, can_type: Callable[[str], bool]) -> Iterator[Piece]:
     if part == "\t":
         yield Piece(Route.KEY, "Tab")
