@@ -19,10 +19,10 @@ from app.ui.interrupts import Interrupts
 from app.ui.look import Look
 from app.ui.orb.window import OrbWindow
 from app.ui.presence import Presence
+from app.ui.system import System
 
 if TYPE_CHECKING:
     from app.ui.panels.settings import SettingsWindow
-    from app.ui.tray import Tray
 
 Connect = Callable[["X11Curtain | QtCurtain"], Agent | Awaitable[Agent]]
 """Builds the agent, given the curtain that its screen and hands need."""
@@ -53,41 +53,29 @@ def run(
     presence.settings_wanted.connect(_SettingsOpener(presence, parts.settings).open)
     presence.show()
     with Interrupts(parts.application, presence.quit):
-        return eventloop.run_until(parts.application, _live(presence, connect, on_ready, quit_when))
+        return eventloop.run_until(parts.application, _live(parts, presence, connect, on_ready, quit_when))
 
 
 async def _live(
+    parts: Parts,
     presence: Presence,
     connect: Connect,
     on_ready: Callable[[Presence], None] | None,
     quit_when: Awaitable[object] | None,
 ) -> int:
-    with contextlib.closing(curtain_for(presence.around)) as curtain:
+    around, system = presence.around, System(presence, parts.look, parts.settings)
+    with contextlib.closing(system), contextlib.closing(curtain_for(around)) as curtain:
         connected = connect(curtain)
         agent = await connected if isinstance(connected, Awaitable) else connected
         presence.attach(agent)
-        tray = _tray(presence)
         if on_ready is not None:
             on_ready(presence)
         if quit_when is not None:
             asyncio.ensure_future(quit_when).add_done_callback(lambda _: presence.quit())
         await presence.quit_wanted.wait()
         presence.detach()
-        if tray is not None:
-            tray.hide()
         await agent.close()
     return 0
-
-
-def _tray(presence: Presence) -> Tray | None:
-    """The tray's icon, where there is a tray."""
-    from app.ui import tray
-
-    if not tray.has_tray():
-        return None
-    made = tray.Tray(presence.theme, presence.actions, presence.name)
-    presence.inbox.view_changed.connect(made.show_view)
-    return made
 
 
 class _SettingsOpener:

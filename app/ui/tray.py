@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QSystemTrayIcon
 
 from app.ui.menu import Actions, menu_for
+from app.ui.notifications.worth import Note
 from app.ui.orb.painting import Look, paint
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import View
@@ -29,6 +30,7 @@ class Tray(QObject):
         self._menu = menu_for(actions, is_open=False, running=True)
         self._icon.setContextMenu(self._menu)
         self._icon.activated.connect(lambda why: self._pressed(why, actions.toggle))
+        self._icon.messageClicked.connect(actions.toggle)
         self._icon.show()
 
     @property
@@ -37,6 +39,13 @@ class Tray(QObject):
 
     def show_view(self, view: View) -> None:
         self._icon.setIcon(self._drawn(view.orb))
+
+    def show_note(self, note: Note) -> bool:
+        """A balloon from the icon; False where the tray shows none. A click on it opens the presence."""
+        if not QSystemTrayIcon.supportsMessages():
+            return False
+        self._icon.showMessage(note.title, note.text, self._drawn(Orb.NEEDS_YOU if note.urgent else Orb.IDLE))
+        return True
 
     def hide(self) -> None:
         self._icon.hide()

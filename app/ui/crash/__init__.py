@@ -1,0 +1,1 @@
+"""When Wisp itself fails: a report that can be sent along, and a word about it at the next start."""

@@ -1,0 +1,1 @@
+"""The key that calls the presence from any program."""

@@ -1,0 +1,1 @@
+"""News for a person who looks elsewhere: the desktop's own notifications."""

@@ -1,0 +1,118 @@
+"""What ties the presence to the system around it: tray, summon key, notifications, autostart, crash reports."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QObject, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+
+from app.settings import catalog
+from app.settings.store import Settings
+from app.ui import autostart, tray
+from app.ui.crash import reports
+from app.ui.hotkey.hotkey import Hotkey
+from app.ui.look import Look
+from app.ui.note import NoteWindow
+from app.ui.notifications.bus import BusNotifier
+from app.ui.notifications.notifier import Notifier, Show
+from app.ui.notifications.worth import Note
+from app.ui.presence import Presence
+
+_log = logging.getLogger(__name__)
+
+
+class System(QObject):
+    """Stands ready while the presence lives; needs a running event loop."""
+
+    def __init__(self, presence: Presence, look: Look, settings: Settings) -> None:
+        super().__init__()
+        self._presence = presence
+        self._look = look
+        self._note: NoteWindow | None = None
+        self._tray = tray.Tray(look.theme, presence.actions, look.name) if tray.has_tray() else None
+        self.hotkey = Hotkey()
+        self.hotkey.pressed.connect(self._summoned)
+        self._bus = BusNotifier(look.name, presence.open)
+        self.notifier = Notifier(self._ways(), on=settings[catalog.NOTIFICATIONS])
+        presence.inbox.view_changed.connect(self.notifier.show_view)
+        if self._tray is not None:
+            presence.inbox.view_changed.connect(self._tray.show_view)
+        self._reports = reports.Reports(self._failed)
+        self._open_reports()
+        self._start_with_the_session(settings)
+        self.apply(settings)
+
+    def apply(self, settings: Settings) -> None:
+        """The person's choices as they are now."""
+        self.notifier.on = settings[catalog.NOTIFICATIONS]
+        if problem := self.hotkey.use(settings[catalog.SUMMON_KEY]):
+            self._presence.tell("warning", problem)
+
+    def show_crash_note(self) -> None:
+        """A word about what failed before, where the person has not had it yet."""
+        found = reports.unseen()
+        if not found:
+            return
+        tr = QCoreApplication.translate
+        sentence = tr("Crash", "Wisp failed the last time. A report was saved on this computer; nothing was sent.")
+        answers = {tr("Crash", "Open folder"): self._open_folder, tr("Crash", "Dismiss"): reports.dismiss}
+        self._note = NoteWindow(self._look, "alert", sentence, answers)
+        self._note.show_beside(self._presence.orb.rest_rect(), self._presence.stage.seat.screen())
+
+    def close(self) -> None:
+        """Let go of everything; a clean end."""
+        self.hotkey.close()
+        self._bus.close()
+        if self._tray is not None:
+            self._tray.hide()
+        if self._note is not None:
+            self._note.close()
+        self._reports.close()
+
+    def _summoned(self) -> None:
+        """The key opens, and closes again."""
+        if self._presence.stage.is_writing:
+            self._presence.close()
+        else:
+            self._presence.open()
+
+    def _ways(self) -> tuple[Show, ...]:
+        ways: list[Show] = []
+        if QGuiApplication.platformName() in ("xcb", "wayland"):
+            ways.append(self._bus.show)
+        if self._tray is not None:
+            ways.append(self._shown_by_tray)
+        return tuple(ways)
+
+    async def _shown_by_tray(self, note: Note) -> bool:
+        assert self._tray is not None
+        return self._tray.show_note(note)
+
+    def _open_reports(self) -> None:
+        try:
+            self.show_crash_note()
+            self._reports.open()
+        except OSError as error:
+            _log.warning("Crash reports cannot be kept: %s", error)
+            return
+        asyncio.get_running_loop().set_exception_handler(self._reports.of_loop)
+
+    def _failed(self, report: Path) -> None:
+        sorry = QCoreApplication.translate("Crash", "Something failed inside Wisp. A report was saved: {path}")
+        self._presence.tell("error", sorry.format(path=report))
+
+    def _open_folder(self) -> None:
+        reports.dismiss()
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(reports.folder())))
+
+    def _start_with_the_session(self, settings: Settings) -> None:
+        """The entry is written where the person wants one and there is none; only the settings' switch removes it."""
+        entry = autostart.entry()
+        try:
+            if settings[catalog.AUTOSTART] and not entry.is_there():
+                entry.write()
+        except OSError as error:
+            self._presence.tell("warning", str(error))
