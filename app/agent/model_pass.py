@@ -19,6 +19,7 @@ from app.agent.words import told
 from app.protocol.call import Block
 from app.protocol.dialects.api import Answer, Pacing
 from app.protocol.dialects.fallback import split_foreign
+from app.protocol.dialects.neutral import names_of
 from app.protocol.events import (
     BatchClosed,
     CallClosed,
@@ -55,7 +56,7 @@ class ModelPass:
         self._native = NativeHearing(cards, self._transcript)
         self._pending = self._native.pending
         self._batch: tuple[str, ...] = ()
-        self._withheld = Withheld(is_on=parts.settings[FALLBACK_FORMATS])
+        self._withheld = Withheld(names_of(self._specs), is_on=parts.settings[FALLBACK_FORMATS])
         self._prose: list[str] = []
         self._spoken: list[str] = []
         self._is_over = False

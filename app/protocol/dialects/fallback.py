@@ -1,9 +1,9 @@
 """Calls in other formats, as a last resort: only for a finished reply that holds no call in the dialect it was taught.
 
-Read are: our own other dialects written as text, Qwen's `<function=name><parameter=name>…`, the `<function_calls><invoke name="…">` form, JSON objects with
-name and arguments (alone, in a code fence, as `tool_calls`, in `<tool_call>`), and inline XML in a code fence that
-reaches to the end of the reply. Well-known tool and argument names are translated. A call counts only if its tool
-exists and its markup is complete; everything else stays text.
+Read are: our own other dialects written as text, Qwen's `<function=name><parameter=name>…`, the `<function_calls>`
+`<invoke name="…">` form, JSON objects with name and arguments (alone, in a code fence, as `tool_calls`, in
+`<tool_call>`), and inline XML in a code fence that reaches to the end of the reply. Well-known tool and argument names
+are translated. A call counts only if its tool exists and its markup is complete; everything else stays text.
 """
 
 from __future__ import annotations

@@ -6,9 +6,11 @@ import pytest
 
 from app.agent.withheld import Withheld
 
+_TOOLS = frozenset({"say", "read_file"})
+
 
 def _spoken(text: str, chunk: int) -> tuple[str, str]:
-    withheld = Withheld(is_on=True)
+    withheld = Withheld(_TOOLS, is_on=True)
     spoken = "".join(withheld.take(text[at : at + chunk]) for at in range(0, len(text), chunk))
     return spoken, withheld.rest()
 
@@ -24,6 +26,8 @@ def _spoken(text: str, chunk: int) -> tuple[str, str]:
         ("Reading. \n", "<function=read_file>\n<parameter=path>a</parameter></function>\nok"),
         ("", '<execute>[{"name": "a"}]</execute>'),
         ("", "<tool_call>x"),
+        ("Now.\n", '<read_file path="a"/>'),
+        ("<sayings> and <reader>\n <b>", ""),
         ("a = {1: 2} and [3] and <b>\n5 < 6\n", ""),
         ("Look at `this` and {that}.", ""),
         ("```python\nprint(1)\n```\nDone.", ""),
@@ -35,11 +39,11 @@ def test_only_what_may_be_a_call_waits(spoken: str, kept: str, chunk: int) -> No
 
 
 def test_switched_off_it_keeps_nothing() -> None:
-    assert Withheld(is_on=False).take('{"name": 1}') == '{"name": 1}'
+    assert Withheld(_TOOLS, is_on=False).take('{"name": 1}') == '{"name": 1}'
 
 
 def test_after_the_rest_was_taken_it_begins_anew() -> None:
-    withheld = Withheld(is_on=True)
+    withheld = Withheld(_TOOLS, is_on=True)
     assert withheld.take('x\n{"a": 1}') == "x\n"
     assert withheld.rest() == '{"a": 1}'
     assert withheld.take(" and more") == " and more"
