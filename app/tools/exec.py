@@ -13,6 +13,7 @@ from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec
 from app.services.processes.following import Follower, Why
 from app.services.processes.processes import Processes
 from app.services.processes.run import Run
+from app.services.sandbox.classes import Wishes
 from app.services.workspace.places import Workspace
 from app.tools.context import TurnContext
 from app.tools.registry import Family
@@ -47,8 +48,10 @@ class Commands:
         limits = self._processes.limits
         rests = call.flag("background") or call.flag("pty")
         timeout_s = self._timeout_s(call)
-        run = await self._processes.start(command, cwd.path, pty=call.flag("pty"), timeout_s=timeout_s)
-        await turn.audit("command_started", {"run_id": run.id, "command": command, "cwd": str(cwd.path)})
+        wishes = Wishes(network=call.flag("network"), outside=call.flag("outside"))
+        run = await self._processes.start(command, cwd.path, pty=call.flag("pty"), timeout_s=timeout_s, wishes=wishes)
+        walls: dict[str, JsonValue] = {"sandboxed": run.record.walled, "network": wishes.network}
+        await turn.audit("command_started", {"run_id": run.id, "command": command, "cwd": str(cwd.path), **walls})
         turn.emit("command_started", {"run_id": run.id, "command": command, "cwd": cwd.shown})
         follower = Follower(run, self._clock, _Teller(run, turn))
         why = await follower.until(
@@ -161,7 +164,10 @@ COMMANDS = Family(
             description=(
                 "Run a command through the person's shell. Returns when it has ended, or after 60 seconds with the "
                 "output so far and a run_id while it goes on. Nothing is typed into it: it reads an empty input, "
-                "unless it was started with pty. Say what a command will do before you run one that changes things."
+                "unless it was started with pty. It sees the system's programs and the workspace, where it may change "
+                "files; it has no network, no screen, a home and a /tmp of its own, and what it starts ends with it. "
+                "Ask for more only where it fails without. Say what a command will do before you run one that changes "
+                "things."
             ),
             effect=Effect.EXECUTES,
             execute=Commands.execute,
@@ -173,6 +179,8 @@ COMMANDS = Family(
                     "timeout_seconds", Kind.NUMBER, "end it after that time; it is never ended otherwise", minimum=0.1
                 ),
                 Param("timeout", Kind.NUMBER, "the same, in YOLO mode only", minimum=0.1),
+                Param("network", Kind.FLAG, "true if it needs the internet or serves others; the person is asked"),
+                Param("outside", Kind.FLAG, "true if it needs other files or the screen; the person is asked"),
                 Param("requires_approval", Kind.FLAG, "true if it may destroy something; the person is asked then"),
             ),
             body=Param("command", description="the command", required=True, close=Close.LAST, short=False),

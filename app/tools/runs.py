@@ -6,6 +6,7 @@ from app.protocol.result import JsonValue
 from app.services.processes.run import Run
 
 _STDOUT_BYTES, _STDERR_BYTES = 65_536, 32_768
+_ALONE = "inside its sandbox only; start it with network=true for others to reach it"
 _STDOUT_PREVIEW, _STDERR_PREVIEW = 12_288, 6_144
 
 
@@ -25,14 +26,20 @@ def state(run: Run, now: float) -> str:
 
 
 def summary(run: Run, now: float, *, url: str = "") -> str:
-    """The state, and what can be done with a run that goes on."""
+    """The state, what was set aside, and what can be done with a run that goes on."""
     if not run.is_running:
-        return state(run, now)
-    server = f" It serves {url} ." if url else ""
+        return f"{state(run, now)}{_kept_off(run)}"
+    server = f" It serves {url} {_ALONE if run.record.walled and not run.record.network else ''}." if url else ""
     return (
         f"{state(run, now)}{server} It goes on: read_command_tail shows more, wait_until waits for it, "
         "stop_command ends it."
     )
+
+
+def _kept_off(run: Run) -> str:
+    """Tells of files that were renamed, because something would run them without being asked."""
+    found = ", ".join(run.record.set_aside)
+    return f" It left what runs by itself; renamed to end in .set-aside: {found}. Tell the person." if found else ""
 
 
 def preview(run: Run) -> str:
@@ -50,9 +57,12 @@ def card(run: Run, now: float, *, with_output: bool = True) -> dict[str, JsonVal
         "command": record.command,
         "cwd": record.cwd,
         "pty": record.pty,
+        "sandboxed": record.walled,
+        "network": record.network,
         "running": run.is_running,
         "exit_code": record.exit_code,
         "stopped": record.stopped,
+        "set_aside": list(record.set_aside),
         "seconds": round((record.ended_at or now) - record.started_at, 3),
         "stdout_bytes": run.stdout.size(),
         "stderr_bytes": run.stderr.size(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +14,13 @@ from app.base.ids import unique
 from app.services.processes import environment, tree
 from app.services.processes.run import Record, Run
 from app.services.processes.starting import Launch, start
+from app.services.sandbox.classes import Wishes
+from app.services.sandbox.enclosure import Enclosure, Wall
 
 _END_S = 5.0
 
-Confine = Callable[[Sequence[str], Path], Sequence[str]]
-"""Wraps a command's argv in a sandbox that may work in the given folder."""
+_SIGNALLED = range(129, 193)
+"""How a shell tells that its command was ended by a signal: 128 and the signal's number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,40 +34,49 @@ class Limits:
     most_bytes: int = 1_000_000_000
 
 
-def _unconfined(argv: Sequence[str], _cwd: Path) -> Sequence[str]:
-    return argv
-
-
 class Processes:
-    """`folder` holds one folder for each run. Runs of an earlier start are found again by their folders."""
+    """`folder` holds one folder for each run. Runs of an earlier start are found again by their folders.
 
-    def __init__(
-        self, folder: Path, clock: Clock, limits: Limits | None = None, confine: Confine = _unconfined
-    ) -> None:
+    Without a `wall`, or where it says that it is missing, commands run as whatever else the person starts.
+    """
+
+    def __init__(self, folder: Path, clock: Clock, limits: Limits | None = None, wall: Wall | None = None) -> None:
         self.limits = limits or Limits()
         self._folder = folder
         self._clock = clock
-        self._confine = confine
+        self._wall = wall
         self._runs: dict[str, Run] = {}
         self._guards: set[asyncio.Task[None]] = set()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    async def start(self, command: str, cwd: Path, *, pty: bool = False, timeout_s: float | None = None) -> Run:
-        """Start it through the person's shell. Only `timeout_s` ever ends it. Raises ToolMisuse, ToolFailed."""
+    async def start(
+        self,
+        command: str,
+        cwd: Path,
+        *,
+        pty: bool = False,
+        timeout_s: float | None = None,
+        wishes: Wishes | None = None,
+    ) -> Run:
+        """Start it through the person's shell, behind the wall. Only `timeout_s` ever ends it.
+
+        `wishes` are granted: who asks for them has been allowed to. Raises ToolMisuse, ToolFailed.
+        """
+        wishes = wishes or Wishes()
         run_id = unique("r")
-        record = Record(run_id, command, str(cwd), pty, self._clock.wall())
+        record = Record(run_id, command, str(cwd), pty, self._clock.wall(), network=wishes.network)
         run = Run(record, self._folder / run_id)
         run.folder.mkdir(mode=0o700)
         loop = asyncio.get_running_loop()
 
         def ended(code: int) -> None:
+            self._settle(run)
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._ended, run, code)
 
-        argv = self._confine((*environment.shell(), command), cwd)
-        variables = environment.for_command(run_id, pty=pty)
-        launch = Launch(argv, cwd, variables, run.folder, pty, self.limits.most_bytes)
         try:
+            enclosure = await asyncio.to_thread(self._enclose, run, wishes)
+            launch = self._launch(run, enclosure)
             record.pid, run.terminal = await asyncio.to_thread(start, launch, ended)
         except BaseException:
             shutil.rmtree(run.folder, ignore_errors=True)
@@ -105,6 +115,7 @@ class Processes:
             with suppress(TimeoutError):
                 await asyncio.wait_for(run.ended.wait(), _END_S)
         else:
+            await asyncio.to_thread(self._settle, run)
             self._close(run, None)
         return killed
 
@@ -115,6 +126,28 @@ class Processes:
         if run.terminal is None or not await asyncio.to_thread(run.terminal.write, data):
             raise ToolFailed(f"run_id: {run.id} has ended; it takes no input any more.")
 
+    def _enclose(self, run: Run, wishes: Wishes) -> Enclosure | None:
+        """None where the command runs without a wall: because that was granted, or because there is none here."""
+        if self._wall is None or wishes.outside or self._wall.missing():
+            return None
+        variables = environment.for_command(run.id, pty=run.record.pty)
+        enclosure = self._wall.enclose(Path(run.record.cwd), variables, run.folder, network=wishes.network)
+        run.record.walled = True
+        run.record.watched = list(enclosure.watched)
+        return enclosure
+
+    def _launch(self, run: Run, enclosure: Enclosure | None) -> Launch:
+        record = run.record
+        variables = enclosure.environment if enclosure else environment.for_command(record.id, pty=record.pty)
+        argv = (*environment.shell(), record.command)
+        prefix = enclosure.prefix if enclosure else ()
+        return Launch(argv, Path(record.cwd), variables, run.folder, record.pty, self.limits.most_bytes, prefix)
+
+    def _settle(self, run: Run) -> None:
+        """Blocks until the last process behind the wall is gone."""
+        if self._wall is not None and run.record.walled:
+            run.record.set_aside = self._wall.settle(run.folder, run.record.watched)
+
     def _earlier(self) -> list[Run]:
         """Runs that this process did not start; whether they go on is asked of the system."""
         found = []
@@ -124,12 +157,13 @@ class Processes:
                 continue
             run = Run(record, folder)
             if run.is_running and not tree.is_alive(record.pid, record.born):
+                self._settle(run)
                 self._close(run, None)
             found.append(run)
         return found
 
     def _ended(self, run: Run, code: int) -> None:
-        self._close(run, code)
+        self._close(run, 128 - code if run.record.walled and code in _SIGNALLED else code)
         run.terminal = None
         run.ended.set()
 

@@ -19,7 +19,8 @@ class Record:
     """What is kept on disk. Times are seconds since 1970; `born` is the kernel's, it tells a reused pid apart.
 
     `stopped` says why it was ended by us: a sentence without a full stop, or empty. `walled` tells that it runs behind
-    the wall, `network` that it reaches the network from there.
+    the wall, `network` that it was granted the network. Of `watched` the wall makes `set_aside` at the end: paths of
+    what the command left that could run by itself.
     """
 
     id: str
@@ -34,6 +35,8 @@ class Record:
     stopped: str = ""
     walled: bool = False
     network: bool = False
+    watched: list[str] = field(default_factory=list)
+    set_aside: list[str] = field(default_factory=list)
 
     def save(self, folder: Path) -> None:
         beside = folder / "run.new"

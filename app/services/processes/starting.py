@@ -20,13 +20,18 @@ from app.base.errors import ToolFailed, ToolMisuse
 _CHUNK = 65_536
 _AT_TERMINAL = 'exec "$@" <"$0" >"$0" 2>&1'
 """Opening the terminal in the new session makes it the session's own, without running Python between fork and exec."""
+_BEHIND_A_WALL = ("setsid", "--ctty")
+"""There the terminal has no name, and the wall's own process leads the session."""
 
 Ended = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start and where its output goes. `most` bounds the bytes kept of a terminal's output."""
+    """What to start and where its output goes. `most` bounds the bytes kept of a terminal's output.
+
+    `prefix` is what puts the command behind its wall.
+    """
 
     argv: Sequence[str]
     cwd: Path
@@ -34,6 +39,7 @@ class Launch:
     folder: Path
     pty: bool = False
     most: int = 1_000_000_000
+    prefix: Sequence[str] = ()
 
 
 class Terminal:
@@ -83,19 +89,19 @@ def _complaint(error: OSError, cwd: Path) -> ToolMisuse | ToolFailed:
 
 def _plainly(launch: Launch, ended: Ended) -> int:
     with (launch.folder / "stdout").open("wb") as out, (launch.folder / "stderr").open("wb") as err:
-        process = _popen(launch, launch.argv, out.fileno(), err.fileno())
+        process = _popen(launch, launch.argv, (subprocess.DEVNULL, out.fileno(), err.fileno()))
     threading.Thread(target=lambda: ended(process.wait()), name="run", daemon=True).start()
     return process.pid
 
 
-def _popen(launch: Launch, argv: Sequence[str], out: int, err: int) -> subprocess.Popen[bytes]:
+def _popen(launch: Launch, argv: Sequence[str], streams: tuple[int, int, int]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        argv,
+        (*launch.prefix, *argv),
         cwd=launch.cwd,
         env=dict(launch.environment),
-        stdin=subprocess.DEVNULL,
-        stdout=out,
-        stderr=err,
+        stdin=streams[0],
+        stdout=streams[1],
+        stderr=streams[2],
         start_new_session=True,
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
@@ -108,8 +114,11 @@ def _at_terminal(launch: Launch, ended: Ended) -> tuple[int, Terminal]:
     ours, theirs = opener()
     try:
         with (launch.folder / "stderr").open("wb") as err:
-            argv = ["/bin/sh", "-c", _AT_TERMINAL, name_of(theirs), *launch.argv]
-            process = _popen(launch, argv, err.fileno(), err.fileno())
+            if launch.prefix:
+                process = _popen(launch, (*_BEHIND_A_WALL, *launch.argv), (theirs, theirs, theirs))
+            else:
+                argv = ["/bin/sh", "-c", _AT_TERMINAL, name_of(theirs), *launch.argv]
+                process = _popen(launch, argv, (subprocess.DEVNULL, err.fileno(), err.fileno()))
     except BaseException:
         os.close(ours)
         os.close(theirs)

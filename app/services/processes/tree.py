@@ -14,6 +14,8 @@ from app.services.processes.environment import RUN_MARK
 _GRACE_S = 2.0
 _KILL_LIMIT_S = 10.0
 _STEP_S = 0.05
+_WALLS = ("bwrap",)
+"""Asked to end, they would not let their command end in peace; they end with it."""
 _GONE = (psutil.NoSuchProcess, psutil.AccessDenied)
 
 
@@ -49,7 +51,7 @@ async def end(run_id: str, pid: int, started: float, *, grace_s: float = _GRACE_
     """Ask all to end, then kill what is left: how many were still there to be killed."""
     loop = asyncio.get_running_loop()
     found = await asyncio.to_thread(members, run_id, pid, started)
-    _signal(found, signal.SIGTERM)
+    _signal([process for process in found if not _is_wall(process)], signal.SIGTERM)
     until = loop.time() + grace_s
     while found and loop.time() < until:
         await asyncio.sleep(_STEP_S)
@@ -74,6 +76,13 @@ def _is_marked(process: psutil.Process, run_id: str) -> bool:
     try:
         return process.environ().get(RUN_MARK) == run_id
     except (*_GONE, OSError):
+        return False
+
+
+def _is_wall(process: psutil.Process) -> bool:
+    try:
+        return process.name() in _WALLS
+    except _GONE:
         return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from app.protocol.events import CallClosed
 from app.protocol.result import JsonValue, ToolResult
 from app.services.checkpoints.store import Checkpoints
 from app.services.processes.processes import Limits, Processes
+from app.services.sandbox import choose
 from app.services.tasks.checklist import Checklist
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
@@ -58,14 +60,15 @@ class Talk:
 class Bench:
     """`root` is the workspace; `home` and `trash` lie beside it; `told` collects what cards were fed."""
 
-    def __init__(self, folder: Path, limits: Limits = QUICK) -> None:
+    def __init__(self, folder: Path, limits: Limits = QUICK, *, walled: bool = False) -> None:
         self.root, self.home, self.trash = folder / "project", folder / "home", folder / "trash"
         for made in (self.root, self.home, self.trash):
             made.mkdir(exist_ok=True)
         self.workspace = Workspace(self.root, home=self.home, temp=folder / "tmp")
         self.checkpoints = Checkpoints(folder / "checkpoints")
         self.changes = Changes(self.workspace, self.checkpoints, self._to_trash)
-        self.processes = Processes(folder / "runs", SystemClock(), limits)
+        self.wall = choose.wall(self.root, wanted=walled, readable=(Path(sys.prefix), Path(sys.base_prefix)))
+        self.processes = Processes(folder / "runs", SystemClock(), limits, self.wall)
         self.talk = Talk()
         self.checklist = Checklist(folder / "task.md")
         self.told: list[tuple[str, Mapping[str, JsonValue]]] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -17,6 +18,22 @@ from app.services.processes.processes import Limits, Processes
 from tests.unit.tools_work.bench import Bench
 
 _PYTHON = sys.executable
+
+
+@pytest.fixture(params=[False, True], ids=["open", "walled"])
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
+    """Commands do the same behind the wall as without it."""
+    made = Bench(tmp_path, walled=request.param)
+    yield made
+    await made.stop_all()
+
+
+@pytest.fixture
+async def open_bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    """Where it matters that there is no wall."""
+    made = Bench(tmp_path)
+    yield made
+    await made.stop_all()
 
 
 def _text(result: ToolResult, name: str) -> str:
@@ -48,9 +65,9 @@ async def test_bash_is_another_name_and_shell_syntax_works(bench: Bench) -> None
     assert result.payload["stdout"] == f"{bench.root}/sub\n".upper()
 
 
-async def test_the_folder_can_be_chosen(bench: Bench) -> None:
-    result = await bench.call("execute_command", command="pwd", cwd="device:/")
-    assert result.payload["stdout"] == f"{bench.home}\n"
+async def test_the_folder_can_be_chosen(open_bench: Bench) -> None:
+    result = await open_bench.call("execute_command", command="pwd", cwd="device:/")
+    assert result.payload["stdout"] == f"{open_bench.home}\n"
 
 
 async def test_output_is_shown_on_the_card_while_it_comes(bench: Bench) -> None:
@@ -59,11 +76,11 @@ async def test_output_is_shown_on_the_card_while_it_comes(bench: Bench) -> None:
     assert pieces == ["one\n", "two\n"]
 
 
-async def test_secrets_of_ours_are_not_in_the_environment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_secrets_of_ours_are_not_in_the_environment(open_bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANTHROPIC_API_KEY", "WISP_BASE_URL", "GITHUB_TOKEN", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "canary-value")
     monkeypatch.setenv("KEYBOARD_LAYOUT", "de")
-    result = await bench.call("execute_command", command="env | grep -c canary-value; echo $KEYBOARD_LAYOUT")
+    result = await open_bench.call("execute_command", command="env | grep -c canary-value; echo $KEYBOARD_LAYOUT")
     assert result.payload["stdout"] == "0\nde\n"
 
 
@@ -77,12 +94,12 @@ async def test_a_long_command_returns_early_and_goes_on(bench: Bench) -> None:
     assert (tail.payload["running"], tail.payload["text"]) == (False, "begun\ndone\n")
 
 
-async def test_a_server_in_the_background_returns_with_its_address(bench: Bench) -> None:
+async def test_a_server_in_the_background_returns_with_its_address(open_bench: Bench) -> None:
     command = f"{_PYTHON} -u -m http.server 0 --bind 127.0.0.1"
-    result = await bench.xml(f'<execute_command background="true">{command}</execute_command>')
+    result = await open_bench.xml(f'<execute_command background="true">{command}</execute_command>')
     assert (result.payload["running"], _text(result, "url").startswith("http://127.0.0.1:")) == (True, True)
     port = int(_text(result, "url").rstrip("/").rpartition(":")[2])
-    assert (await bench.call("wait_until", port=port)).payload["met"] is True
+    assert (await open_bench.call("wait_until", port=port)).payload["met"] is True
 
 
 async def test_a_quiet_background_command_returns_at_its_first_rest(bench: Bench) -> None:
@@ -208,12 +225,12 @@ async def test_children_that_fork_again_and_again_are_all_ended(bench: Bench) ->
     assert tree.members(run.id, 0, 0.0) == []
 
 
-async def test_a_daemon_that_left_its_parents_is_ended_too(bench: Bench) -> None:
+async def test_a_daemon_that_left_its_parents_is_ended_too(open_bench: Bench) -> None:
     command = "setsid sh -c 'setsid sleep 300 & echo $! > pid' & sleep 0.5; echo on; sleep 30"
-    started = await bench.call("execute_command", command=command, background=True)
-    pid = int((bench.root / "pid").read_text())
+    started = await open_bench.call("execute_command", command=command, background=True)
+    pid = int((open_bench.root / "pid").read_text())
     assert psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    await bench.call("stop_command", run_id=_text(started, "run_id"))
+    await open_bench.call("stop_command", run_id=_text(started, "run_id"))
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
@@ -227,8 +244,9 @@ async def test_stopping_the_turn_ends_the_command(bench: Bench) -> None:
 
 async def test_fifty_commands_run_side_by_side(bench: Bench) -> None:
     calls = [bench.call("execute_command", command=f"sleep 0.2; echo {number}") for number in range(50)]
-    results = await asyncio.gather(*calls)
-    assert [result.payload["stdout"] for result in results] == [f"{number}\n" for number in range(50)]
+    runs = [_text(result, "run_id") for result in await asyncio.gather(*calls)]
+    await asyncio.gather(*(bench.call("wait_until", run_id=run) for run in runs))
+    assert [bench.processes.find(run).stdout.text(0, 100) for run in runs] == [f"{number}\n" for number in range(50)]
 
 
 async def test_a_folder_that_is_gone_names_the_argument(bench: Bench) -> None:

@@ -1,0 +1,129 @@
+"""What a command sees of the machine: programs, its workspace, nothing else. Lists are data (resources/sandbox)."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.base import paths
+
+_BROAD = tuple(Path(path) for path in ("/", "/boot", "/dev", "/etc", "/home", "/opt", "/proc", "/root", "/run", "/srv"))
+_BROAD += tuple(Path(path) for path in ("/sys", "/tmp", "/usr", "/var"))
+_INSIDE_SYSTEM = tuple(Path(path) for path in ("/boot", "/dev", "/etc", "/proc", "/run", "/sys", "/usr"))
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """The folders of the machine that a layout is made of.
+
+    `own` are Wisp's folders, hidden; `made` is the one of them that commands may write to; `home` stands in for the
+    person's home folder, `temp` for the temporary one. `readable` are further folders that are seen.
+    """
+
+    workspace: Path
+    person_home: Path
+    home: Path
+    temp: Path
+    made: Path
+    own: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+
+
+@functools.cache
+def table() -> Mapping[str, Any]:
+    """The lists, as they are written."""
+    return tomllib.loads((paths.resources() / "sandbox" / "wall.toml").read_text(encoding="utf-8"))
+
+
+def too_broad(workspace: Path, person_home: Path) -> str:
+    """Why a command cannot be kept inside this workspace; empty where it can."""
+    hidden = [person_home / name for name in table()["home"]["hidden"]]
+    contains_home = person_home.is_relative_to(workspace) and workspace != person_home
+    is_system = workspace in _BROAD and workspace != person_home
+    is_system = is_system or any(workspace.is_relative_to(folder) for folder in _INSIDE_SYSTEM)
+    if contains_home or is_system or any(workspace.is_relative_to(folder) for folder in hidden):
+        return f"The workspace is {workspace}, and no command can be kept inside that: choose a folder of its own."
+    return ""
+
+
+def arguments(rooms: Rooms, path_variable: str, *, network: bool) -> Iterator[str]:
+    """bubblewrap's arguments for the machine around the workspace; later ones lie on top of earlier ones."""
+    yield from _system(network=network)
+    yield from ("--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var")
+    yield from ("--bind", str(rooms.temp), "/tmp", "--symlink", "/tmp", "/var/tmp")
+    if rooms.workspace != rooms.person_home:
+        yield from ("--bind", str(rooms.home), str(rooms.person_home))
+    for folder in (*_toolchains(rooms), *program_folders(path_variable, rooms), *rooms.readable):
+        yield from ("--ro-bind", str(folder), str(folder))
+    yield from ("--bind", str(rooms.workspace), str(rooms.workspace))
+    for hidden in _hidden(rooms):
+        yield from ("--tmpfs", str(hidden)) if hidden.is_dir() else ("--ro-bind", "/dev/null", str(hidden))
+    yield from ("--bind", str(rooms.made), str(rooms.made))
+
+
+def program_folders(path_variable: str, rooms: Rooms) -> list[Path]:
+    """Folders outside the home folder that PATH leads to, with what lies beside their `bin`."""
+    seen = tuple(map(Path, table()["root"]["trees"] + table()["root"]["links"]))
+    found: list[Path] = []
+    for entry in map(Path, path_variable.split(os.pathsep)):
+        is_new = entry.is_absolute() and not any(entry.is_relative_to(folder) for folder in (*seen, *found))
+        if is_new and not _is_private(entry, rooms) and entry.is_dir():
+            tree = entry.parent if entry.name in {"bin", "sbin"} else entry
+            found.append(entry if tree in _BROAD or _is_private(tree, rooms) else tree)
+    return found
+
+
+def path_inside(path_variable: str, rooms: Rooms) -> str:
+    """PATH without what is not seen inside."""
+    trees: list[Path] = [Path(name) for name in table()["root"]["trees"] + table()["root"]["links"]]
+    trees += [*_toolchains(rooms), *program_folders(path_variable, rooms), *rooms.readable, rooms.workspace]
+    entries = [entry for entry in path_variable.split(os.pathsep) if entry.startswith("/")]
+    return os.pathsep.join(entry for entry in entries if any(Path(entry).is_relative_to(tree) for tree in trees))
+
+
+def _is_private(folder: Path, rooms: Rooms) -> bool:
+    private = (rooms.person_home, rooms.workspace, *rooms.own)
+    return any(folder.is_relative_to(one) or one.is_relative_to(folder) for one in private)
+
+
+def _system(*, network: bool) -> Iterator[str]:
+    root = table()["root"]
+    for tree in _existing(Path(name) for name in root["trees"]):
+        yield from ("--ro-bind", str(tree), str(tree))
+    for link in _existing(Path(name) for name in root["links"]):
+        yield from (
+            ("--symlink", str(link.readlink()), str(link))
+            if link.is_symlink()
+            else (
+                "--ro-bind",
+                str(link),
+                str(link),
+            )
+        )
+    for entry in _existing(Path("/etc", name) for name in root["etc"]):
+        yield from ("--ro-bind", str(entry), str(entry))
+    resolver = Path("/etc/resolv.conf")
+    if network and resolver.exists():
+        yield from ("--ro-bind", str(resolver.resolve()), str(resolver))
+
+
+def _toolchains(rooms: Rooms) -> list[Path]:
+    if rooms.workspace == rooms.person_home:
+        return []
+    return list(_existing(rooms.person_home / name for name in table()["home"]["toolchains"]))
+
+
+def _hidden(rooms: Rooms) -> list[Path]:
+    """What lies inside the workspace and is kept from commands all the same."""
+    private = [*rooms.own, *(rooms.person_home / name for name in table()["home"]["hidden"])]
+    inside = (one for one in _existing(private) if one != rooms.workspace and one.is_relative_to(rooms.workspace))
+    return [one for one in inside if not one.is_symlink()]
+
+
+def _existing(candidates: Iterable[Path]) -> Iterator[Path]:
+    return (path for path in candidates if path.exists())
