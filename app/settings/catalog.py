@@ -109,6 +109,13 @@ YOLO_MINUTES = Setting(
     minimum=1,
     maximum=480,
 )
+COMMANDS = Setting(
+    "trust.commands",
+    "sandbox",
+    "Where commands run: in the sandbox, or outside with everything you may do, asked for each time.",
+    env="WISP_COMMANDS",
+    choices=("sandbox", "outside"),
+)
 STOP_KEY = Setting("hands.stop_key", "ctrl+alt+escape", "The key that stops everything at once.")
 KEEP_HISTORY = Setting("history.keep", True, "Keep conversations on this machine, to search and to go on with.")
 HISTORY_DAYS = Setting(
@@ -141,6 +148,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     AUTOSTART,
     MODE,
     YOLO_MINUTES,
+    COMMANDS,
     STOP_KEY,
     KEEP_HISTORY,
     HISTORY_DAYS,

@@ -128,12 +128,11 @@ def _refusal(program: str) -> str:
 
 
 def _wait_for(pid: int) -> None:
-    if sys.platform != "linux":
-        return
-    fd = os.pidfd_open(pid)
-    try:
-        ready = select.poll()
-        ready.register(fd, select.POLLIN)
-        ready.poll(_SETTLE_LIMIT_MS)
-    finally:
-        os.close(fd)
+    if sys.platform == "linux":
+        fd = os.pidfd_open(pid)
+        try:
+            ready = select.poll()
+            ready.register(fd, select.POLLIN)
+            ready.poll(_SETTLE_LIMIT_MS)
+        finally:
+            os.close(fd)
