@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.agent import events as agent
+from app.agent.archive import Archive
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
 
@@ -55,6 +56,19 @@ class Agent(Protocol):
         """Undo what a turn changed in files; what was done and what could not be, a sentence each."""
         ...
 
+    @property
+    def archive(self) -> Archive:
+        """Past conversations."""
+        ...
+
+    def reopen(self, conversation_id: str, /) -> Coroutine[Any, Any, list[agent.AgentEvent]]:
+        """Go on with a past conversation; what was shown of it. Raises WispError where that cannot be now."""
+        ...
+
+    def begin_anew(self) -> None:
+        """From here on it is another conversation. Raises WispError while a turn runs."""
+        ...
+
 
 class Inbox(QObject):
     """Collects events, from whatever thread, and folds them into a view at most once a frame.
@@ -70,7 +84,7 @@ class Inbox(QObject):
     def __init__(self, presenter: Presenter, frame_ms: int, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self.view = View()
-        self._presenter = presenter
+        self.presenter = presenter
         self._now = now
         self._waiting: list[agent.AgentEvent] = []
         self._timer = QTimer(self)
@@ -100,7 +114,7 @@ class Inbox(QObject):
             return
         view, now = self.view, self._now()
         for event in events:
-            view = self._presenter.after(view, event, now)
+            view = self.presenter.after(view, event, now)
         self._become(view)
         self.events_shown.emit(events)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
@@ -18,6 +18,8 @@ class GlyphButton(QAbstractButton):
         super().__init__(parent)
         self._theme = theme
         self._glyph = glyph
+        self._name = name
+        self._count = 0
         self.filled = False
         self.setAccessibleName(name)
         self.setToolTip(name)
@@ -33,6 +35,14 @@ class GlyphButton(QAbstractButton):
         self._glyph = glyph
         self.update()
 
+    def set_count(self, count: int) -> None:
+        """How many new things are behind it: a dot, and the number for who cannot see it."""
+        if count != self._count:
+            self._count = count
+            self.setAccessibleName(f"{self._name} ({count})" if count else self._name)
+            self.setToolTip(self.accessibleName())
+            self.update()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, painter = self._theme, QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -47,11 +57,13 @@ class GlyphButton(QAbstractButton):
         place = QRectF(box.center().x() - side / 2, box.center().y() - side / 2, side, side)
         color = theme.color("accent_ink" if self.filled and self.isEnabled() else "ink" if self._hot() else "muted")
         icons.draw(painter, self._glyph, place, color)
+        if self._count:
+            _dot(painter, place, theme)
         if self.hasFocus():
             _ring(painter, box, theme, theme.size("button_radius"))
 
     def _hot(self) -> bool:
-        return self.isEnabled() and (self.underMouse() or self.isDown() or self.hasFocus())
+        return self.isEnabled() and (self.underMouse() or self.isDown() or self.hasFocus() or self.isChecked())
 
 
 class WordButton(QAbstractButton):
@@ -114,8 +126,17 @@ class WordButton(QAbstractButton):
 def _ground(button: QAbstractButton, theme: Theme, *, filled: bool) -> QColor | None:
     if filled:
         return QColor(*theme.color("accent_fill" if button.isEnabled() else "hairline"))
-    hot = button.isEnabled() and (button.underMouse() or button.isDown())
-    return QColor(*theme.color("sunken" if button.isDown() else "raised")) if hot else None
+    down = button.isDown() or button.isChecked()
+    hot = button.isEnabled() and (button.underMouse() or down)
+    return QColor(*theme.color("sunken" if down else "raised")) if hot else None
+
+
+def _dot(painter: QPainter, glyph: QRectF, theme: Theme) -> None:
+    """At the glyph's upper right, with a thin edge so that it shows on the glyph."""
+    radius = theme.size("gap") / 2
+    painter.setPen(QPen(QColor(*theme.color("paper")), 1.5))
+    painter.setBrush(QColor(*theme.color("accent_fill")))
+    painter.drawEllipse(glyph.topRight() + QPointF(-1, 2), radius, radius)
 
 
 def _ring(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
@@ -10,6 +11,7 @@ from PySide6.QtGui import QGuiApplication, QScreen
 
 from app.agent import events as agent
 from app.ui.bridge import Agent, Inbox
+from app.ui.errands import Errands
 from app.ui.floating import Surroundings
 from app.ui.look import Look
 from app.ui.menu import Actions, menu_for
@@ -27,6 +29,7 @@ from app.ui.turns import Turns
 if TYPE_CHECKING:
     from app.ui.bubble.window import BubbleWindow
     from app.ui.composer.window import ComposerWindow
+    from app.ui.panels.panels import Panels
 
 _FOCUS_LOOKS = 30
 _FOCUS_LOOK_S = 0.01
@@ -45,7 +48,9 @@ class Presence(QObject):
         self.inbox.events_shown.connect(self._point)
         self.actions = Actions(self.toggle, self.stop, self.settings_wanted.emit, self.quit)
         sorry = QCoreApplication.translate("Presence", "Something went wrong inside Wisp. The log says what.")
-        self.turns = Turns(self.tell, sorry)
+        self._errands = Errands(self.tell, sorry)
+        self.turns = Turns(self.tell, self._errands)
+        self._panels: Panels | None = None
         self._agent: Agent | None = None
         self._unsubscribe = _nothing
         self._turn_task: asyncio.Task[None] | None = None
@@ -69,6 +74,7 @@ class Presence(QObject):
         stage.settings_wanted.connect(self.settings_wanted)
         stage.answered.connect(self._answer)
         stage.take_back_wanted.connect(self._take_back)
+        stage.page_wanted.connect(self.open_page)
         stage.rows_changed.connect(lambda: self._show_rows(self.inbox.view))
         return stage
 
@@ -95,6 +101,15 @@ class Presence(QObject):
     @property
     def composer(self) -> ComposerWindow:
         return self.stage.composer
+
+    @property
+    def panels(self) -> Panels:
+        if self._panels is None:
+            from app.ui.panels.panels import Panels
+
+            self._panels = Panels(self._look, self.stage, self.inbox, self._errands)
+            self._panels.agent = self._agent
+        return self._panels
 
     @property
     def is_open(self) -> bool:
@@ -145,13 +160,20 @@ class Presence(QObject):
         self._show_bubble()
         self.stage.follow()
 
+    def open_page(self, name: str) -> None:
+        """One of the bubble's pages: `history`, `news` or `usage`; a second time goes back."""
+        self.stage.hide_composer()
+        self.inbox.change(presenter.awake)
+        self.inbox.change(presenter.attended)
+        self.panels.toggle(name)
+
     def stop(self) -> None:
         if self._agent is not None:
             self._agent.stop()
 
     def tell(self, level: str, sentence: str) -> None:
         """A sentence of the presence itself."""
-        self.inbox.change(lambda view: presenter.noticed(view, level, sentence))
+        self.inbox.change(lambda view: presenter.noticed(view, level, sentence, time.monotonic()))
 
     def quit(self) -> None:
         self.quit_wanted.set()
@@ -161,6 +183,8 @@ class Presence(QObject):
     def attach(self, session: Agent) -> None:
         """From now on wishes go to this agent; needs a running event loop."""
         self._agent = session
+        if self._panels is not None:
+            self._panels.agent = session
         self._unsubscribe = session.subscribe(self.inbox.receive)
         self._turn_task = asyncio.get_running_loop().create_task(self.turns.run(session, self._focus_left))
 
@@ -171,7 +195,7 @@ class Presence(QObject):
         if self._turn_task is not None:
             self._turn_task.cancel()
             self._turn_task = None
-        self.turns.abandon()
+        self._errands.abandon()
 
     async def _focus_left(self) -> None:
         """Wait, shortly, until the window manager has given the keyboard back to the person's program."""

@@ -20,7 +20,9 @@ from app.ui.seat import Seat
 
 if TYPE_CHECKING:
     from app.ui.bubble.window import BubbleWindow
+    from app.ui.buttons import GlyphButton
     from app.ui.composer.window import ComposerWindow
+    from app.ui.panels.page import Page
     from app.ui.ring import RingWindow
     from app.ui.rows import RowMaker
     from app.ui.viewer import PictureWindow
@@ -38,6 +40,7 @@ class Stage(QObject):
     answered = Signal(str, bool)
     take_back_wanted = Signal(str)
     rows_changed = Signal()
+    page_wanted = Signal(str)
 
     def __init__(self, look: Look, orb: OrbWindow | None = None) -> None:
         super().__init__()
@@ -59,9 +62,13 @@ class Stage(QObject):
 
             made = BubbleWindow(self._look.theme, self._look.around, self._row_maker().make, self._look.name)
             made.closed.connect(self.left)
-            made.minimised.connect(self.minimised)
-            made.stop_wanted.connect(self.stop_wanted)
-            made.settings_wanted.connect(self.settings_wanted)
+            header = made.header
+            header.minimised.connect(self.minimised)
+            header.stop_wanted.connect(self.stop_wanted)
+            header.settings_wanted.connect(self.settings_wanted)
+            header.history_wanted.connect(lambda: self.page_wanted.emit("history"))
+            header.news_wanted.connect(lambda: self.page_wanted.emit("news"))
+            header.usage_wanted.connect(lambda: self.page_wanted.emit("usage"))
             made.reply_wanted.connect(self.open_wanted)
             made.height_wanted.connect(self.place)
             self._bubble = made
@@ -105,6 +112,7 @@ class Stage(QObject):
         self.hide_composer()
         if self._bubble is not None:
             self._bubble.hide()
+            self._bubble.show_page(None)
 
     def fill(self, view: View) -> None:
         """The thread as the view has it; its newest card is open."""
@@ -115,8 +123,20 @@ class Stage(QObject):
 
     def show_bubble(self, view: View) -> None:
         """Beside the orb, without taking the focus; not before there is something in it."""
-        if not view.items:
-            return
+        if view.items:
+            self._show_bubble(view)
+
+    def show_page(self, page: Page | None, button: GlyphButton | None, view: View) -> None:
+        """A page in the bubble, with the keyboard in it: the person asked for it. None shows the thread again."""
+        self.bubble.show_page(page, button)
+        if page is not None:
+            self._show_bubble(view)
+            self.bubble.engage()
+        elif not view.items:
+            self.bubble.hide()
+        self.place()
+
+    def _show_bubble(self, view: View) -> None:
         bubble, look = self.bubble, self._look
         if not bubble.isVisible():
             look.around.look()

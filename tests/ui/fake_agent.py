@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.agent import events as agent
 from app.base.errors import WispError
 from app.ui.bridge import Listener
+from app.ui.gallery.archive import MemoryArchive
 
 _LIMIT_S = 10.0
 
@@ -30,6 +31,8 @@ class FakeAgent:
         self.problem = ""
         self.holds = False
         self.closed = False
+        self.archive = MemoryArchive()
+        self.reopened: list[str] = []
         self._listeners: list[Listener] = []
         self._released = asyncio.Event()
 
@@ -54,6 +57,13 @@ class FakeAgent:
     def stop(self) -> None:
         self.stopped += 1
         self._released.set()
+
+    async def reopen(self, conversation_id: str) -> list[agent.AgentEvent]:
+        self.reopened.append(conversation_id)
+        return await self.archive.events(conversation_id)
+
+    def begin_anew(self) -> None:
+        self.reopened.append("")
 
     async def close(self) -> None:
         self.closed = True

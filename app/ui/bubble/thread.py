@@ -15,7 +15,7 @@ from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
 
 from app.ui.bubble.row import RowWidget
-from app.ui.presenter.folding import Row
+from app.ui.presenter.folding import Fold, Row
 from app.ui.presenter.view import Asked, Ended, Said
 from app.ui.theme import Theme
 
@@ -76,6 +76,21 @@ class Thread(QAbstractScrollArea):
         """Go to the newest row and stay there."""
         self._follows = True
         self._arrange()
+
+    def show_row_of(self, key: str) -> None:
+        """Scroll to the row of an item, or to the one that stands for it."""
+        index = next((i for i, row in enumerate(self._rows) if key in _keys_of(row)), None)
+        if index is not None:
+            self.verticalScrollBar().setValue(self._tops[index])
+
+    def bring_into_sight(self, part: QWidget) -> None:
+        """Scroll as little as it takes to see a part of a row."""
+        if not self.viewport().isAncestorOf(part):
+            return
+        top = part.mapTo(self.viewport(), part.rect().topLeft()).y()
+        over = top + min(part.height(), self.height()) - self.height()
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.value() + (top if top < 0 else max(over, 0)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -224,6 +239,10 @@ class Thread(QAbstractScrollArea):
             widget.setGeometry(left, self._tops[index] - offset, width, self._height(row))
             if widget.isHidden():
                 widget.show()
+
+
+def _keys_of(row: Row) -> set[str]:
+    return {row.key, *(card.key for card in row.cards)} if isinstance(row, Fold) else {row.key}
 
 
 def _continues(row: Row) -> bool:

@@ -1,17 +1,19 @@
-"""The bubble: a header that says what happens now, the thread, and a footer that leads to the composer."""
+"""The bubble: a header that says what happens now, the thread or a page, and a footer that leads to the composer."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from app.ui.bubble.footer import ReplyField
+from app.ui.bubble.header import Header
 from app.ui.bubble.thread import Make, Thread
-from app.ui.buttons import GlyphButton, WordButton
+from app.ui.buttons import GlyphButton
 from app.ui.floating import Floating, Surroundings
+from app.ui.panels.page import Page
 from app.ui.presenter.folding import Row
-from app.ui.presenter.view import Orb, View
-from app.ui.style import font
+from app.ui.presenter.view import View
 from app.ui.theme import Theme
 
 
@@ -19,162 +21,129 @@ class BubbleWindow(Floating):
     """Never takes the focus by itself; `engage` lets the keyboard in when the person asks for it."""
 
     closed = Signal()
-    minimised = Signal()
-    settings_wanted = Signal()
-    stop_wanted = Signal()
     reply_wanted = Signal()
     height_wanted = Signal()
 
     def __init__(self, theme: Theme, around: Surroundings, make: Make, name: str) -> None:
         super().__init__(theme, around)
-        self._name = name
-        self._doing = ""
-        self._orb = Orb.IDLE
         self.setAccessibleName(name)
-        tr = QCoreApplication.translate
+        self.header = Header(theme, self, name)
+        self.header.closed.connect(self.closed)
         self.thread_view = Thread(theme, make, self)
         self.thread_view.wanted_height_changed.connect(lambda _: self.height_wanted.emit())
-        self.close_button = GlyphButton(theme, "close", tr("Bubble", "Close"), self)
-        self.close_button.clicked.connect(self.closed)
-        self.minimise_button = GlyphButton(theme, "minus", tr("Bubble", "Minimise"), self)
-        self.minimise_button.clicked.connect(self.minimised)
-        self.settings_button = GlyphButton(theme, "gear", tr("Bubble", "Settings"), self)
-        self.settings_button.clicked.connect(self.settings_wanted)
-        self.stop_button = WordButton(theme, tr("Bubble", "Stop"), "stop", self)
-        self.stop_button.setToolTip(tr("Bubble", "Stop what Wisp is doing"))
-        self.stop_button.clicked.connect(self.stop_wanted)
-        self.stop_button.hide()
         self.reply = ReplyField(theme, self)
-        self.reply.pressed.connect(self.reply_wanted)
+        self.reply.clicked.connect(self.reply_wanted)
+        self.stop_button = self.header.stop
+        self._page: Page | None = None
+        self._may_write = True
+
+    @property
+    def page(self) -> Page | None:
+        """What shows instead of the thread."""
+        return self._page
 
     def show_view(self, view: View, rows: tuple[Row, ...]) -> None:
         """Show this state of things."""
-        self._doing = view.doing
-        self._orb = view.orb
-        self.stop_button.setVisible(view.running)
+        before = self.header.wanted_height
+        self.header.show_view(view)
         self.thread_view.show_rows(rows)
+        if self.header.wanted_height != before:
+            self._arrange()
+            self.height_wanted.emit()
+
+    def show_page(self, page: Page | None, button: GlyphButton | None = None) -> None:
+        """Show a page, which belongs to a button of the header, instead of the thread; None shows the thread again."""
+        self.header.show_page(button)
+        if page is self._page:
+            return
+        if self._page is not None:
+            self._page.hide()
+        self._page = page
+        if page is not None:
+            page.setParent(self)
+            page.show()
+        self.thread_view.setVisible(page is None)
+        self.reply.setVisible(page is None and self._may_write)
         self._arrange()
-        self.update(0, 0, self.width(), self.margin + self.theme.size("header_height"))
+        self.height_wanted.emit()
 
     def set_footer(self, *, shown: bool) -> None:
         """With a footer there is a way to the composer; without one the composer itself is open."""
-        if self.reply.isHidden() == shown:
-            self.reply.setVisible(shown)
+        self._may_write = shown
+        wanted = shown and self._page is None
+        if self.reply.isHidden() == wanted:
+            self.reply.setVisible(wanted)
             self._arrange()
             self.height_wanted.emit()
 
     def wanted_size(self, most: int) -> QSize:
-        """The body's size: as high as the thread, at most `most`."""
-        theme = self.theme
-        height = theme.size("header_height") + self.thread_view.wanted_height + self._footer() + theme.size("gap")
-        return QSize(theme.size("bubble_width"), max(min(height, most), theme.size("header_height")))
+        """The body's size: as high as the thread or the page, at most `most`."""
+        theme, header = self.theme, self.header.wanted_height
+        inner = self._page.wanted_height if self._page is not None else self.thread_view.wanted_height
+        height = header + inner + self._footer() + theme.size("gap")
+        return QSize(theme.size("bubble_width"), max(min(height, most), header))
+
+    def engage(self) -> None:
+        """Let the keyboard in: the person has asked for it."""
+        self._accept_focus(accepts=True)
+        self.activateWindow()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
             self.closed.emit()
+        elif event.key() == Qt.Key.Key_F6:
+            self.reply_wanted.emit()
         else:
             super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: FBT001 - Qt's signature
+        """Tab goes as the eye does, from top to bottom: rows of the thread are made in any order."""
+        stops = [child for child in self.findChildren(QWidget) if _may_be_reached(child)]
+        stops.sort(key=lambda child: (child.mapTo(self, child.rect().topLeft()).toTuple())[::-1])
+        if not stops:
+            return False
+        now = self.focusWidget()
+        index = stops.index(now) + (1 if forward else -1) if now in stops else 0
+        reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+        stops[index % len(stops)].setFocus(reason)
+        self.thread_view.bring_into_sight(stops[index % len(stops)])
+        return True
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._accept_focus(accepts=False)
+        super().hideEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, theme = QPainter(self), self.theme
-        self.paint_base(painter)
-        body = self.body()
-        inset, header = theme.size("padding"), theme.size("header_height")
-        _, color, _ = theme.orb(self._orb.value)
-        dot = theme.size("gap")
-        middle = body.top() + header / 2
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(*color))
-        painter.drawEllipse(QRectF(body.left() + inset, middle - dot / 2, dot, dot))
-        left = body.left() + inset + dot + theme.size("gap")
-        strong = font(theme, "title", strong=True)
-        painter.setFont(strong)
-        painter.setPen(QColor(*theme.color("ink")))
-        name_width = QFontMetricsF(strong).horizontalAdvance(self._name)
-        painter.drawText(QRectF(left, body.top(), name_width + 2, header), Qt.AlignmentFlag.AlignVCenter, self._name)
-        self._paint_doing(painter, QRectF(left + name_width + theme.size("gap"), body.top(), 0, header))
+        self.paint_base(QPainter(self))
 
-    def _paint_doing(self, painter: QPainter, place: QRectF) -> None:
-        theme = self.theme
-        first = self.settings_button if self.stop_button.isHidden() else self.stop_button
-        place.setRight(first.x() - theme.size("gap"))
-        small = font(theme, "small")
-        painter.setFont(small)
-        painter.setPen(QColor(*theme.color("muted")))
-        words = self._doing or _state_words(self._orb)
-        elided = QFontMetricsF(small).elidedText(words, Qt.TextElideMode.ElideRight, place.width())
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, elided)
+    def _accept_focus(self, *, accepts: bool) -> None:
+        window = self.windowHandle()
+        if window is not None:
+            window.setFlag(Qt.WindowType.WindowDoesNotAcceptFocus, not accepts)
 
     def _footer(self) -> int:
         return 0 if self.reply.isHidden() else self.theme.size("footer_height") + self.theme.size("gap")
 
     def _arrange(self) -> None:
         theme, body = self.theme, self.body().toRect()
-        header, inset = theme.size("header_height"), theme.size("padding")
-        x = body.right() + 1 - inset + theme.size("grid")
-        buttons: tuple[QWidget, ...] = (self.close_button, self.minimise_button, self.settings_button, self.stop_button)
-        for button in buttons:
-            if button is self.stop_button and button.isHidden():
-                continue
-            x -= button.width()
-            button.move(x, body.y() + (header - button.height()) // 2)
-            x -= theme.size("grid") if button is not self.settings_button else theme.size("gap")
-        top = body.y() + header
-        footer = self._footer()
-        self.thread_view.setGeometry(body.x(), top, body.width(), max(body.bottom() + 1 - top - footer, 0))
+        header, inset = self.header.wanted_height, theme.size("padding")
+        self.header.setGeometry(body.x(), body.y(), body.width(), header)
+        top, footer = body.y() + header, self._footer()
+        inner = max(body.bottom() + 1 - top - footer, 0)
+        if self._page is not None:
+            self._page.setGeometry(body.x(), top, body.width(), max(inner - theme.size("gap"), 0))
+        else:
+            self.thread_view.setGeometry(body.x(), top, body.width(), inner)
         field = theme.size("footer_height") - theme.size("gap")
         self.reply.setGeometry(
             body.x() + inset, body.bottom() + 1 - inset + theme.size("grid") - field, body.width() - 2 * inset, field
         )
 
 
-class ReplyField(QWidget):
-    """Looks like the field one writes into; pressing it opens the real one."""
-
-    pressed = Signal()
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._words = QCoreApplication.translate("Bubble", "Say something…")
-        self.setAccessibleName(QCoreApplication.translate("Bubble", "Write to Wisp"))
-        self.setCursor(Qt.CursorShape.IBeamCursor)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        self.pressed.emit()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
-            self.pressed.emit()
-        else:
-            super().keyPressEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self._theme, QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        painter.setPen(QColor(*theme.color("accent" if self.hasFocus() else "hairline")))
-        painter.setBrush(QColor(*theme.color("raised")))
-        painter.drawRoundedRect(box, theme.size("card_radius"), theme.size("card_radius"))
-        painter.setFont(font(theme, "text"))
-        painter.setPen(QColor(*theme.color("muted")))
-        inset = theme.size("card_padding")
-        painter.drawText(box.adjusted(inset, 0, -inset, 0), Qt.AlignmentFlag.AlignVCenter, self._words)
-
-
-def _state_words(orb: Orb) -> str:
-    tr = QCoreApplication.translate
-    words = {
-        Orb.THINKING: tr("State", "Thinking…"),
-        Orb.BUSY: tr("State", "Working…"),
-        Orb.LISTENING: tr("State", "Listening…"),
-        Orb.NEEDS_YOU: tr("State", "Waiting for you"),
-        Orb.DRIVING: tr("State", "Paused: you are driving"),
-        Orb.ERROR: tr("State", "Something went wrong"),
-    }
-    return words.get(orb, "")
+def _may_be_reached(child: QWidget) -> bool:
+    reached = bool(child.focusPolicy() & Qt.FocusPolicy.TabFocus) and child.focusProxy() is None
+    return reached and child.isVisible() and child.isEnabled()

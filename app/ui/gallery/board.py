@@ -14,7 +14,7 @@ from app.ui import style, theme
 from app.ui.bubble.window import BubbleWindow
 from app.ui.composer.window import ComposerWindow
 from app.ui.floating import Floating, Surroundings
-from app.ui.gallery import samples
+from app.ui.gallery import pages, samples
 from app.ui.motion import Ticker
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
@@ -71,6 +71,10 @@ class Board(QWidget):
         }
         for name, events in scenes.items():
             yield f"bubble-{name}", self._bubble(events)
+        for name, page in pages.pages(self._theme).items():
+            bubble = self._bubble(samples.finished())
+            bubble.show_page(page, getattr(bubble.header, name, bubble.header.history))
+            yield f"page-{name}", bubble
 
     def _composer(self) -> ComposerWindow:
         composer = self._child(ComposerWindow(self._theme, self._around, "Open the calculator and type 12*7="))

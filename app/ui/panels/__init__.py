@@ -1,1 +1,1 @@
-"""Windows that the person opens: settings."""
+"""What the person opens: settings, past conversations, the inbox, usage."""

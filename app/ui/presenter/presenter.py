@@ -6,17 +6,18 @@ and old pictures go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from app.agent import events as agent
-from app.ui.presenter import checklists, takeback
+from app.ui.orb.state import Orb
+from app.ui.presenter import checklists, news, spending, takeback
 from app.ui.presenter.cardsteps import KEPT_CHARS, CardSteps, open_card
 from app.ui.presenter.cardwords import Words
 from app.ui.presenter.items import added, dropped_below, replaced
 from app.ui.presenter.offers import offered, withdrawn
-from app.ui.presenter.view import Approval, Asked, Card, Command, Ended, Item, Orb, Said, Status, Told, Usage, View
+from app.ui.presenter.view import Approval, Asked, Card, Command, Ended, Item, Said, Status, Told, View
 
 SAID_CHARS = 2_000
 """Speech longer than this goes on in another item, so that no single widget has to lay out a book."""
@@ -56,7 +57,7 @@ class Presenter:
             agent.TurnEnded: lambda old, event, now: takeback.offered(_turn_ended(old, event, now), event),
         }
         step = steps.get(type(event))
-        return dropped_below(step(view, event, now)) if step else view
+        return dropped_below(news.after(step(view, event, now), event, now)) if step else view
 
 
 def attended(view: View) -> View:
@@ -69,9 +70,20 @@ def unattended(view: View) -> View:
     return replace(view, attended=False)
 
 
-def noticed(view: View, level: str, sentence: str) -> View:
+def noticed(view: View, level: str, sentence: str, now: float = 0.0) -> View:
     """A sentence of the presence itself."""
-    return added(view, Told(_key(view), level, sentence))
+    view = added(view, Told(_key(view), level, sentence))
+    return view if view.attended else news.noted(view, level, sentence, now)
+
+
+def retold(how: Presenter, events: Iterable[agent.AgentEvent], before: View) -> View:
+    """The view of another conversation, as it would be now: nothing in it moves or waits. The news stay."""
+    view = View(attended=True, serial=before.serial, news=before.news, unseen=before.unseen)
+    for event in events:
+        view = how.after(view, event, 0.0)
+    if view.running:  # it was cut off in the middle of a turn
+        view = _turn_ended(view, agent.TurnEnded("", agent.Outcome.STOPPED, ""), 0.0)
+    return replace(view, orb=Orb.IDLE, unread=0)
 
 
 def sent(view: View, text: str) -> View:
@@ -93,10 +105,9 @@ def _key(view: View) -> str:
     return f"i{view.serial}"
 
 
-def _turn_started(view: View, event: agent.TurnStarted, _now: float) -> View:
-    view = replace(
-        withdrawn(view), running=True, orb=Orb.THINKING, doing="", usage=None, checklist="", changed=frozenset()
-    )
+def _turn_started(view: View, event: agent.TurnStarted, now: float) -> View:
+    view = spending.turn_begun(withdrawn(view))
+    view = replace(view, running=True, since=now, orb=Orb.THINKING, doing="", checklist="", changed=frozenset())
     return added(view, Asked(_key(view), event.text)) if event.text.strip() else view
 
 
@@ -146,7 +157,7 @@ def _with_outcome(view: View, event: agent.ToolFinished) -> View:
 
 
 def _approval_wanted(view: View, event: agent.ApprovalWanted, _now: float) -> View:
-    view = replace(view, orb=Orb.NEEDS_YOU, unread=view.unread + (not view.attended))
+    view = replace(view, orb=Orb.NEEDS_YOU)
     view = _with_card(view, event.call_id, Status.WAITING)
     key = f"a{event.approval_id}"
     return added(view, Approval(key, event.approval_id, event.call_id, event.sentence, event.detail))
@@ -172,7 +183,7 @@ def _with_card(view: View, call_id: str, status: Status) -> View:
 
 
 def _usage(view: View, event: agent.UsageChanged, _now: float) -> View:
-    return replace(view, usage=Usage(event.input_tokens + event.output_tokens, event.cost_usd))
+    return spending.used(view, event)
 
 
 def _notice(view: View, event: agent.Notice, _now: float) -> View:
@@ -193,7 +204,6 @@ def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
         running=False,
         doing="",
         orb=_NOTE.get(event.outcome, Orb.IDLE),
-        unread=view.unread + (not view.attended),
     )
     if not event.text.strip() or _was_said(view, event):
         return view

@@ -5,20 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.agent.archive import Spent
 from app.agent.events import Outcome
-
-
-class Orb(StrEnum):
-    """The orb's looks; SLEEP and LISTENING are the presence's own, the others follow the agent."""
-
-    IDLE = "idle"
-    THINKING = "thinking"
-    BUSY = "busy"
-    LISTENING = "listening"
-    NEEDS_YOU = "needs_you"
-    DRIVING = "driving"
-    SLEEP = "sleep"
-    ERROR = "error"
+from app.ui.orb.state import Orb
 
 
 class Status(StrEnum):
@@ -178,16 +167,26 @@ Item = Asked | Said | Card | Approval | Offer | Checklist | Command | TakeBack |
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    tokens: int
-    cost_usd: float | None
+class News:
+    """What happened while nobody looked. `level` is done, question, approval, info, warning or error; `item` is the key
+    of what the thread shows of it; `at` is on the presence's clock."""
+
+    key: str
+    level: str
+    text: str
+    item: str
+    at: float
+
+
+_NOTHING = Spent()
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """Everything on show. `dropped` counts items that are gone from the top of a very long thread; `pointed` is where
     on the screen it last acted and no picture has shown it yet; `checklist` is the key of this turn's checklist;
-    `changed` are the files that this turn has changed so far."""
+    `changed` are the files that this turn has changed so far; `since` is when the turn began; `before` is what the
+    turns before this one used; `unseen` counts the news that the inbox has not shown yet."""
 
     orb: Orb = Orb.IDLE
     items: tuple[Item, ...] = ()
@@ -195,7 +194,11 @@ class View:
     unread: int = 0
     attended: bool = False
     doing: str = ""
-    usage: Usage | None = None
+    since: float = 0.0
+    turn: Spent = _NOTHING
+    before: Spent = _NOTHING
+    news: tuple[News, ...] = ()
+    unseen: int = 0
     serial: int = 0
     dropped: int = 0
     pointed: tuple[int, int] | None = None

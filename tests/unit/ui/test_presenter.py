@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.agent import events as agent
+from app.agent.archive import Spent
 from app.protocol.result import JsonValue, Media
 from app.ui.presenter import items, presenter, takeback
 from app.ui.presenter.presenter import SAID_CHARS, Presenter
@@ -27,7 +28,6 @@ from app.ui.presenter.view import (
     Step,
     TakeBack,
     Told,
-    Usage,
     View,
 )
 
@@ -509,7 +509,7 @@ def test_unread_counts_only_while_nobody_looks() -> None:
 def test_notices_and_usage_are_shown() -> None:
     view = shown([agent.Notice("warning", "Trying again."), agent.UsageChanged(100, 20, cost_usd=0.01)])
     assert view.items == (Told("i0", "warning", "Trying again."),)
-    assert view.usage == Usage(120, 0.01)
+    assert view.turn == Spent(100, 20, cost_usd=0.01, turns=1)
 
 
 def test_it_falls_asleep_only_when_idle() -> None:
