@@ -16,21 +16,12 @@ from app.desktop.choose import open_desktop
 from app.desktop.seat import Seat
 from app.desktop.writing import Route
 from tests.e2e.conftest import Screen
+from tests.support.exactness import random_text
 from tests.support.fixture_window import FixtureWindow
 from tests.support.hands import Tools
 from tests.support.observer import eventually
 
 _STRINGS = 200
-_ROUNDS = 3
-_POOLS = (
-    "abcdefgXYZ 0123456789!@#$%^&*()_+-=[]{}|;:'\",./<>?\\`~",
-    "éèüößñçåøłžşğı€£§",
-    "привет мир ЁЖЩъ",
-    "日本語漢字テスト한국어",
-    "שלום עולם مرحبا",
-    "🚀👩‍👩‍👧🏽🇩🇪é̈✓→—“”…",
-    "\n\t",
-)
 
 
 @pytest.fixture
@@ -91,9 +82,8 @@ async def test_random_unicode_arrives_exactly_and_the_layout_stays(
 ) -> None:
     _run(screen, "setxkbmap", layout)
     before = _keymap(screen)
-    for number in range(_STRINGS * _ROUNDS):
-        dice = random.Random(number)
-        text = "".join(dice.choice(dice.choice(_POOLS)) for _ in range(dice.randint(1, 40)))
+    for number in range(_STRINGS):
+        text = random_text(number)
         field.forget()
         await tools.desktop.run(_type, text)
         await asyncio.to_thread(_holds, field, text)

@@ -109,6 +109,17 @@ def _modifiers(event: Any) -> list[str]:
     return [name for name, flag in names.items() if event.modifiers() & getattr(Qt.KeyboardModifier, flag)]
 
 
+def _in_pixels(place: Any) -> tuple[float, float]:
+    """A place of Qt's in pixels of the whole desktop: Qt scales within a monitor, but not where monitors begin."""
+    from PySide6.QtCore import QPoint, QPointF
+    from PySide6.QtGui import QGuiApplication
+
+    screen = QGuiApplication.screenAt(QPoint(int(place.x()), int(place.y()))) or QGuiApplication.primaryScreen()
+    corner = QPointF(screen.geometry().topLeft())
+    found = corner + (place - corner) * screen.devicePixelRatio()
+    return found.x(), found.y()
+
+
 def _canvas() -> Any:  # noqa: C901 - one short handler for each kind of event
     from PySide6.QtCore import Qt
     from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
@@ -116,8 +127,8 @@ def _canvas() -> Any:  # noqa: C901 - one short handler for each kind of event
 
     class Canvas(QWidget):
         def _mouse(self, event: str, mouse: QMouseEvent) -> None:
-            place = mouse.globalPosition() * self.devicePixelRatio()
-            _tell(event, x=place.x(), y=place.y(), button=mouse.button().name, modifiers=_modifiers(mouse))
+            x, y = _in_pixels(mouse.globalPosition())
+            _tell(event, x=x, y=y, button=mouse.button().name, modifiers=_modifiers(mouse))
 
         def mousePressEvent(self, event: QMouseEvent) -> None:
             self._mouse("press", event)
