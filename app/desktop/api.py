@@ -99,6 +99,18 @@ class Screen(Protocol):
         ...
 
 
+class Drawing(Protocol):
+    """Tells when something is drawn, so that nobody has to look again and again."""
+
+    def begins(self) -> bool:
+        """Follow what is drawn from now on; False where that cannot be done just now."""
+        ...
+
+    async def drawn(self, limit_s: float) -> bool:
+        """Whether anything was drawn since the last answer, or is within the limit."""
+        ...
+
+
 class Pointer(Protocol):
     """Moves the mouse. Each call has reached the system when it returns."""
 

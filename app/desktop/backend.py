@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from app.base.geometry import Rect
-from app.desktop.api import Apps, Clipboard, ExactTyping, Keyboard, Pointer, Screen, Windows
+from app.desktop.api import Apps, Clipboard, Drawing, ExactTyping, Keyboard, Pointer, Screen, Windows
 from app.desktop.elements import Accessibility
 from app.desktop.keys import Chord
 
@@ -19,7 +19,8 @@ Listen = Callable[[Chord, Callable[[], None], Callable[[], None]], Callable[[], 
 class Backend:
     """All seams of one platform; made, used and closed on the desktop thread.
 
-    `name` says which platform and which desktop (`x11:0`). `listen` is None where the person cannot be heard.
+    `name` says which platform and which desktop (`x11:0`). `listen` is None where the person cannot be heard, and
+    `drawing` where one has to look to see whether something was drawn.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Backend:
     accessibility: Accessibility
     close: Callable[[], Awaitable[None]]
     listen: Listen | None = None
+    drawing: Drawing | None = None
 
 
 class NoCurtain:

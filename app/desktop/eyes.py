@@ -151,7 +151,9 @@ class Eyes:
     def watch(self) -> Watch:
         """Start to watch the whole screen, before an action."""
         extent = self._backend.screen.extent()
-        return Watch(lambda: self._backend.screen.grab(extent), self._clock, self._curtain.covers)
+        return Watch(
+            lambda: self._backend.screen.grab(extent), self._clock, self._curtain.covers, self._backend.drawing
+        )
 
     async def settle(self, patience: Patience) -> Settled:
         """Wait until the screen is at rest."""

@@ -5,6 +5,7 @@ Used by `--dry-run`, and wherever behaviour is to be seen without a screen.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -84,6 +85,7 @@ class HeadlessDesktop:
             clipboard=_Clipboard(self),
             accessibility=self._accessibility,
             close=self._accessibility.close,
+            drawing=_Drawing(),
         )
 
 
@@ -101,6 +103,17 @@ class _Screen:
         from app.desktop.frames import part_of
 
         return part_of(self._desktop.picture, area)
+
+
+class _Drawing:
+    """Nothing is ever drawn here, so nobody waits for it."""
+
+    def begins(self) -> bool:
+        return True
+
+    async def drawn(self, limit_s: float) -> bool:  # noqa: ARG002
+        await asyncio.sleep(0)
+        return False
 
 
 class _Pointer:

@@ -23,6 +23,9 @@ from app.desktop.reins import Reins
 from app.desktop.settle import Patience, Settled, Watch
 from app.desktop.stop import StopFlag
 
+_AFTER_AN_ACT = Patience(first_s=0.5)
+"""Nothing is only called a no-op after a while: programs may answer a click when a timer of theirs has run out."""
+_ANSWER_LIMIT_S = 10.0
 _ALIKE = 78
 _TOLD = 8
 
@@ -65,17 +68,29 @@ class Seat:
             watch = self.eyes.watch()
             await do()
             self.reins.acting()
-            settled = await self._settled(watch, patience or Patience())
+            meant = _meant(before, where)
+            answer = asyncio.create_task(self._answer(meant))
+            settled = await self._settled(watch, patience or _AFTER_AN_ACT, answer)
             after = self.backend.windows.all()
             told = receipt(settled.changed, where, before, after)
+            if meant and answer.cancelled():
+                return told.with_doubt(f"{meant.title!r} has not answered yet: it is busy or frozen.")
             return told if settled.is_calm else told.restless()
 
-    async def _settled(self, watch: Watch, patience: Patience) -> Settled:
+    async def _answer(self, window: Window | None) -> None:
+        """Return once a program has worked off what it was sent, or at once where it does not tell."""
+        if window:
+            await self.backend.windows.answers(window.ref, _ANSWER_LIMIT_S)
+
+    async def _settled(self, watch: Watch, patience: Patience, answer: asyncio.Task[None]) -> Settled:
         """What was done must never be done again because looking at it failed."""
         try:
-            return await watch.settle(patience)
+            return await watch.settle(patience, lambda: not answer.done())
         except ToolFailed as error:
             raise ToolFailed(f"It was carried out, but what came of it could not be seen: {error}") from None
+        finally:
+            answer.cancel()
+            await asyncio.gather(answer, return_exceptions=True)
 
     async def aim(self, target: Target) -> Aim:
         """The point that is meant. ToolMisuse and ToolFailed as `Eyes.resolve` and `Marksman`."""
@@ -126,6 +141,14 @@ class Seat:
         if not 1 <= monitor <= len(monitors):
             raise ToolMisuse(f"There is no monitor {monitor}; there are {len(monitors)}, counted from 1.")
         return monitors[monitor - 1].overlap(extent) or extent
+
+
+def _meant(windows: Sequence[Window], where: Rect | None) -> Window | None:
+    """The window that an action goes to: the one at its place, else the one with the keyboard."""
+    showing = [window for window in windows if not window.is_minimised]
+    if where is not None:
+        return next((window for window in showing if window.area.contains(where.center)), None)
+    return next((window for window in showing if window.is_active), None)
 
 
 def _is_ref(window: Window, wanted: str) -> bool:

@@ -2,6 +2,7 @@
 
 A change keeps us waiting until nothing changed for a moment. Two things must not: a blinking caret (a few pixels
 wide), and whatever keeps moving in one place (a spinner, a video), which is given up on after it has moved a few times.
+A program that has not worked off its input yet is waited for, whether anything changes or not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from app.base.clock import Clock
 from app.base.geometry import Rect
-from app.desktop.api import Frame
+from app.desktop.api import Drawing, Frame
 from app.desktop.frames import TILE_PX, bounds_of, changed_tiles
 
 _CARET_WIDTH_PX = 4
@@ -45,35 +46,55 @@ class Settled:
     is_calm: bool
 
 
+def _never() -> bool:
+    return False
+
+
 class Watch:
-    """Looks at one area from before an action until it has settled. `is_mine` tells areas that show our own windows."""
+    """Looks at one area from before an action until it has settled. `is_mine` tells areas that show our own windows.
+
+    With `drawing`, it looks only when something was drawn.
+    """
 
     def __init__(
-        self, grab: Callable[[], Frame], clock: Clock, is_mine: Callable[[Rect], bool], before: Frame | None = None
+        self,
+        grab: Callable[[], Frame],
+        clock: Clock,
+        is_mine: Callable[[Rect], bool],
+        drawing: Drawing | None = None,
     ) -> None:
         self._grab = grab
         self._clock = clock
         self._is_mine = is_mine
-        self._before = before or grab()
+        self._drawing = drawing if drawing and drawing.begins() else None
+        self._before = grab()
         self._moves: dict[tuple[int, int], int] = {}
 
-    async def settle(self, patience: Patience) -> Settled:
-        """Return once the screen is at rest, or at the limit."""
-        started = quiet_since = self._clock.now()
+    async def settle(self, patience: Patience, is_busy: Callable[[], bool] = _never) -> Settled:
+        """Return once the screen is at rest and the program acted on is no longer busy, or at the limit."""
+        started = calm_since = self._clock.now()
         last, has_changed = self._before, False
         while True:
-            now = self._clock.now()
-            wait_s = patience.quiet_s if has_changed else patience.first_s
-            if now - quiet_since >= wait_s or now - started >= patience.limit_s:
-                return self._settled(last, is_calm=now - started < patience.limit_s)
-            await asyncio.sleep(patience.poll_s)
-            frame = self._grab()
-            if self._is_news(last, frame, 1 if patience.fades else _FADE):
-                has_changed, quiet_since = True, self._clock.now()
-            last = frame
+            frame, busy, now = self._grab(), is_busy(), self._clock.now()
+            is_news = self._is_news(last, frame, 1 if patience.fades else _FADE)
+            last, has_changed = frame, has_changed or is_news
+            if is_news or busy:
+                calm_since = now
+            left = calm_since + (patience.quiet_s if has_changed else patience.first_s) - now
+            limit = started + patience.limit_s - now
+            if left <= 0 or limit <= 0:
+                return Settled(last, self.differences(last), limit > 0)
+            wait_s = min(patience.poll_s if busy else left, limit)
+            if not await self._is_drawn(wait_s, patience) and not busy and left <= limit:
+                last = last if has_changed else self._grab()
+                return Settled(last, self.differences(last), is_calm=True)
 
-    def _settled(self, last: Frame, *, is_calm: bool) -> Settled:
-        return Settled(last, self.differences(last), is_calm)
+    async def _is_drawn(self, wait_s: float, patience: Patience) -> bool:
+        """Return when there may be something new to see; False when nothing was drawn for all of `wait_s`."""
+        if self._drawing:
+            return await self._drawing.drawn(wait_s)
+        await asyncio.sleep(min(patience.poll_s, wait_s))
+        return True
 
     def has_changed(self) -> bool:
         """Whether anything, a caret or our own windows apart, differs now from when the watch began."""

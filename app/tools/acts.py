@@ -14,6 +14,7 @@ from app.desktop.hands import Press
 from app.desktop.keys import chords, modifiers
 from app.desktop.receipts import Receipt
 from app.desktop.seat import Seat, Target
+from app.desktop.settle import Patience
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
 
@@ -43,7 +44,7 @@ async def click(seat: Seat, call: ToolCall) -> ToolResult:
 
 async def move(seat: Seat, call: ToolCall) -> ToolResult:
     aim = await seat.aim(_target(call))
-    seen = await seat.act(lambda: seat.hands.move(aim.point), aim.place)
+    seen = await seat.act(lambda: seat.hands.move(aim.point), aim.place, Patience())
     return _done(call, {"x": aim.point.x, "y": aim.point.y, "route": aim.route}, f"The pointer is on {aim.told}.", seen)
 
 

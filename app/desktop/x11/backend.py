@@ -12,6 +12,7 @@ from app.desktop.stop import StopFlag
 from app.desktop.x11.apps import DesktopEntries
 from app.desktop.x11.clipboard import X11Clipboard
 from app.desktop.x11.connection import Connection
+from app.desktop.x11.drawing import X11Drawing
 from app.desktop.x11.exact import X11ExactTyping
 from app.desktop.x11.keyboard import X11Keyboard
 from app.desktop.x11.listener import Listener
@@ -52,4 +53,5 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag) -> Backend:
         accessibility=accessibility,
         close=close,
         listen=listen,
+        drawing=X11Drawing(connection),
     )

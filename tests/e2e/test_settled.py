@@ -1,0 +1,82 @@
+"""What a settled screen shows: the effect of the action, however long the program takes to paint it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.base.geometry import Rect
+from app.desktop.choose import open_desktop
+from app.desktop.desk import Desktop
+from app.desktop.hands import Press
+from app.desktop.receipts import Receipt
+from app.desktop.seat import Seat
+from app.desktop.x11.virtual import VirtualDesktop
+from tests.support.repainting import repainting
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+def desk(desktop: VirtualDesktop) -> Iterator[Desktop]:
+    desk = open_desktop(environment=desktop.environment)
+    yield desk
+    desk.close()
+
+
+async def _clicked(seat: Seat) -> tuple[Receipt, bool]:
+    """The receipt of a click into the window, and whether the screen shows its effect when the receipt is there."""
+    inside = seat.find_window("Repainting").area.center
+    spot = Rect(inside.x, inside.y, 1, 1)
+    before = seat.backend.screen.grab(spot)
+    seen = await seat.act(lambda: seat.hands.click(inside, Press()), spot)
+    return seen, seat.backend.screen.grab(spot) != before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--after", "20"),
+        ("--after", "100"),
+        ("--after", "400"),
+        ("--busy", "20"),
+        ("--busy", "400"),
+        ("--busy", "1200"),
+        ("--after", "20", "--caret"),
+        ("--busy", "400", "--caret"),
+        ("--after", "100", "--spinner"),
+    ],
+    ids=" ".join,
+)
+async def test_the_effect_shows_when_the_screen_is_said_to_be_at_rest(
+    desk: Desktop, desktop: VirtualDesktop, options: tuple[str, ...]
+) -> None:
+    with repainting(*options, environment=desktop.environment):
+        seen, is_shown = await desk.run(_clicked)
+    assert (seen.verdict, seen.is_calm, is_shown) == ("changed", True, True)
+
+
+@pytest.mark.parametrize("options", [("--still",), ("--still", "--caret")], ids=" ".join)
+async def test_a_click_that_does_nothing_is_a_suspected_no_op(
+    desk: Desktop, desktop: VirtualDesktop, options: tuple[str, ...]
+) -> None:
+    with repainting(*options, environment=desktop.environment):
+        seen, is_shown = await desk.run(_clicked)
+    assert (seen.verdict, seen.proof, seen.is_calm, is_shown) == ("unchanged", "suspected no-op", True, False)
+
+
+async def test_a_program_that_does_not_work_off_its_input_is_named(desk: Desktop, desktop: VirtualDesktop) -> None:
+    with repainting("--busy", "60000", environment=desktop.environment):
+        seen, _ = await desk.run(_clicked)
+    assert seen.proof == "unverifiable"
+    assert "'Repainting' has not answered yet: it is busy or frozen." in seen.sentence
+
+
+async def test_what_moves_elsewhere_is_no_effect_of_the_click(desk: Desktop, desktop: VirtualDesktop) -> None:
+    with (
+        repainting("--spinner", "--at", "700,100", environment=desktop.environment, title="Player"),
+        repainting("--still", environment=desktop.environment),
+    ):
+        seen, _ = await desk.run(_clicked)
+    assert (seen.verdict, seen.proof) == ("elsewhere", "unverifiable")
