@@ -17,7 +17,8 @@ async def output_of(*command: str, given: str = "") -> str:
         *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
-        said, complaint = await asyncio.wait_for(process.communicate(given.encode("utf-8")), _LIMIT_S)
+        async with asyncio.timeout(_LIMIT_S):
+            said, complaint = await process.communicate(given.encode("utf-8"))
     except TimeoutError:
         process.kill()
         raise ToolFailed(f"{command[0]} did not answer within {_LIMIT_S:g} seconds.") from None

@@ -71,7 +71,8 @@ class Selection:
         """Whether somebody fetched the content (not merely the list of formats) since `own`, within the limit."""
         self._connection.drain()
         try:
-            await asyncio.wait_for(self._served.wait(), limit_s)
+            async with asyncio.timeout(limit_s):
+                await self._served.wait()
         except TimeoutError:
             return False
         return True
@@ -89,7 +90,8 @@ class Selection:
             self._connection.drain()
             is_read = self._times_served >= _TWICE
             try:
-                await asyncio.wait_for(self._asked.wait(), min(quiet_s, left) if is_read else left)
+                async with asyncio.timeout(min(quiet_s, left) if is_read else left):
+                    await self._asked.wait()
             except TimeoutError:
                 asked = False
 
@@ -163,7 +165,8 @@ class Selection:
         self._connection.drain()
         while True:
             try:
-                event = await asyncio.wait_for(self._arrived.get(), _ANSWER_S)
+                async with asyncio.timeout(_ANSWER_S):
+                    event = await self._arrived.get()
             except TimeoutError:
                 return None
             if event.type == kind:

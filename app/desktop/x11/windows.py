@@ -223,7 +223,8 @@ class X11Windows:
         self._connection.drain()
         self._news.clear()
         try:
-            await asyncio.wait_for(self._news.wait(), limit_s)
+            async with asyncio.timeout(limit_s):
+                await self._news.wait()
         except TimeoutError:
             return
 
@@ -249,7 +250,8 @@ class X11Windows:
         try:
             self._connection.send(window, "WM_PROTOCOLS", (ping, stamp, number), mask=X.NoEventMask)
             self._connection.drain()
-            await asyncio.wait_for(answered.wait(), limit_s)
+            async with asyncio.timeout(limit_s):
+                await answered.wait()
         except TimeoutError:
             return False
         finally:

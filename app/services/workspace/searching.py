@@ -69,7 +69,8 @@ async def search(place: Place, query: Query, cancelled: asyncio.Event, private: 
     collector = _Collector(place)
     stopper = asyncio.create_task(_ended_on(cancelled, process))
     try:
-        complaints = await asyncio.wait_for(_read(process, collector), _LIMIT_S)
+        async with asyncio.timeout(_LIMIT_S):
+            complaints = await _read(process, collector)
     except TimeoutError:
         collector.hits.notes.append(f"stopped after {_LIMIT_S:.0f} seconds; search a smaller folder")
         complaints = ""
