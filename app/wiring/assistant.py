@@ -11,7 +11,7 @@ from app.agent.archive import Archive
 from app.agent.conversation import Conversation
 from app.agent.events import AgentEvent, TurnEnded, TurnStarted
 from app.agent.parts import Parts
-from app.agent.policy import Mode, Policy
+from app.agent.policy import Mode
 from app.agent.session import Session
 from app.base import ids, paths
 from app.base.clipping import clip_line
@@ -26,6 +26,7 @@ from app.protocol.dialects.choose import by_name
 from app.protocol.result import Media, ToolResult
 from app.providers import catalog
 from app.providers.profiles import Profile
+from app.services.processes.processes import Processes
 from app.services.tasks.checklist import Checklist
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
@@ -36,9 +37,11 @@ from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.pictures import Sight
 from app.tools.registry import Registry
 from app.wiring.checklists import Keeper
+from app.wiring.commands import commands_of
 from app.wiring.facts import MachineFacts
 from app.wiring.journal import Journal, journal_of
-from app.wiring.tools import Belongings, checkpoints, handlers, processes, registry, workspace_of
+from app.wiring.judging import judged_by
+from app.wiring.tools import Belongings, checkpoints, handlers, registry, workspace_of
 
 _COMMAND_CHARS = 80
 
@@ -145,11 +148,12 @@ def assemble(
     chosen = catalog.choose(settings)
     workspace = workspace_of(settings)
     clock = SystemClock()
-    policy = Policy(workspace, Mode(settings[MODE]))
+    processes, judge = commands_of(settings, clock)
+    policy = judged_by(settings, judge)
     conversation = Conversation(policy)
     desktop = open_desktop(curtain=curtain, dry_run=dry_run, stop_key=settings[STOP_KEY])
     tools = registry(may_ask=settings[MODE] != Mode.YOLO)
-    own = _belongings(settings, chosen, desktop, conversation)
+    own = _belongings(settings, chosen, desktop, conversation, processes)
     executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS])
     journal = journal_of(settings, clock, chosen.model)
     parts = Parts(
@@ -173,7 +177,9 @@ def assemble(
     return Assistant(Session(parts), tools, executor, own, journal)
 
 
-def _belongings(settings: Settings, chosen: catalog.Chosen, desktop: Desktop, conversation: Conversation) -> Belongings:
+def _belongings(
+    settings: Settings, chosen: catalog.Chosen, desktop: Desktop, conversation: Conversation, processes: Processes
+) -> Belongings:
     clock = SystemClock()
     workspace = Workspace(workspace_of(settings))
     changes = Changes(workspace, checkpoints())
@@ -182,7 +188,7 @@ def _belongings(settings: Settings, chosen: catalog.Chosen, desktop: Desktop, co
         desktop=desktop,
         workspace=workspace,
         changes=changes,
-        processes=processes(clock),
+        processes=processes,
         clock=clock,
         conversation=conversation,
         checklist=Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md"),

@@ -47,11 +47,6 @@ def checkpoints() -> Checkpoints:
     return Checkpoints(paths.data_dir() / "checkpoints")
 
 
-def processes(clock: Clock) -> Processes:
-    """The commands of this person, those of earlier starts included."""
-    return Processes(paths.state_dir() / "commands", clock)
-
-
 def workspace_of(settings: Settings) -> Path:
     """The folder it works in."""
     return Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
