@@ -18,6 +18,7 @@ from app.agent.loop import Loop
 from app.agent.parts import Parts
 from app.agent.policy import Mode
 from app.agent.recovery import Remains, continuable
+from app.agent.showing import showable
 from app.agent.turn import Mood, Turn, Words
 from app.agent.words import ending, told
 from app.base import ids
@@ -109,9 +110,9 @@ class Session:
             if turn.begun:
                 self._running.cancel()
 
-    def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
-        """Answer an `ApprovalWanted`; `words` are told to the model where it is denied."""
-        self._approvals.answer(approval_id, allow=allow, words=words)
+    def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = "once") -> None:
+        """Answer an `ApprovalWanted`; `words` are told to the model where it is denied, `scope` is one it offered."""
+        self._approvals.answer(approval_id, allow=allow, words=words, scope=scope)
 
     def give_way(self, *, is_driving: bool) -> None:
         """The person has taken the mouse and keyboard (True), or let go of them again, while a turn runs."""
@@ -156,6 +157,7 @@ class Session:
             await asyncio.wait([self._running])
 
     def _tell(self, event: AgentEvent) -> None:
+        event = showable(event)
         for listener in tuple(self._listeners):
             listener(event)
 
@@ -169,6 +171,7 @@ class Session:
         ended = TurnEnded(turn.id, Outcome.FAILED, ending("bug"))
         try:
             self._tell(TurnStarted(turn.id, words.text))
+            turn.hear(words.text)
             if words.parts:
                 self.history.add(Kind.PERSON, Message(Role.USER, words.parts))
                 ended = await self._ended(turn)

@@ -21,6 +21,7 @@ from app.protocol.call import Block, ToolCall
 from app.protocol.result import JsonValue, ToolResult, tool_error
 from app.protocol.spec import ToolSpec
 from app.tools.context import TurnContext
+from app.tools.plainness import made_plain
 from app.tools.registry import Registry
 
 _log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ class Executor:
         """Read, admit, execute. An error anywhere on the way, the gate included, means that nothing ran."""
         spec = self._registry.find(block.name)
         if spec is None:
-            return Execution(tool_error(block.name, self._unknown(block.name)), None, 0.0)
+            return Execution(made_plain(tool_error(block.name, self._unknown(block.name))), None, 0.0)
         call: ToolCall | None = None
         begun = self._clock.now()
         try:
@@ -92,7 +93,7 @@ class Executor:
             result = await self._tried(self._runs[spec.name], call, context)
         except Exception as error:
             result = _translated(spec.name, error)
-        return Execution(result, call, self._clock.now() - begun)
+        return Execution(made_plain(result), call, self._clock.now() - begun)
 
     async def _tried(self, run: Run, call: ToolCall, context: TurnContext) -> ToolResult:
         for attempt in range(1, self._attempts):

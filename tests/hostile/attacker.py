@@ -12,6 +12,8 @@ import pytest
 
 from app import wiring
 from app.agent.events import AgentEvent, ApprovalWanted, ToolFinished, ToolRunning, to_json
+from app.protocol.dialects.choose import by_name
+from app.protocol.result import ToolResult
 from app.providers import catalog
 from app.providers.api import Request
 from app.providers.profiles import profile_of
@@ -30,6 +32,8 @@ class Played:
     case: Case
     events: list[AgentEvent] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    results: list[ToolResult] = field(default_factory=list)
+    """Of calls that were run without a gate."""
 
     @property
     def ran(self) -> list[str]:
@@ -46,6 +50,8 @@ class Played:
     @property
     def stopped_by(self) -> Wall | None:
         """The wall that stopped the last call; None where it ran and worked."""
+        if self.results:
+            return None if self.results[-1].ok else Wall.FILES
         last = self.finished[-1] if self.finished else None
         if last is None:
             return Wall.READER
@@ -60,7 +66,23 @@ class Played:
         """Everything the model was told, and everything that was shown."""
         texts = [repr(request.messages) + request.context for request in self.requests]
         shown = [json.dumps(to_json(event), ensure_ascii=False, default=str) for event in self.events]
-        return "\n".join([*texts, *shown]).encode(errors="surrogatepass")
+        brought = [f"{result.llm_echo} {result.payload}" for result in self.results]
+        return "\n".join([*texts, *shown, *brought]).encode(errors="surrogatepass")
+
+
+async def play_without_gate(case: Case, here: Room, *, port: int = 9) -> Played:
+    """The calls of a case as if the person had written them: only the walls behind the gate are left."""
+    played = Played(case)
+    assistant = _assembled(Scripted([]), case, here, attended=False)
+    reader = by_name(case.dialect).reader(assistant.registry.specs)
+    reader.feed(here.filled("\n".join(case.say), port))
+    reader.flush()
+    try:
+        for block in reader.drain():
+            played.results.append(await assistant.run(block))
+    finally:
+        await assistant.close()
+    return played
 
 
 async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False, limit_s: float = _LIMIT_S) -> Played:
@@ -71,11 +93,7 @@ async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False,
         file.write_text(here.filled(text, port), encoding="utf-8", errors="surrogateescape")
     provider = Scripted([*(_reply(reply, here, port) for reply in case.say), *[_DONE] * 3])
     played = Played(case, requests=provider.requests)
-    values = {"trust.mode": case.mode, "model.dialect": case.dialect, "files.workspace": str(here.workspace)}
-    settings = wiring.Settings({**values, "model.provider": "scripted"}, {})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(catalog, "choose", lambda _settings: catalog.Chosen(provider, "model", profile_of("model")))
-        assistant = wiring.assemble(settings, dry_run=True, attended=attended)
+    assistant = _assembled(provider, case, here, attended=attended)
 
     def heard(event: AgentEvent) -> None:
         played.events.append(event)
@@ -89,6 +107,14 @@ async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False,
     finally:
         await assistant.close()
     return played
+
+
+def _assembled(provider: Scripted, case: Case, here: Room, *, attended: bool) -> wiring.Assistant:
+    values = {"trust.mode": case.mode, "model.dialect": case.dialect, "files.workspace": str(here.workspace)}
+    settings = wiring.Settings({**values, "model.provider": "scripted"}, {})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalog, "choose", lambda _settings: catalog.Chosen(provider, "model", profile_of("model")))
+        return wiring.assemble(settings, dry_run=True, attended=attended)
 
 
 def _deny(answer: Callable[..., None], approval_id: str) -> Callable[[], None]:

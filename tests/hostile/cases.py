@@ -29,8 +29,8 @@ class Wall(StrEnum):
     """The guard that judges addresses."""
     LIMITS = "limits"
     """Caps on bytes, time and memory; patterns are matched elsewhere."""
-    SIGNS = "signs"
-    """It runs, and what it brings is made harmless."""
+    HARMLESS = "harmless"
+    """It may run: the observers alone judge what comes of it."""
 
 
 _ORDER = list(Wall)
@@ -38,7 +38,8 @@ _ORDER = list(Wall)
 
 def at_or_before(one: Wall | None, other: Wall) -> bool:
     """Whether `one` stands no further in than `other`."""
-    return one is not None and (_ORDER.index(one) <= _ORDER.index(other) or other in (Wall.NETWORK, Wall.LIMITS))
+    inside = (Wall.NETWORK, Wall.LIMITS)  # told from the wall of files by nothing but the sentence
+    return other is Wall.HARMLESS or (one is not None and (other in inside or _ORDER.index(one) <= _ORDER.index(other)))
 
 
 @dataclass(frozen=True)

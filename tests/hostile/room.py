@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.hostile.names import Names
 from tests.hostile.observers.canaries import Canaries
 
 _SECRETS = {
@@ -108,5 +110,6 @@ def room(root: Path) -> Iterator[Room]:
         patch.setenv("ANTHROPIC_API_KEY", _SECRETS["key"])
         patch.setenv("AWS_SECRET_ACCESS_KEY", _SECRETS["variable"])
         patch.setattr(tempfile, "tempdir", None)
+        patch.setattr(socket, "getaddrinfo", Names())
         patch.chdir(root / "workspace")
         yield Room(root, Canaries(_SECRETS))

@@ -59,6 +59,7 @@ STARTS_BY_ITSELF: tuple[tuple[str, ...], ...] = (
     (".gitmodules",),
     (".git",),
     (".mcp.json",),
+    (".wisp",),
     (".ripgreprc",),
     (".config", "autostart"),
     (".config", "autostart-scripts"),
