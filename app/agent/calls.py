@@ -8,8 +8,9 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from app.agent.cards import Cards
+from app.agent.gate import TurnGate
 from app.agent.ordering import Reach, reach_of, side_by_side
-from app.agent.parts import KeepProgress
+from app.agent.parts import KeepProgress, Look
 from app.agent.record import Record, Unrecorded
 from app.agent.repetition import ASK_AT, WARN_AT
 from app.agent.turn import Turn
@@ -36,7 +37,9 @@ class Calls:
         self._gate = gate
         self.audit: Audit | None = None
         self.keep_progress: KeepProgress | None = None
+        self.look: Look | None = None
         self.record: Record = Unrecorded()
+        self.turn_gate: TurnGate | None = None
         self.answers: list[Answer] = []
 
     async def run(self, block: Block) -> Answer:
@@ -70,6 +73,16 @@ class Calls:
 
         await side_by_side([self._reach(block, toolsets.get(block.call_id, "")) for block in blocks], run_one)
 
+    async def end_toolset(self, toolsets: Mapping[str, str]) -> None:
+        """The last action of a vendor's toolset carries a picture of what came of it, which saves the model a look."""
+        place = max((at for at, answer in enumerate(self.answers) if answer.call_id in toolsets), default=None)
+        if place is None or self.look is None:
+            return
+        last = self.answers[place]
+        if last.result.ok and not last.result.llm_media:
+            seen = await self.look(self._context(last.call_id))
+            self.answers[place] = replace(last, result=replace(last.result, llm_media=seen.llm_media))
+
     def complain(self, tool: str, reason: str, call_id: str = "") -> None:
         """A call that cannot run is answered all the same."""
         self.answers.append(Answer(call_id, tool, tool_error(tool, reason)))
@@ -94,10 +107,17 @@ class Calls:
             self._cards.finished(block.call_id, self._interrupted(block).result)
             raise
         execution = self._watched(block, execution)
+        self._note_reading(execution)
         self.record.call_ended(block.call_id, execution.result)
         await self._keep_progress(block.call_id, execution)
         self._cards.finished(block.call_id, execution.result, execution.elapsed_s)
         return Answer(block.call_id, self._name(block), execution.result, execution.call)
+
+    def _note_reading(self, execution: Execution) -> None:
+        """Whoever's words the result holds are in the turn now, also where the call has failed."""
+        spec = self._registry.find(execution.call.name) if execution.call else None
+        if self.turn_gate and execution.call and spec and not execution.result.payload.get("denied"):
+            self.turn_gate.came(execution.call, spec)
 
     async def _keep_progress(self, call_id: str, execution: Execution) -> None:
         """The checklist a call carried is kept once the call has worked."""
@@ -128,6 +148,8 @@ class Calls:
             self._cards.progress(call_id, event, payload)
 
         context = TurnContext(call_id, emit, cancelled=self._turn.cancelled, turn_id=self._turn.id)
+        if self.turn_gate:
+            context = replace(context, admit=self.turn_gate.admit_step)
         return replace(context, audit=self.audit) if self.audit else context
 
     def _interrupted(self, block: Block) -> Answer:

@@ -26,6 +26,16 @@ class Outcome(StrEnum):
     STOPPED = "stopped"
 
 
+class Scope(StrEnum):
+    """How far the person's yes reaches."""
+
+    ONCE = "once"
+    TASK = "task"
+    """The same again, until this task is done."""
+    ALWAYS = "always"
+    """A rule in the person's own file."""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
     turn_id: str
@@ -109,13 +119,26 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalWanted:
-    """The person must allow or deny a call before it runs."""
+    """The person must allow or deny a call before it runs.
+
+    `sentence` says what it would do and why that is asked; `detail` is what the call was given, word for word; `who` is
+    acted on; `undo` says what can be taken back; `rule` is what decided; `sources` are whose words were read before;
+    `reasons` are sentences about a command. `scopes` may be answered. `ring` is the place in the picture's pixels.
+    """
 
     approval_id: str
     call_id: str
     tool: str
     sentence: str
     detail: str = ""
+    who: str = ""
+    undo: str = ""
+    rule: str = ""
+    sources: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    scopes: tuple[Scope, ...] = (Scope.ONCE,)
+    picture: Media | None = None
+    ring: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +146,15 @@ class ApprovalAnswered:
     approval_id: str
     allowed: bool
     words: str = ""
+    scope: Scope = Scope.ONCE
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChanged:
+    """What runs without asking is another: ask, auto, plan or yolo, which ends by itself after `left_s` seconds."""
+
+    mode: str
+    left_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +198,7 @@ AgentEvent = (
     | ToolFinished
     | ApprovalWanted
     | ApprovalAnswered
+    | ModeChanged
     | UsageChanged
     | Notice
     | TurnEnded
@@ -182,16 +215,20 @@ _NAMES = {
     ToolRunning: "tool_running",
     ApprovalWanted: "approval_wanted",
     ApprovalAnswered: "approval_answered",
+    ModeChanged: "mode",
     UsageChanged: "usage",
     Notice: "notice",
     TurnEnded: "turn_ended",
 }
 
 
+_UNTOLD = ("event", "media", "picture")
+
+
 def to_json(event: AgentEvent) -> dict[str, JsonValue]:
     """The event as one JSON object; `event` is its name, for a finished tool the tool's own event name."""
     name = event.event if isinstance(event, (ToolFinished, ToolProgress)) else _NAMES[type(event)]
-    fields = {f.name: getattr(event, f.name) for f in dataclasses.fields(event) if f.name not in ("event", "media")}
+    fields = {f.name: getattr(event, f.name) for f in dataclasses.fields(event) if f.name not in _UNTOLD}
     if isinstance(event, ToolFinished):
         fields["media"] = [
             {"media_type": m.media_type, "width": m.width, "height": m.height, "label": m.label} for m in event.media

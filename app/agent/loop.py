@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from app.agent.approvals import REFUSALS, Approvals, TurnGate
+from app.agent.approvals import REFUSALS, Approvals
 from app.agent.calls import Calls, ending
 from app.agent.cards import Cards
 from app.agent.compacting import Compactor
 from app.agent.events import Notice, Outcome, PassStarted, State, TurnEnded
+from app.agent.gate import TurnGate
 from app.agent.history import Entry, History, Kind
 from app.agent.model_pass import ModelPass
 from app.agent.parts import Parts
@@ -92,10 +93,12 @@ class Loop:
     async def _one_pass(self, turn: Turn) -> TurnEnded | None:
         context = await self._context()
         cards = Cards(turn.tell, self._parts.registry)
-        gate = WrittenAhead(TurnGate(self._parts.policy, self._approvals, turn, cards), self._parts.record)
+        turn_gate = TurnGate(self._parts, self._approvals, turn, cards)
+        gate = WrittenAhead(turn_gate, self._parts.record)
         calls = Calls(self._parts.executor, self._parts.registry, turn, cards, gate)
         calls.audit, calls.keep_progress = self._parts.audit, self._parts.keep_progress
-        calls.record = self._parts.record
+        calls.turn_gate = turn_gate
+        calls.record, calls.look = self._parts.record, self._parts.look
         one = ModelPass(self._parts, turn, cards, calls)
         gate.said, gate.warn = one.message, lambda sentence: turn.tell(Notice("warning", sentence))
 
@@ -169,6 +172,7 @@ class Loop:
         """Hand the model what the person said while it worked; the turn goes on for it."""
         words = turn.take_meanwhile()
         for said in words:
+            turn.hear(said.text)
             note = user(told("said_meanwhile", text=said.text))
             message = Message(Role.USER, note.parts + said.parts[1:] if said.text else said.parts)
             self._history.extend(Entry(Kind.PERSON, message), heard=1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from app.agent.budget import Budget
 from app.agent.events import AgentEvent, State, StateChanged
+from app.agent.permits import Permits
 from app.agent.repetition import Repetition
 from app.protocol.message import ImagePart, Part, TextPart
 from app.protocol.result import Media
@@ -43,7 +44,10 @@ class Mood:
 
 @dataclass(slots=True)
 class Turn:
-    """`meanwhile` collects what the person says while the turn runs; `refused` counts refusals in a row."""
+    """`meanwhile` collects what the person says while the turn runs; `refused` counts refusals in a row.
+
+    `said` are the person's own words in it; `tainted_by` says whose words it has read since they last spoke.
+    """
 
     id: str
     tell: Tell
@@ -60,6 +64,19 @@ class Turn:
     expired: bool = False
     watch: asyncio.TimerHandle | None = None
     made_room: bool = False
+    said: list[str] = field(default_factory=list)
+    tainted_by: tuple[str, ...] = ()
+    permits: Permits = field(default_factory=Permits)
+
+    def hear(self, text: str) -> None:
+        """The person has spoken: what comes next is their doing, whatever was read before."""
+        self.said.append(text)
+        self.tainted_by = ()
+
+    def read(self, source: str) -> None:
+        """The turn has read what somebody else may have written."""
+        if source not in self.tainted_by:
+            self.tainted_by = (*self.tainted_by, source)
 
     def take_meanwhile(self) -> list[Words]:
         taken, self.meanwhile = self.meanwhile, []

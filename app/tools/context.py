@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue
 
 Emit = Callable[[str, Mapping[str, JsonValue]], None]
+Admit = Callable[[ToolCall], Awaitable[str]]
 Audit = Callable[[str, Mapping[str, JsonValue]], Awaitable[None]]
 
 
@@ -20,9 +22,14 @@ async def _unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
     return None
 
 
+async def _admitted(_step: ToolCall) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnContext:
     """`emit(event, payload)` feeds the call's card while it runs; `audit(kind, details)` records a state change;
+    `admit(step)` must be asked before each action of a call that holds several: empty, or why it may not happen.
     `cancelled` is set when the person stops the turn (handlers that wait must watch it). `turn_id` groups what one
     turn changed, so that all of it can be taken back together.
     """
@@ -30,5 +37,6 @@ class TurnContext:
     call_id: str = ""
     emit: Emit = _unheard
     audit: Audit = _unkept
+    admit: Admit = _admitted
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     turn_id: str = ""

@@ -21,10 +21,8 @@ from app.agent.events import (
     TurnEnded,
     TurnStarted,
 )
-from app.agent.policy import Decision, Verdict
-from app.protocol.call import ToolCall
+from app.agent.policy import Mode
 from app.protocol.message import ImagePart, Role
-from app.protocol.spec import ToolSpec
 from tests.unit.agent.stage import PICTURE, Stage, texts
 
 
@@ -130,7 +128,7 @@ async def test_a_payload_streams_into_its_card(folder: Path) -> None:
 
 
 async def test_a_running_call_feeds_its_card(folder: Path) -> None:
-    stage = Stage(folder, '<run command="make"/>', "Built.", policy=_AllowAll())
+    stage = Stage(folder, '<run command="make"/>', "Built.", mode=Mode.YOLO)
     await stage.send()
     assert stage.of(ToolProgress) == [ToolProgress("c1", "output", {"text": "starting"})]
 
@@ -195,8 +193,3 @@ async def test_every_card_that_opens_is_closed_exactly_once(folder: Path) -> Non
     opened = [event.call_id for event in stage.events if isinstance(event, TagStart)]
     closed = [event.call_id for event in stage.events if isinstance(event, ToolFinished)]
     assert sorted(opened) == sorted(closed)
-
-
-class _AllowAll:
-    def decide(self, call: ToolCall, spec: ToolSpec) -> Verdict:
-        return Verdict(Decision.ALLOW)

@@ -58,12 +58,12 @@ async def test_every_call_of_a_batch_has_its_card(tmp_path: Path) -> None:
 
 
 async def test_calls_of_a_batch_run_side_by_side(tmp_path: Path) -> None:
-    batch = _batch(("fetch", {"url": "a"}), ("fetch", {"url": "b"}))
+    batch = _batch(("fetch", {"url": "https://a.example/"}), ("fetch", {"url": "https://b.example/"}))
     stage = Stage(tmp_path, batch, "Done.", dialect="batch", mode=Mode.AUTO)
     running = asyncio.create_task(stage.send())
     await stage.bench.began.wait()
     await asyncio.sleep(0)
-    assert stage.bench.done == ["fetch a", "fetch b"]
+    assert stage.bench.done == ["fetch https://a.example/", "fetch https://b.example/"]
     stage.bench.hold.set()
     await running
     assert [result["status"] for result in _results(stage, 1)] == ["success", "success"]

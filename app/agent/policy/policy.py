@@ -114,6 +114,10 @@ class Policy:
             return self._by(rule, act, mode, provenance)
         return self._by_mode(act, mode, provenance)
 
+    def read(self, call: ToolCall, spec: ToolSpec) -> Act:
+        """What the call comes to by itself, without looking at the screen."""
+        return self._reader.act(call, spec, (), Provenance())
+
     def remember(self, act: Act) -> str:
         """The person wants this always: write a rule into their file and count it at once.
 

@@ -32,7 +32,7 @@ def sentence(template: str, act: Act, mode: Mode, provenance: Provenance) -> str
         "app": control.app,
         "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
         "command": clip_line(act.command, _SHOWN_CHARS),
-        "source": ", ".join(words["sources"].get(source, source) for source in provenance.tainted_by),
+        "source": ", ".join(sources(provenance.tainted_by)),
     }
     return Template(template).safe_substitute(fields)
 
@@ -51,6 +51,21 @@ def what(act: Act) -> str:
         "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
     }
     return Template(_template(act)).safe_substitute(fields)
+
+
+def who(act: Act) -> str:
+    """Who is acted on: the window and its program, the host, the place."""
+    control = act.control
+    window = clip_line(control.window, _SHOWN_CHARS)
+    if window or control.app:
+        return f"{window} ({control.app})" if window and control.app else window or control.app
+    return _first(act.hosts) or _first(act.paths)
+
+
+def sources(tainted_by: Iterable[str]) -> tuple[str, ...]:
+    """Whose words were read, by the names people know."""
+    known = table("sentences")["sources"]
+    return tuple(known.get(source, source) for source in tainted_by)
 
 
 def undo(act: Act) -> str:

@@ -12,6 +12,7 @@ from app.agent.events import (
     ApprovalAnswered,
     ApprovalWanted,
     Outcome,
+    Scope,
     State,
     TagStart,
     ToolFinished,
@@ -176,7 +177,16 @@ async def test_a_call_that_needs_permission_waits_for_the_answer(tmp_path: Path)
 
     stage.session.subscribe(allow)
     await stage.send()
-    asked = ApprovalWanted("approval1", "c1", "run", "run runs a program.", '{\n "command": "make"\n}')
+    asked = ApprovalWanted(
+        "approval1",
+        "c1",
+        "run",
+        "It runs a command.",
+        "make",
+        undo="What a command does cannot be undone by Wisp.",
+        rule="mode ask: executes (default.toml)",
+        scopes=(Scope.ONCE, Scope.TASK, Scope.ALWAYS),
+    )
     kinds = (ApprovalWanted, ApprovalAnswered, ToolRunning)
     assert stage.of(*kinds) == [
         asked,

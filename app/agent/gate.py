@@ -1,0 +1,197 @@
+"""The gate every call passes: what it would act on, the policy's verdict, the person's answer, circles noticed.
+
+Whatever goes wrong here is a no.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from app.agent.approvals import Approvals
+from app.agent.cards import Cards
+from app.agent.events import ApprovalWanted, Notice, Scope, State
+from app.agent.policy import Control, Decision, Policy, Provenance, Resolve, Verdict, sentences, taint
+from app.agent.policy.tables import table
+from app.agent.repetition import ASK_AT
+from app.agent.turn import Turn
+from app.agent.words import told
+from app.base.errors import NeedsPerson
+from app.protocol.call import ToolCall
+from app.protocol.result import JsonValue
+from app.protocol.spec import Effect, ToolSpec
+from app.tools.registry import Registry
+
+_HARMLESS = (Effect.READS, Effect.TALKS)
+
+
+class Judges(Protocol):
+    """What the gate needs of a session's parts."""
+
+    @property
+    def policy(self) -> Policy: ...
+
+    @property
+    def registry(self) -> Registry: ...
+
+    @property
+    def resolve(self) -> Resolve: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A call with what it would act on, and the verdict on it."""
+
+    call: ToolCall
+    spec: ToolSpec
+    seen: tuple[Control, ...]
+    verdict: Verdict
+
+
+class TurnGate:
+    """Lets calls of one turn run, or not."""
+
+    def __init__(self, judges: Judges, approvals: Approvals, turn: Turn, cards: Cards) -> None:
+        self._judges = judges
+        self._approvals = approvals
+        self._turn = turn
+        self._cards = cards
+
+    async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
+        case = await self._judged(call, spec)
+        verdict = case.verdict
+        if verdict.decision is not Decision.DENY and spec.feeds_back and not self._turn.follows_plan:
+            case = replace(case, verdict=self._unless_circling(call, verdict))
+        refusal = await self._settled(case)
+        self._count(spec, refused=bool(refusal))
+        if not refusal:
+            if spec.effect is not Effect.TALKS:
+                self._turn.mood.become(State.BUSY)
+            self._cards.running(call, spec)
+        return refusal
+
+    async def admit_step(self, step: ToolCall) -> str:
+        """One action inside a call that was let in: judged like a call of its own, right before it happens."""
+        name = table("calls")["steps"].get(step.name, "")
+        spec = self._judges.registry.find(name)
+        if spec is None:
+            return told("unknown_step", step=step.name)
+        refusal = await self._settled(await self._judged(replace(step, name=spec.name), spec))
+        if refusal:
+            self._count(spec, refused=True)
+        return refusal
+
+    def came(self, call: ToolCall, spec: ToolSpec) -> None:
+        """The call has run: whose words its result brings into the turn."""
+        act = self._judges.policy.read(call, spec)
+        if source := taint.source_of(act, spec):
+            self._turn.read(source)
+
+    async def _judged(self, call: ToolCall, spec: ToolSpec) -> _Case:
+        """Look at what the call would act on, unless it is out of the question anyway."""
+        provenance = self._provenance()
+        verdict = self._judges.policy.decide(call, spec, (), provenance)
+        aim = table("calls")["aims"].get(spec.name, "")
+        if not aim or verdict.decision is Decision.DENY:
+            return _Case(call, spec, (), verdict)
+        seen = tuple(await self._judges.resolve.seen(call, aim))
+        return _Case(call, spec, seen, self._judges.policy.decide(call, spec, seen, provenance))
+
+    def _provenance(self) -> Provenance:
+        turn = self._turn
+        return Provenance(turn.tainted_by, "\n".join(turn.said), planned=turn.follows_plan)
+
+    async def _settled(self, case: _Case) -> str:
+        """The sentence for the model where the call may not run."""
+        verdict = case.verdict
+        if verdict.decision is Decision.DENY:
+            return verdict.sentence or told("denied")
+        if verdict.decision is Decision.ALLOW or (verdict.act and self._turn.permits.cover(verdict, self._turn)):
+            return ""
+        return await self._ask(case)
+
+    def _unless_circling(self, call: ToolCall, verdict: Verdict) -> Verdict:
+        repetition = self._turn.repetition
+        count = max(repetition.note(call.name, call.arguments), repetition.idle)
+        if count < ASK_AT:
+            return verdict
+        self._turn.looping = True
+        return Verdict(Decision.ASK, told("repeated_ask", count=str(count)))
+
+    async def _ask(self, case: _Case) -> str:
+        if self._approvals.attended:
+            self._turn.mood.become(State.NEEDS_YOU)
+        wanted = await self._wanted(case)
+        with self._turn.budget.waiting():
+            answer = await self._approvals.ask(wanted, self._turn.tell)
+        if answer.refusal:
+            return answer.refusal
+        if self._turn.looping:
+            self._turn.looping = False
+            self._turn.repetition.forgive()
+        if not await self._is_as_it_was(case):
+            return told("changed_meanwhile")
+        self._keep(case.verdict, answer.scope)
+        return ""
+
+    async def _is_as_it_was(self, case: _Case) -> bool:
+        """Whether it would still act on what the person was shown: an answer may take its time."""
+        aim = table("calls")["aims"].get(case.spec.name, "")
+        return not aim or tuple(await self._judges.resolve.seen(case.call, aim)) == case.seen
+
+    def _keep(self, verdict: Verdict, scope: Scope) -> None:
+        """What the person allowed for longer than this once."""
+        if scope is Scope.ONCE or verdict.act is None:
+            return
+        self._turn.permits.add(verdict, self._turn)
+        if scope is Scope.ALWAYS:
+            try:
+                self._turn.tell(Notice("info", self._judges.policy.remember(verdict.act)))
+            except NeedsPerson as error:
+                self._turn.tell(Notice("warning", str(error)))
+
+    async def _wanted(self, case: _Case) -> ApprovalWanted:
+        call, verdict = case.call, case.verdict
+        wanted = ApprovalWanted("", call.id, call.name, verdict.sentence, _detail(call))
+        if verdict.act is None:
+            return wanted
+        aim = table("calls")["aims"].get(case.spec.name, "")
+        shown = await self._judges.resolve.picture(call, aim) if aim and self._approvals.attended else None
+        scopes = (Scope.ONCE, Scope.TASK, *((Scope.ALWAYS,) if verdict.may_remember else ()))
+        return replace(
+            wanted,
+            who=sentences.who(verdict.act),
+            undo=sentences.undo(verdict.act),
+            rule=f"{verdict.rule} ({verdict.where})" if verdict.where else verdict.rule,
+            sources=sentences.sources(self._turn.tainted_by),
+            reasons=verdict.act.reasons,
+            scopes=scopes,
+            picture=shown[0] if shown else None,
+            ring=shown[1] if shown else None,
+        )
+
+    def _count(self, spec: ToolSpec, *, refused: bool) -> None:
+        if refused:
+            self._turn.refused += 1
+        elif spec.effect not in _HARMLESS:
+            self._turn.refused = 0
+
+
+def _detail(call: ToolCall) -> str:
+    """Everything the call was given, word for word: a single text as it is, otherwise a line for each name."""
+    values = list(call.arguments.items())
+    if len(values) == 1 and isinstance(values[0][1], str):
+        return values[0][1]
+    return "\n".join(f"{name}: {_plain(value)}" for name, value in values)
+
+
+def _plain(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return f"\n{value}" if "\n" in value else value
+    return json.dumps(value, ensure_ascii=False, default=_listed)
+
+
+def _listed(value: Mapping[str, JsonValue] | Sequence[JsonValue]) -> object:
+    return dict(value) if isinstance(value, Mapping) else list(value)
