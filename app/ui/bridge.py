@@ -56,6 +56,10 @@ class Agent(Protocol):
         """Undo what a turn changed in files; what was done and what could not be, a sentence each."""
         ...
 
+    def picture(self) -> Coroutine[Any, Any, Any]:
+        """The whole screen as it is now, in the shape of `Attachment`, small enough for the model."""
+        ...
+
     @property
     def archive(self) -> Archive:
         """Past conversations."""

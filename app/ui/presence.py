@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
@@ -11,6 +12,7 @@ from PySide6.QtGui import QGuiApplication, QScreen
 
 from app.agent import events as agent
 from app.ui.bridge import Agent, Inbox
+from app.ui.composer.attached import Attached, in_words, pictures
 from app.ui.errands import Errands
 from app.ui.floating import Surroundings
 from app.ui.look import Look
@@ -75,6 +77,7 @@ class Presence(QObject):
         stage.answered.connect(self._answer)
         stage.take_back_wanted.connect(self._take_back)
         stage.page_wanted.connect(self.open_page)
+        stage.composer_made.connect(self._take_in)
         stage.rows_changed.connect(lambda: self._show_rows(self.inbox.view))
         return stage
 
@@ -129,6 +132,21 @@ class Presence(QObject):
         app.screenAdded.connect(self._screens_changed)
         app.screenRemoved.connect(self._screens_changed)
 
+    def restyle(self, look: Look) -> None:
+        """Another look from now on: what shows is made anew, and the words that were being written stay."""
+        was_open, was_writing = self.stage.shows_bubble, self.stage.is_writing
+        words = self.composer.field.toPlainText() if was_writing else ""
+        self._look = look
+        if self._panels is not None:
+            self._panels.deleteLater()
+            self._panels = None
+        self.stage.restyle(look)
+        if was_open:
+            self._show_bubble()
+        if was_writing:
+            self.composer.field.setPlainText(words)
+            self.open()
+
     def toggle(self) -> None:
         """Open what is closed, close what is open."""
         if self.is_open:
@@ -151,11 +169,12 @@ class Presence(QObject):
         self.stage.hide()
         self.inbox.change(presenter.unattended)
 
-    def send(self, text: str) -> None:
+    def send(self, text: str, attached: Sequence[Attached] = ()) -> None:
         """One wish. The composer gives the keyboard back before anything happens."""
         self.stage.hide_composer()
-        self.inbox.change(lambda view: presenter.sent(view, text))
-        self.turns.send(text)
+        words = in_words(text, attached)
+        self.inbox.change(lambda view: presenter.sent(view, words))
+        self.turns.send(words, pictures(attached))
         self.inbox.change(presenter.attended)
         self._show_bubble()
         self.stage.follow()
@@ -207,6 +226,12 @@ class Presence(QObject):
             if server.active_window() != own:
                 return
             await asyncio.sleep(_FOCUS_LOOK_S)
+
+    def _take_in(self, composer: ComposerWindow) -> None:
+        """What is attached in it is read as soon as it is offered."""
+        from app.ui.composer.intake import Intake
+
+        Intake(composer, self._errands, lambda: self._agent)
 
     def _answer(self, approval_id: str, allow: bool) -> None:  # noqa: FBT001 - a signal's arguments
         if self._agent is not None:

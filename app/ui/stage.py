@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Stage(QObject):
     """The orb exists from the start; everything else when it is first needed."""
 
-    said = Signal(str)
+    said = Signal(str, object)
     left = Signal()
     minimised = Signal()
     open_wanted = Signal()
@@ -41,6 +41,7 @@ class Stage(QObject):
     take_back_wanted = Signal(str)
     rows_changed = Signal()
     page_wanted = Signal(str)
+    composer_made = Signal(object)
 
     def __init__(self, look: Look, orb: OrbWindow | None = None) -> None:
         super().__init__()
@@ -84,7 +85,10 @@ class Stage(QObject):
             made.sent.connect(self.said)
             made.left.connect(self.left)
             made.height_wanted.connect(self.place)
+            made.thread_wanted.connect(self.engage)
+            made.history_wanted.connect(lambda: self.page_wanted.emit("history"))
             self._composer = made
+            self.composer_made.emit(made)
         return self._composer
 
     @property
@@ -113,6 +117,17 @@ class Stage(QObject):
         if self._bubble is not None:
             self._bubble.hide()
             self._bubble.show_page(None)
+
+    def restyle(self, look: Look) -> None:
+        """Another look from now on. The windows beside the orb go; new ones come when they are needed."""
+        self._look = look
+        for window in (self._bubble, self._composer, self._viewer, self._ring):
+            if window is not None:
+                window.hide()
+                window.deleteLater()
+        self._bubble = self._composer = self._viewer = self._ring = self._rows = None
+        self.orb.dress(look.theme)
+        self.seat = Seat(self.orb, look.theme)
 
     def fill(self, view: View) -> None:
         """The thread as the view has it; its newest card is open."""
@@ -148,6 +163,12 @@ class Stage(QObject):
             else:
                 bubble.show()
         self.place()
+
+    def engage(self) -> None:
+        """The keyboard goes into the thread, where there is one: the person asked for it."""
+        if self.shows_bubble:
+            self.bubble.engage()
+            self.bubble.focusNextPrevChild(True)
 
     def follow(self) -> None:
         """Go to the thread's end, where something is going to happen."""
@@ -188,7 +209,7 @@ class Stage(QObject):
 
             made = RowMaker(self._look.theme, self._look.ticker)
             made.answered.connect(self.answered)
-            made.chosen.connect(self.said)
+            made.chosen.connect(lambda words: self.said.emit(words, ()))
             made.take_back_wanted.connect(self.take_back_wanted)
             made.picture_opened.connect(self._open_picture)
             made.folds_changed.connect(self.rows_changed)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.agent import events as agent
 from app.base.errors import WispError
-from app.ui.bridge import Listener
+from app.ui.bridge import Attachment, Listener
 from app.ui.gallery.archive import MemoryArchive
 
 _LIMIT_S = 10.0
@@ -24,6 +24,7 @@ class FakeAgent:
 
     def __init__(self) -> None:
         self.sent: list[str] = []
+        self.media: list[Any] = []
         self.stopped = 0
         self.answers: list[tuple[str, bool]] = []
         self.script: list[agent.AgentEvent] = []
@@ -47,6 +48,7 @@ class FakeAgent:
 
     async def send(self, text: str, media: Any = ()) -> agent.TurnEnded:
         self.sent.append(text)
+        self.media.extend(media)
         self.tell(agent.TurnStarted("t", text), *self.script)
         if self.holds:
             await self._released.wait()
@@ -57,6 +59,9 @@ class FakeAgent:
     def stop(self) -> None:
         self.stopped += 1
         self._released.set()
+
+    async def picture(self) -> Attachment:
+        return Attachment(b"", "image/png", 1280, 800, "the screen")
 
     async def reopen(self, conversation_id: str) -> list[agent.AgentEvent]:
         self.reopened.append(conversation_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
@@ -15,8 +15,9 @@ _BREAKS = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifie
 
 
 class Field(QPlainTextEdit):
-    """Plain text only, also from the clipboard."""
+    """Plain text only, also from the clipboard; files and pictures that are pasted or dropped are `offered`."""
 
+    offered = Signal(object)
     sent = Signal()
     left = Signal()
     height_changed = Signal()
@@ -45,6 +46,15 @@ class Field(QPlainTextEdit):
             self._recall.sent(text)
         self.clear()
         return text
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return _holds_files(source) or source.hasImage() or super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        if _holds_files(source) or (source.hasImage() and not source.hasText()):
+            self.offered.emit(source)
+        else:
+            super().insertFromMimeData(source)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in _ENTER and not event.modifiers() & _BREAKS:
@@ -85,3 +95,7 @@ class Field(QPlainTextEdit):
         if height != self._height:
             self._height = height
             self.height_changed.emit()
+
+
+def _holds_files(data: QMimeData) -> bool:
+    return data.hasUrls() and any(url.isLocalFile() for url in data.urls())

@@ -2,44 +2,77 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QHideEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShortcut,
+)
+from PySide6.QtWidgets import QFileDialog, QLabel
 
 from app.ui.buttons import GlyphButton
+from app.ui.composer.chips import Chips
 from app.ui.composer.field import Field
 from app.ui.floating import Floating, Surroundings
+from app.ui.style import font
 from app.ui.theme import Theme
 
 
 class ComposerWindow(Floating):
-    """`sent` carries what the person wrote, never empty; `left` is Esc."""
+    """`sent` carries what the person wrote and what they attached, never nothing at all; `left` is Esc."""
 
-    sent = Signal(str)
+    sent = Signal(str, object)
     left = Signal()
     height_wanted = Signal()
+    thread_wanted = Signal()
+    history_wanted = Signal()
+    files_offered = Signal(object)
+    picture_offered = Signal(object)
+    screenshot_wanted = Signal()
 
     def __init__(self, theme: Theme, around: Surroundings, placeholder: str) -> None:
         super().__init__(theme, around, takes_focus=True)
         tr = QCoreApplication.translate
+        self.ask_files: Callable[[], list[str]] = self._asked_in_a_dialog
+        self._dragged_over = False
+        self.setAcceptDrops(True)
         self.setAccessibleName(tr("Composer", "Write to Wisp"))
-        self.field = Field(theme, self)
-        self.field.setPlaceholderText(placeholder)
-        self.field.setAccessibleName(tr("Composer", "Message"))
-        self.field.sent.connect(self._send)
-        self.field.left.connect(self.left)
-        self.field.height_changed.connect(self.height_wanted)
-        self.field.textChanged.connect(self._enable)
+        self.chips = Chips(theme, self)
+        self.chips.changed.connect(self._chips_changed)
+        self.note = QLabel(self)
+        self.note.setFont(font(theme, "small"))
+        self.note.setWordWrap(True)
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
+        self.note.hide()
+        self.field = self._field(placeholder)
+        self.attach_button = GlyphButton(theme, "attach", tr("Composer", "Attach files (Ctrl+O)"), self)
+        self.attach_button.clicked.connect(self.attach_files)
+        self.screen_button = GlyphButton(theme, "camera", tr("Composer", "Attach a picture of the screen"), self)
+        self.screen_button.clicked.connect(self.screenshot_wanted)
         self.send_button = GlyphButton(theme, "send", tr("Composer", "Send"), self)
         self.send_button.filled = True
         self.send_button.clicked.connect(self._send)
+        for keys, act in (("Ctrl+O", self.attach_files), ("F6", self.thread_wanted), ("Ctrl+H", self.history_wanted)):
+            QShortcut(QKeySequence(keys), self).activated.connect(act)
         self.setFocusProxy(self.field)
         self._enable()
 
     def wanted_size(self) -> QSize:
-        """The body's size for what is written now."""
+        """The body's size for what is written and attached now."""
         theme = self.theme
         height = self.field.wanted_height() + 2 * theme.size("card_padding")
-        return QSize(theme.size("bubble_width"), max(height, theme.size("footer_height")))
+        return QSize(theme.size("bubble_width"), max(height, theme.size("footer_height")) + self._above())
 
     def take_focus(self) -> None:
         """The person asked for it: show, come to the front, take the keyboard."""
@@ -48,38 +81,121 @@ class ComposerWindow(Floating):
         self.activateWindow()
         self.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def tell(self, sentence: str) -> None:
+        """A sentence about what could not be attached; an empty one takes it away."""
+        self.note.setText(sentence)
+        self.note.setVisible(bool(sentence))
+        self._resized()
+
+    def attach_files(self) -> None:
+        """Let the person choose files."""
+        chosen = self.ask_files()
+        if chosen:
+            self.files_offered.emit([Path(name) for name in chosen])
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        theme, body = self.theme, self.body().toRect()
-        inset = theme.size("padding")
-        side = self.send_button.width()
-        below = (theme.size("footer_height") - side) // 2
-        self.send_button.move(body.right() + 1 - below - side, body.bottom() + 1 - below - side)
-        height = self.field.wanted_height()
-        top = body.y() + (body.height() - height) // 2
-        self.field.setGeometry(
-            body.x() + inset, top, self.send_button.x() - body.x() - inset - theme.size("gap"), height
-        )
+        self._arrange()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() is QEvent.Type.ActivationChange:
             self.update()
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        self.tell("")
+        super().hideEvent(event)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if self.field.canInsertFromMimeData(event.mimeData()):
+            self._dragged_over = True
+            self.update()
+            event.acceptProposedAction()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self._dragged_over = False
+        self.update()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._dragged_over = False
+        self.update()
+        self.field.insertFromMimeData(event.mimeData())
+        event.acceptProposedAction()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, theme = QPainter(self), self.theme
         self.paint_base(painter)
-        if self.isActiveWindow():
-            width = 1.5
+        if self.isActiveWindow() or self._dragged_over:
+            width = 2.5 if self._dragged_over else 1.5
             painter.setPen(QPen(QColor(*theme.color("accent")), width))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             box = QRectF(self.body()).adjusted(width / 2, width / 2, -width / 2, -width / 2)
             painter.drawRoundedRect(box, theme.size("radius"), theme.size("radius"))
 
+    def _field(self, placeholder: str) -> Field:
+        field = Field(self.theme, self)
+        field.setPlaceholderText(placeholder)
+        field.setAccessibleName(QCoreApplication.translate("Composer", "Message"))
+        field.sent.connect(self._send)
+        field.left.connect(self.left)
+        field.height_changed.connect(self.height_wanted)
+        field.textChanged.connect(self._enable)
+        field.offered.connect(self._offer)
+        return field
+
+    def _inner_width(self) -> int:
+        return self.theme.size("bubble_width") - 2 * self.theme.size("card_padding")
+
+    def _above(self) -> int:
+        """What chips and the note take above the field."""
+        gap = self.theme.size("gap")
+        chips = self.chips.height_for(self._inner_width())
+        note = self.note.heightForWidth(self._inner_width()) if not self.note.isHidden() else 0
+        return (chips + gap if chips else 0) + (note + gap if note else 0)
+
+    def _arrange(self) -> None:
+        theme, body = self.theme, self.body().toRect()
+        inset, gap, side = theme.size("card_padding"), theme.size("gap"), self.send_button.width()
+        y, inner = body.y() + inset, self._inner_width()
+        for part, high in ((self.chips, self.chips.height_for(inner)), (self.note, self.note.heightForWidth(inner))):
+            if high and not part.isHidden():
+                part.setGeometry(body.x() + inset, y, inner, high)
+                y += high + gap
+        below = (theme.size("footer_height") - side) // 2
+        row = body.bottom() + 1 - below - side
+        self.attach_button.move(body.x() + below, row)
+        self.screen_button.move(self.attach_button.x() + side, row)
+        self.send_button.move(body.right() + 1 - below - side, row)
+        left, above = self.screen_button.x() + side + gap, self._above()
+        height = self.field.wanted_height()
+        top = body.y() + above + (body.height() - above - height) // 2
+        self.field.setGeometry(QRect(left, top, self.send_button.x() - gap - left, height))
+
+    def _chips_changed(self) -> None:
+        self._enable()
+        self._resized()
+
+    def _resized(self) -> None:
+        self._arrange()
+        self.height_wanted.emit()
+
     def _enable(self) -> None:
-        self.send_button.setEnabled(bool(self.field.toPlainText().strip()))
+        self.send_button.setEnabled(bool(self.field.toPlainText().strip() or self.chips.attached))
+
+    def _offer(self, data: QMimeData) -> None:
+        """Files or a picture, pasted or dropped."""
+        local = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+        if local:
+            self.files_offered.emit(local)
+        else:
+            self.picture_offered.emit(data.imageData())
+
+    def _asked_in_a_dialog(self) -> list[str]:
+        chosen, _ = QFileDialog.getOpenFileNames(self, QCoreApplication.translate("Composer", "Attach files"))
+        return chosen
 
     def _send(self) -> None:
+        if not self.send_button.isEnabled():
+            return
         text = self.field.take()
-        if text:
-            self.sent.emit(text)
+        self.sent.emit(text, self.chips.take())

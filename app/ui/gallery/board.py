@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from app.ui import style, theme
 from app.ui.bubble.window import BubbleWindow
+from app.ui.composer.attached import Attached
 from app.ui.composer.window import ComposerWindow
 from app.ui.floating import Floating, Surroundings
 from app.ui.gallery import pages, samples
@@ -58,6 +59,7 @@ class Board(QWidget):
             orb.show_state(state, share=0.6 if state is Orb.BUSY else None, unread=3 if state is Orb.IDLE else 0)
             yield f"orb-{state.value}", orb
         yield "composer", self._composer()
+        yield "composer-attached", self._composer(samples.attached(), "“holidays.tif” (212.0 MB) cannot be shown.")
         scenes = {
             "at-work": samples.at_work(),
             "finished": samples.finished(),
@@ -76,8 +78,11 @@ class Board(QWidget):
             bubble.show_page(page, getattr(bubble.header, name, bubble.header.history))
             yield f"page-{name}", bubble
 
-    def _composer(self) -> ComposerWindow:
+    def _composer(self, attached: Sequence[Attached] = (), note: str = "") -> ComposerWindow:
         composer = self._child(ComposerWindow(self._theme, self._around, "Open the calculator and type 12*7="))
+        for one in attached:
+            composer.chips.add(one)
+        composer.tell(note)
         size = composer.wanted_size()
         composer.resize(size.width() + 2 * composer.margin, size.height() + 2 * composer.margin)
         return composer

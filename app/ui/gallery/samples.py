@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
 
 from app.agent import events as agent
 from app.ui.bridge import Attachment
+from app.ui.composer.attached import Attached
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
 from app.ui.theme import Theme
@@ -38,6 +39,15 @@ def picture(width: int = 960, height: int = 600) -> Attachment:
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, label)
     painter.end()
     return Attachment(_png(image), "image/png", width, height, "the calculator shows 84")
+
+
+def attached() -> Sequence[Attached]:
+    """One of each kind of thing that goes with a message."""
+    return (
+        Attached("screenshot", "Screenshot", media=picture()),
+        Attached("file", "Quarterly report of the northern branch, final.pdf", "/home/anna/report.pdf", 420_000),
+        Attached("folder", "Holidays", "/home/anna/Holidays"),
+    )
 
 
 def _png(image: QImage) -> bytes:

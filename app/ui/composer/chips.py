@@ -1,0 +1,128 @@
+"""What is attached, above the field: a chip each, with a way to let go of it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPixmap
+from PySide6.QtWidgets import QWidget
+
+from app.ui import icons
+from app.ui.buttons import GlyphButton
+from app.ui.composer.attached import Attached
+from app.ui.style import font
+from app.ui.theme import Theme
+
+_GLYPHS = {"file": "file", "folder": "folder", "screenshot": "screen"}
+
+
+class Chip(QWidget):
+    """Glyph or the picture itself, name, and a small cross."""
+
+    removed = Signal()
+
+    def __init__(self, theme: Theme, attached: Attached, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.attached = attached
+        self._small = _thumbnail(attached, theme.size("chip_height") - theme.size("gap"), self.devicePixelRatioF())
+        self.setAccessibleName(attached.name)
+        self.setToolTip(attached.path or attached.name)
+        words = QCoreApplication.translate("Composer", "Remove {name}").format(name=attached.name)
+        self.cross = GlyphButton(theme, "close", words, self)
+        self.cross.clicked.connect(self.removed)
+        most = theme.size("chip_width") - self._left() - self.cross.width()
+        metrics = QFontMetrics(font(theme, "small"))
+        self._name = metrics.elidedText(attached.name, Qt.TextElideMode.ElideMiddle, most)
+        width = self._left() + metrics.horizontalAdvance(self._name) + self.cross.width() + theme.size("grid")
+        self.setFixedSize(width, theme.size("chip_height"))
+        self.cross.move(self.width() - self.cross.width() - 1, (self.height() - self.cross.height()) // 2)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = self._theme, QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.setPen(QColor(*theme.color("hairline")))
+        painter.setBrush(QColor(*theme.color("raised")))
+        painter.drawRoundedRect(box, theme.size("button_radius"), theme.size("button_radius"))
+        if self._small.isNull():
+            side = theme.size("small_glyph")
+            place = QRectF(theme.size("gap"), (self.height() - side) / 2, side, side)
+            icons.draw(painter, _GLYPHS.get(self.attached.kind, "image"), place, theme.color("muted"))
+        else:
+            side = self.height() - theme.size("gap")
+            place = QRectF(theme.size("grid"), theme.size("grid"), side, side)
+            outline = QPainterPath()
+            outline.addRoundedRect(place, theme.size("grid"), theme.size("grid"))
+            painter.save()
+            painter.setClipPath(outline)
+            painter.drawPixmap(place.topLeft(), self._small)
+            painter.restore()
+        painter.setFont(font(theme, "small"))
+        painter.setPen(QColor(*theme.color("ink")))
+        painter.drawText(box.adjusted(self._left(), 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._name)
+
+    def _left(self) -> int:
+        theme = self._theme
+        if self._small.isNull():
+            return theme.size("gap") * 2 + theme.size("small_glyph")
+        return theme.size("chip_height") + theme.size("grid")
+
+
+class Chips(QWidget):
+    """All of them, in as many lines as they need."""
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._chips: list[Chip] = []
+
+    @property
+    def attached(self) -> tuple[Attached, ...]:
+        return tuple(chip.attached for chip in self._chips)
+
+    def add(self, attached: Attached) -> None:
+        chip = Chip(self._theme, attached, self)
+        chip.removed.connect(lambda: self._remove(chip))
+        self._chips.append(chip)
+        chip.show()
+        self.changed.emit()
+
+    def take(self) -> tuple[Attached, ...]:
+        """What is attached; nothing is any more."""
+        taken = self.attached
+        for chip in list(self._chips):
+            self._remove(chip)
+        return taken
+
+    def height_for(self, width: int) -> int:
+        """Arrange in a width; 0 where there is none."""
+        gap, high = self._theme.size("grid"), self._theme.size("chip_height")
+        x, y = 0, 0
+        for chip in self._chips:
+            if x > 0 and x + chip.width() > width:
+                x, y = 0, y + high + gap
+            chip.move(x, y)
+            x += chip.width() + gap
+        return y + high if self._chips else 0
+
+    def _remove(self, chip: Chip) -> None:
+        self._chips.remove(chip)
+        chip.hide()
+        chip.deleteLater()
+        self.changed.emit()
+
+
+def _thumbnail(attached: Attached, side: int, ratio: float) -> QPixmap:
+    """The middle of the picture as a small square; null where there is none."""
+    found = QPixmap()
+    if attached.media is None or not found.loadFromData(attached.media.data):
+        return QPixmap()
+    pixels = round(side * ratio)
+    grown = found.scaled(
+        pixels, pixels, Qt.AspectRatioMode.KeepAspectRatioByExpanding, Qt.TransformationMode.SmoothTransformation
+    )
+    small = grown.copy((grown.width() - pixels) // 2, (grown.height() - pixels) // 2, pixels, pixels)
+    small.setDevicePixelRatio(ratio)
+    return small

@@ -1,0 +1,186 @@
+"""Files and pictures that go with the person's words: by button, pasted, dropped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.base.errors import WispError
+from app.ui.composer import reading
+from app.ui.composer.attached import MOST_PICTURES, Attached, in_words, size
+from app.ui.composer.window import ComposerWindow
+from app.ui.presence import Presence
+from tests.ui.conftest import Drive
+from tests.ui.fake_agent import FakeAgent, until
+
+
+def painted(width: int, height: int) -> QImage:
+    image = QImage(width, height, QImage.Format.Format_RGB32)
+    image.fill(QColor(30, 90, 160))
+    return image
+
+
+def saved(path: Path, width: int, height: int) -> Path:
+    assert painted(width, height).save(str(path))
+    return path
+
+
+async def written(presence: Presence) -> ComposerWindow:
+    presence.open()
+    await until(presence.composer.field.hasFocus)
+    return presence.composer
+
+
+def names(composer: ComposerWindow) -> list[str]:
+    return [one.name for one in composer.chips.attached]
+
+
+def test_files_chosen_by_the_button_go_along_as_words_and_pictures_as_pictures(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, tmp_path: Path
+) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("x" * 2500, encoding="utf-8")
+    picture = saved(tmp_path / "blue.png", 40, 30)
+
+    async def person() -> None:
+        composer = await written(presence)
+        composer.ask_files = lambda: [str(note), str(picture)]
+        qtbot.mouseClick(composer.attach_button, Qt.MouseButton.LeftButton)
+        await until(lambda: names(composer) == ["note.txt", "blue.png"])
+        qtbot.keyClicks(composer.field, "read these")
+        qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+        await until(lambda: agent.sent)
+        assert agent.sent == [
+            f"read these\n\nThe person attached:\n- {note} (2 kB)\n"
+            f"- {picture} ({picture.stat().st_size} B), which you see as a picture"
+        ]
+        (media,) = agent.media
+        assert (media.media_type, media.width, media.height) == ("image/png", 40, 30)
+        assert media.data == picture.read_bytes()
+        assert names(composer) == []
+
+    drive(person())
+
+
+def test_what_is_attached_can_be_let_go_of_and_goes_alone(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, tmp_path: Path
+) -> None:
+    async def person() -> None:
+        composer = await written(presence)
+        lower = composer.body_rect().height
+        composer.files_offered.emit([tmp_path])
+        await until(lambda: names(composer) == [tmp_path.name])
+        assert composer.body_rect().height > lower
+        assert composer.send_button.isEnabled()
+        (chip,) = [child for child in composer.chips.children() if hasattr(child, "cross")]
+        assert chip.cross.accessibleName() == f"Remove {tmp_path.name}"
+        qtbot.mouseClick(chip.cross, Qt.MouseButton.LeftButton)
+        assert (names(composer), composer.body_rect().height) == ([], lower)
+        assert not composer.send_button.isEnabled()
+        composer.files_offered.emit([tmp_path, tmp_path])
+        await until(lambda: names(composer) == [tmp_path.name])
+        qtbot.mouseClick(composer.send_button, Qt.MouseButton.LeftButton)
+        await until(lambda: agent.sent == [f"The person attached:\n- {tmp_path} (a folder)"])
+
+    drive(person())
+
+
+def test_a_picture_is_pasted_and_so_are_files_and_plain_text_stays_text(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, tmp_path: Path
+) -> None:
+    async def person() -> None:
+        composer, clipboard = await written(presence), QGuiApplication.clipboard()
+        clipboard.setImage(painted(64, 48))
+        composer.field.paste()
+        await until(lambda: names(composer) == ["Picture"])
+        files = QMimeData()
+        files.setUrls([QUrl.fromLocalFile(str(tmp_path))])
+        clipboard.setMimeData(files)
+        composer.field.paste()
+        await until(lambda: names(composer) == ["Picture", tmp_path.name])
+        clipboard.setText("words")
+        composer.field.paste()
+        assert composer.field.toPlainText() == "words"
+
+    drive(person())
+
+
+def test_files_are_dropped_on_the_composer(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, tmp_path: Path
+) -> None:
+    async def person() -> None:
+        composer = await written(presence)
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(tmp_path))])
+        way = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        QApplication.sendEvent(composer, QDragEnterEvent(QPoint(40, 30), *way))
+        QApplication.sendEvent(composer, QDropEvent(QPointF(40, 30), *way))
+        await until(lambda: names(composer) == [tmp_path.name])
+
+    drive(person())
+
+
+def test_the_screen_is_attached_by_a_button(qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive) -> None:
+    async def person() -> None:
+        composer = await written(presence)
+        qtbot.mouseClick(composer.screen_button, Qt.MouseButton.LeftButton)
+        await until(lambda: names(composer) == ["Screenshot"])
+        qtbot.mouseClick(composer.send_button, Qt.MouseButton.LeftButton)
+        await until(lambda: [media.label for media in agent.media] == ["the screen"])
+
+    drive(person())
+
+
+def test_what_cannot_be_attached_gets_a_sentence(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, tmp_path: Path
+) -> None:
+    many = [saved(tmp_path / f"{number}.png", 8, 8) for number in range(MOST_PICTURES + 1)]
+
+    async def person() -> None:
+        composer = await written(presence)
+        composer.files_offered.emit([tmp_path / "gone.txt"])
+        await until(composer.note.isVisible)
+        assert composer.note.text() == "“gone.txt” cannot be read: No such file or directory."
+        composer.files_offered.emit(many)
+        await until(lambda: composer.note.text() == "At most 8 pictures go with one message.")
+        assert len(names(composer)) == MOST_PICTURES
+        assert composer.body().contains(composer.field.geometry().toRectF())
+        assert composer.body().contains(composer.note.geometry().toRectF())
+
+    drive(person())
+
+
+@pytest.mark.parametrize(("width", "height"), [(4000, 200), (3000, 2400), (1, 9000)])
+def test_a_large_picture_is_made_to_fit_what_a_model_looks_at(tmp_path: Path, width: int, height: int) -> None:
+    media = reading.of_path(saved(tmp_path / "large.png", width, height)).media
+    assert media is not None
+    assert max(media.width, media.height) <= reading.LONG_EDGE_PX
+    assert media.width * media.height <= reading.AREA_PX
+    shown = QImage.fromData(media.data)
+    assert (shown.width(), shown.height()) == (media.width, media.height)
+
+
+def test_a_broken_picture_is_a_file_and_an_unreadable_one_a_picture_without_a_view(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.png"
+    broken.write_bytes(b"no picture")
+    assert reading.of_path(broken) == Attached("file", "broken.png", str(broken), 10)
+    cut = saved(tmp_path / "cut.png", 3000, 3000)
+    cut.write_bytes(cut.read_bytes()[:60])
+    found = reading.of_path(cut)
+    assert (found.kind, found.media) == ("unseen", None)
+    assert found.note == "“cut.png” (60 B) cannot be shown to the model; it gets the path."
+
+
+def test_an_empty_clipboard_picture_is_refused_with_a_sentence() -> None:
+    with pytest.raises(WispError, match="cannot be read"):
+        reading.of_image(QImage())
+
+
+def test_words_without_anything_attached_stay_as_they_are() -> None:
+    assert in_words("hello", ()) == "hello"
+    assert [size(count) for count in (12, 12_400, 3_400_000)] == ["12 B", "12 kB", "3.4 MB"]
