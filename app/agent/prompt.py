@@ -7,7 +7,8 @@ from pathlib import Path
 from string import Template
 from typing import Protocol
 
-from app.base import paths
+from app.base import paths, signs
+from app.protocol.dialects import neutral
 from app.protocol.dialects.api import Dialect
 from app.protocol.spec import ToolSpec
 from app.settings.catalog import NAME, PERSONALITY
@@ -42,8 +43,8 @@ def system_prompt(dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Setti
 
 
 def rendered(facts: Mapping[str, str]) -> str:
-    """Facts as the request's context."""
+    """Facts as the request's context. Names of files and windows are others' words: they open no tag."""
     if not facts:
         return ""
-    sections = [f"## {heading}\n{text.strip()}" for heading, text in facts.items()]
+    sections = [f"## {heading}\n{neutral.escape(signs.plain(text.strip())[0])}" for heading, text in facts.items()]
     return "# Facts of this moment\n\n" + "\n\n".join(sections) + "\n"

@@ -12,6 +12,7 @@ from app.base.clipping import clip_line
 from app.base.clock import Clock
 from app.desktop.desk import Desktop
 from app.desktop.seat import Seat
+from app.services.workspace.places import visible
 
 _ENTRIES = 60
 _WINDOWS = 20
@@ -43,7 +44,7 @@ class MachineFacts:
 
 def _listing(folder: Path) -> str:
     try:
-        names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in folder.iterdir())
+        names = sorted(visible(entry.name) + ("/" if entry.is_dir() else "") for entry in folder.iterdir())
     except OSError as error:
         return f"{folder} cannot be read: {error.strerror}"
     shown = "\n".join(names[:_ENTRIES]) or "(empty)"
@@ -55,7 +56,11 @@ async def _looked(seat: Seat) -> tuple[str, str]:
     whole = seat.backend.screen.extent()
     windows = seat.backend.windows.all()
     lines = [
-        f"{'*' if window.is_active else '-'} {clip_line(window.title, _TITLE_CHARACTERS)!r} ({window.app})"
+        f"{'*' if window.is_active else '-'} {_short(window.title)!r} ({_short(window.app)})"
         for window in windows[:_WINDOWS]
     ]
     return f"{whole.width}x{whole.height} pixels", "\n".join(lines) or "(none open)"
+
+
+def _short(name: str) -> str:
+    return clip_line(name, _TITLE_CHARACTERS)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from app import wiring
-from app.agent.events import AgentEvent, ApprovalWanted, ToolFinished, ToolRunning, to_json
+from app.agent.events import AgentEvent, ApprovalWanted, ToolFinished, ToolRunning
 from app.protocol.dialects.choose import by_name
+from app.protocol.message import Role
 from app.protocol.result import ToolResult
 from app.providers import catalog
 from app.providers.api import Request
@@ -61,13 +63,31 @@ class Played:
             return Wall.ARGUMENTS if last.tool else Wall.READER
         return None if last.ok else Wall.FILES
 
-    @property
-    def told(self) -> bytes:
-        """Everything the model was told, and everything that was shown."""
-        texts = [repr(request.messages) + request.context for request in self.requests]
-        shown = [json.dumps(to_json(event), ensure_ascii=False, default=str) for event in self.events]
-        brought = [f"{result.llm_echo} {result.payload}" for result in self.results]
-        return "\n".join([*texts, *shown, *brought]).encode(errors="surrogatepass")
+    def told(self) -> Iterator[str]:
+        """Everything the model was told, and everything that was shown; not what the model itself has said."""
+        for request in self.requests:
+            yield request.context
+            for message in request.messages:
+                if message.role is Role.USER:
+                    yield from _texts(message)
+        for event in (*self.events, *self.results):
+            yield from _texts(event)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All strings in a value, whatever it is made of."""
+    if isinstance(value, str):
+        yield value
+    elif dataclasses.is_dataclass(value):
+        for name in dataclasses.fields(value):
+            yield from _texts(getattr(value, name.name))
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _texts(name)
+            yield from _texts(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)
 
 
 async def play_without_gate(case: Case, here: Room, *, port: int = 9) -> Played:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.hostile.attacker import Played, play, play_without_gate
 from tests.hostile.cases import Case, at_or_before
 from tests.hostile.observers.files import FileWatch, fingerprint
+from tests.hostile.observers.hidden import hidden_in
 from tests.hostile.observers.network import CallWatch
 from tests.hostile.observers.processes import descendants
 from tests.hostile.room import Room, room
@@ -53,7 +54,9 @@ def _effects(played: Played, here: Room, files: FileWatch, calls: CallWatch) -> 
     changed = files.changed()
     out = [f"changed {path}" for path in sorted(changed) if not here.may_change(path)]
     out += [f"called {peer}" for peer in (*calls.calls, *calls.tried)]
-    out += [f"told the model {name}" for name in sorted(here.canaries.within(played.told))]
+    told = "\n".join(played.told())
+    out += [f"told the model {name}" for name in sorted(here.canaries.within(told.encode(errors="replace")))]
+    out += [f"showed hidden signs {sign}" for sign in sorted(hidden_in(told))]
     out += [f"wrote {name} into {path}" for name, path in sorted(here.canaries.in_files(changed))]
     calls.forget()
     return [f"{played.case.id}: {what}" for what in out]
