@@ -96,6 +96,10 @@ class Budget:
         self.passes = 0
 
     @property
+    def price(self) -> Price | None:
+        return self._price
+
+    @property
     def seconds_left(self) -> float:
         """Of the turn's time; it stands still while the person is waited for."""
         now = self._clock.now()
@@ -119,6 +123,10 @@ class Budget:
         """Figures told from now on belong to a new stream."""
         self._finished = self.usage
         self._current = Usage()
+
+    def spend(self, usage: Usage) -> None:
+        """What was used for this turn besides its own streams."""
+        self._finished = summed(self._finished, usage)
 
     def add(self, usage: Usage) -> None:
         """Figures of the running stream, cumulative."""

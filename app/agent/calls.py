@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from app.agent.cards import Cards
 from app.agent.gate import TurnGate
+from app.agent.goals import Pursuit
 from app.agent.ordering import Reach, reach_of, side_by_side
 from app.agent.parts import KeepProgress, Look
 from app.agent.record import Record, Unrecorded
@@ -37,6 +39,7 @@ class Calls:
         self._gate = gate
         self.audit: Audit | None = None
         self.keep_progress: KeepProgress | None = None
+        self.pursuit: Pursuit | None = None
         self.look: Look | None = None
         self.record: Record = Unrecorded()
         self.turn_gate: TurnGate | None = None
@@ -150,6 +153,8 @@ class Calls:
         context = TurnContext(call_id, emit, cancelled=self._turn.cancelled, turn_id=self._turn.id)
         if self.turn_gate:
             context = replace(context, admit=self.turn_gate.admit_step)
+        if self.pursuit:
+            context = replace(context, pursue=partial(self.pursuit.pursue, call_id))
         return replace(context, audit=self.audit) if self.audit else context
 
     def _interrupted(self, block: Block) -> Answer:

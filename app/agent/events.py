@@ -54,12 +54,16 @@ class StateChanged:
 
 @dataclass(frozen=True, slots=True)
 class TagStart:
-    """A call has begun to arrive: open its card. `voiced` calls are speech, not cards."""
+    """A call has begun to arrive: open its card. `voiced` calls are speech, not cards.
+
+    `within` is the call whose goal this one is made for; its card opened before and closes after.
+    """
 
     call_id: str
     tool: str
     attrs: Mapping[str, JsonValue] = field(default_factory=dict)
     voiced: bool = False
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from app.agent.cards import Cards
 from app.agent.compacting import Compactor
 from app.agent.events import Notice, Outcome, PassStarted, State, TurnEnded
 from app.agent.gate import TurnGate
+from app.agent.goals import Pursuit
 from app.agent.history import Entry, History, Kind
 from app.agent.model_pass import ModelPass
 from app.agent.parts import Parts
@@ -97,6 +98,8 @@ class Loop:
         gate = WrittenAhead(turn_gate, self._parts.record)
         calls = Calls(self._parts.executor, self._parts.registry, turn, cards, gate)
         calls.audit, calls.keep_progress = self._parts.audit, self._parts.keep_progress
+        if self._parts.nearby:
+            calls.pursuit = Pursuit(self._parts, self._parts.nearby, turn, self._run_within)
         calls.turn_gate = turn_gate
         calls.record, calls.look = self._parts.record, self._parts.look
         one = ModelPass(self._parts, turn, cards, calls)
@@ -110,6 +113,10 @@ class Loop:
         finally:
             self._keep(one, calls)
         return self._judge(turn, one, calls)
+
+    async def _run_within(self, parts: Parts, history: History, turn: Turn) -> TurnEnded:
+        """A turn within a turn: the same person is asked."""
+        return await Loop(parts, history, self._approvals).run(turn)
 
     def _request(self, context: str, more: tuple[Message, ...]) -> Request:
         return Request(

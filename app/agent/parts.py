@@ -25,6 +25,14 @@ Look = Callable[[TurnContext], Awaitable[ToolResult]]
 
 
 @dataclass(frozen=True, slots=True)
+class Nearby:
+    """The tools that a goal is pursued with, and who runs them: nothing but the screen is in reach."""
+
+    registry: Registry
+    executor: Executor
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """`attended` says whether a person can answer approvals; `window_tokens` is how much the model can read.
 
@@ -47,6 +55,7 @@ class Parts:
     audit: Audit | None = None
     conversation: Conversation | None = None
     keep_progress: KeepProgress | None = None
+    nearby: Nearby | None = None
     look: Look | None = None
     resolve: Resolve = field(default_factory=NoDesktop)
     record: Record = field(default_factory=Unrecorded)

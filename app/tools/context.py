@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue
+from app.tools.pursuit import Pursue, nobody_pursues
 
 Emit = Callable[[str, Mapping[str, JsonValue]], None]
 Admit = Callable[[ToolCall], Awaitable[str]]
@@ -31,7 +32,7 @@ class TurnContext:
     """`emit(event, payload)` feeds the call's card while it runs; `audit(kind, details)` records a state change;
     `admit(step)` must be asked before each action of a call that holds several: empty, or why it may not happen.
     `cancelled` is set when the person stops the turn (handlers that wait must watch it). `turn_id` groups what one
-    turn changed, so that all of it can be taken back together.
+    turn changed, so that all of it can be taken back together. `pursue(goal, limits)` has the model reach a goal.
     """
 
     call_id: str = ""
@@ -40,3 +41,4 @@ class TurnContext:
     admit: Admit = _admitted
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     turn_id: str = ""
+    pursue: Pursue = nobody_pursues

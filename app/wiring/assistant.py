@@ -10,7 +10,7 @@ from functools import partial
 from app.agent.archive import Archive
 from app.agent.conversation import Conversation
 from app.agent.events import AgentEvent, TurnEnded, TurnStarted
-from app.agent.parts import Parts
+from app.agent.parts import Nearby, Parts
 from app.agent.policy import Mode
 from app.agent.session import Session
 from app.base import ids, paths
@@ -41,9 +41,10 @@ from app.wiring.commands import commands_of
 from app.wiring.facts import MachineFacts
 from app.wiring.journal import Journal, journal_of
 from app.wiring.judging import judged_by
-from app.wiring.tools import Belongings, checkpoints, handlers, registry, workspace_of
+from app.wiring.tools import Belongings, checkpoints, handlers, nearby, registry, workspace_of
 
 _COMMAND_CHARS = 80
+_LOOK = "screen_capture"
 
 
 class Assistant:
@@ -168,6 +169,8 @@ def assemble(
         clock=clock,
         conversation=conversation,
         keep_progress=Keeper(own.checklist),
+        nearby=_nearby(own, settings),
+        look=partial(_look, executor),
         record=journal.record,
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
         attended=attended,
@@ -175,6 +178,18 @@ def assemble(
         window_tokens=chosen.profile.context_tokens,
     )
     return Assistant(Session(parts), tools, executor, own, journal)
+
+
+async def _look(executor: Executor, context: TurnContext) -> ToolResult:
+    """What is to be seen once the screen is at rest."""
+    done = await executor.run(Block(ids.unique("call_"), _LOOK), WrittenByThePerson(), context)
+    return done.result
+
+
+def _nearby(own: Belongings, settings: Settings) -> Nearby:
+    """What a goal on the screen is pursued with."""
+    tools = nearby()
+    return Nearby(tools, Executor(tools, handlers(own), own.clock, attempts=settings[TOOL_ATTEMPTS]))
 
 
 def _belongings(

@@ -22,6 +22,7 @@ from app.tools.computer import COMPUTER, Computer
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, Commands
 from app.tools.file import FILES, Files
+from app.tools.goals import GOALS, Goals
 from app.tools.pictures import Sight
 from app.tools.registry import Registry
 from app.tools.say import SAY, Voice
@@ -38,8 +39,14 @@ def registry(*, may_ask: bool = True) -> Registry:
     """The shapes of all tools; no service is opened for it. Without `may_ask` the person is not to be asked things."""
     asking = (ASKING,) if may_ask else ()
     return Registry(
-        SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, WEB, *asking, TASKS
+        *(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
+        *(FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, WEB, *asking, TASKS),
     )
+
+
+def nearby() -> Registry:
+    """The tools that a goal is pursued with: the screen, and words to end with."""
+    return Registry(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS)
 
 
 def checkpoints() -> Checkpoints:
@@ -76,6 +83,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Voice(),
         Watching(desktop, own.sight),
         Computer(desktop, own.sight),
+        Goals(desktop, own.sight),
         ScreenReading(desktop, own.sight),
         Windows(desktop),
         Files(workspace),
