@@ -26,15 +26,22 @@ class Button(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Pixels as they were on the screen: `area`, rows of four bytes (blue, green, red, unused) from the top."""
+    """Pixels as they were on the screen: `area`, rows of four bytes (blue, green, red, unused) from the top.
+
+    `hidden` are the titles of private windows that are black in it.
+    """
 
     area: Rect
     bgrx: bytes | bytearray
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A top-level window. `ref` names it for its life (`w12`); `area` is what it shows, frame included."""
+    """A top-level window. `ref` names it for its life (`w12`); `area` is what it shows, frame included.
+
+    `is_solid`: nothing behind it shows through (known only of what `Windows.shown` tells).
+    """
 
     ref: str
     title: str
@@ -45,6 +52,7 @@ class Window:
     is_minimised: bool = False
     is_dialog: bool = False
     desktop: int = 0
+    is_solid: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +178,10 @@ class Windows(Protocol):
     """Knows the top-level windows, topmost first. `ref` is a window's; ToolFailed when it is gone."""
 
     def all(self) -> tuple[Window, ...]: ...
+
+    def shown(self) -> tuple[Window, ...]:
+        """All that is drawn, topmost first: without what is minimised, with the menus and tool tips of programs."""
+        ...
 
     async def focus(self, ref: str) -> Window:
         """Bring it forward and give it the keyboard; returns when it has it. ToolFailed when it does not take it."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 
 from app.desktop.api import Curtain
 from app.desktop.backend import Backend
 from app.desktop.desk import STOP_KEY, Desktop
+from app.desktop.privacy import Private, Veiled, private_by
 from app.desktop.stop import StopFlag
 
 
@@ -18,41 +20,48 @@ def open_desktop(
     dry_run: bool = False,
     environment: Mapping[str, str] | None = None,
     stop_key: str = STOP_KEY,
+    private: Private | None = None,
 ) -> Desktop:
     """The desktop of this session; `dry_run` gives one on which nothing really happens.
 
     `environment` (default: this process's) says which display, and is what started programs get. `stop_key` is the
-    chord that stops everything at once. Raises NeedsPerson where there is no display.
+    chord that stops everything at once; `private` windows (default: those of password managers) are never seen. Raises
+    NeedsPerson where there is no display.
     """
+    unseen = private or private_by("")
     if dry_run:
         from app.desktop.headless import HeadlessDesktop
 
-        return Desktop(HeadlessDesktop().backend, curtain)
+        return Desktop(lambda stop: _veiled(HeadlessDesktop().backend(stop), unseen), curtain)
     environment = dict(os.environ if environment is None else environment)
 
     def make(stop: StopFlag) -> Backend:
-        return _native(environment, stop)
+        return _veiled(_native(environment, stop, unseen), unseen)
 
     return Desktop(make, curtain, stop_key=stop_key)
 
 
+def _veiled(backend: Backend, private: Private) -> Backend:
+    return replace(backend, screen=Veiled(backend.screen, backend.windows, private))
+
+
 if sys.platform == "win32":
 
-    def _native(environment: Mapping[str, str], stop: StopFlag) -> Backend:  # noqa: ARG001
+    def _native(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:  # noqa: ARG001
         from app.desktop.windows.backend import make_backend
 
         return make_backend()
 
 elif sys.platform == "darwin":
 
-    def _native(environment: Mapping[str, str], stop: StopFlag) -> Backend:  # noqa: ARG001
+    def _native(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:  # noqa: ARG001
         from app.desktop.macos.backend import make_backend
 
         return make_backend()
 
 else:
 
-    def _native(environment: Mapping[str, str], stop: StopFlag) -> Backend:
+    def _native(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:
         from app.desktop.x11.backend import make_backend
 
-        return make_backend(environment, stop)
+        return make_backend(environment, stop, private)

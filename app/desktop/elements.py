@@ -12,6 +12,9 @@ from typing import Protocol
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 
+SECRET = "password text"
+"""The role of a field whose content is never read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Element:

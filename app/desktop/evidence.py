@@ -7,14 +7,13 @@ import asyncio
 from app.base.clipping import clip_line
 from app.base.errors import ToolFailed
 from app.desktop.backend import Backend
-from app.desktop.elements import Element
+from app.desktop.elements import SECRET, Element
 from app.desktop.ocr.written import is_written
 
 _LIMIT_S = 0.5
 _LONGEST_CHARS = 2000
 _SHOWN_CHARS = 60
 _TELLING = ("checked", "selected", "pressed", "expanded", "focused")
-_SECRET = "password text"
 
 
 async def of_click(backend: Backend, before: Element | None) -> tuple[str, ...]:
@@ -43,7 +42,7 @@ async def of_typing(backend: Backend, text: str) -> tuple[bool, str]:
     try:
         async with asyncio.timeout(_LIMIT_S):
             field = await backend.accessibility.focused()
-            if field is None or not field.is_("editable") or field.role == _SECRET:
+            if field is None or not field.is_("editable") or field.role == SECRET:
                 return False, ""
             held = await backend.accessibility.text_of(field.ref)
     except (ToolFailed, TimeoutError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.base.clock import Clock
@@ -32,6 +33,10 @@ class Spot:
     space: str = ""
 
 
+def _unheard(_capture: Capture) -> None:
+    return None
+
+
 class Eyes:
     """Grabs what is on the screen without our own windows in it."""
 
@@ -42,6 +47,7 @@ class Eyes:
         self._next_id = counter("c")
         self._captures: OrderedDict[str, tuple[Capture, Rect]] = OrderedDict()
         self._newest = ""
+        self.on_capture: Callable[[Capture], None] = _unheard
 
     # --- captures
 
@@ -73,7 +79,9 @@ class Eyes:
         return capture
 
     def _is_really_black(self, frame: Frame) -> bool:
-        """A small region, or a bare desktop without a wallpaper, may well be black: then a window would show."""
+        """A small region, a private window, or a bare desktop without a wallpaper may well be black."""
+        if frame.hidden:
+            return True
         extent = self._backend.screen.extent()
         if frame.area.size.area * 4 < extent.size.area:
             return True
@@ -81,6 +89,7 @@ class Eyes:
 
     def _remember(self, capture: Capture) -> None:
         self._captures[capture.id] = (capture, self._backend.screen.extent())
+        self.on_capture(capture)
         while len(self._captures) > _REMEMBERED:
             oldest = next(name for name in self._captures if name != self._newest)
             del self._captures[oldest]
@@ -121,6 +130,10 @@ class Eyes:
     def newest(self) -> Capture | None:
         """The capture that coordinates refer to by default."""
         return self.find_capture(self._newest) if self._newest else None
+
+    def referred(self, spot: Spot) -> Capture | None:
+        """The capture that shows the model what is at a spot: the one named, or the newest."""
+        return self.find_capture(spot.capture) if spot.capture else self.newest()
 
     def resolve(self, spot: Spot) -> Point:
         """The screen pixel that is meant. ToolMisuse for a point outside, with the size."""

@@ -177,6 +177,9 @@ class _Windows:
     def all(self) -> tuple[Window, ...]:
         return tuple(self._desktop.opened)
 
+    def shown(self) -> tuple[Window, ...]:
+        return tuple(window for window in self._desktop.opened if not window.is_minimised)
+
     def _find(self, ref: str) -> Window:
         found = next((window for window in self._desktop.opened if window.ref == ref), None)
         if found is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from app.base.clipping import clip_line
 from app.base.errors import ToolMisuse
 from app.base.geometry import Rect
 from app.desktop.capture import Budget, Capture
@@ -13,6 +14,8 @@ from app.desktop.locate import NotFound
 from app.desktop.seat import Seat
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, Media, ToolResult
+
+_TITLE_CHARS = 80
 
 
 def _always() -> bool:
@@ -58,7 +61,9 @@ def region_in(seat: Seat, text: str, capture: str, space: str) -> Rect:
 def shown(call: ToolCall, capture: Capture, sentence: str = "") -> ToolResult:
     """A result with the picture for the model's next turn."""
     sent = capture.geometry.sent
-    label = f"Capture {capture.id} of the {capture.label}, {sent.width}x{sent.height}. {_told(capture)}"
+    label = (
+        f"Capture {capture.id} of the {capture.label}, {sent.width}x{sent.height}. {_told(capture)}{_hidden(capture)}"
+    )
     media = Media(capture.data, capture.media_type, sent.width, sent.height, label)
     return ToolResult(True, call.name, payload_of(capture), f"{sentence} {label}".strip(), (media,))
 
@@ -73,6 +78,13 @@ def payload_of(capture: Capture) -> dict[str, JsonValue]:
         "height": geometry.sent.height,
         "region": [geometry.region.x, geometry.region.y, geometry.region.width, geometry.region.height],
     }
+
+
+def _hidden(capture: Capture) -> str:
+    if not capture.frame.hidden:
+        return ""
+    names = ", ".join(repr(clip_line(title, _TITLE_CHARS)) for title in capture.frame.hidden)
+    return f" What is black there is private: {names}. The person does not want it seen."
 
 
 def _told(capture: Capture) -> str:

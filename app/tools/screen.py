@@ -8,7 +8,7 @@ from app.base.clipping import clip_line
 from app.base.errors import ToolMisuse
 from app.base.geometry import Rect
 from app.desktop.desk import Desktop
-from app.desktop.elements import Element, Outline, OutlineRequest, View
+from app.desktop.elements import SECRET, Element, Outline, OutlineRequest, View
 from app.desktop.locate import Located, Locator, NotFound, Search
 from app.desktop.ocr.written import is_written
 from app.desktop.seat import Seat
@@ -124,7 +124,9 @@ async def _set_value(seat: Seat, call: ToolCall) -> ToolResult:
         held.append(await tree.set_value(element.ref, text))
 
     seen = await seat.act(do, element.box)
-    if held[0] == text:
+    if element.role == SECRET:
+        echo = f"Set {_named(element)}. Passwords are not read back. {seen.sentence}"
+    elif held[0] == text:
         seen = seen.with_evidence("It holds exactly that.")
         echo = f"Set {_named(element)}. {seen.sentence}"
     else:

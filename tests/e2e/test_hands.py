@@ -133,8 +133,9 @@ async def test_points_outside_and_unknown_captures_are_told_with_the_size(tools:
 
 async def test_a_name_that_is_not_there_is_not_clicked(tools: Tools) -> None:
     await tools("open_app", name="calculator")
-    with pytest.raises(ToolFailed, match="Nothing called 'Frobnicate' is showing"):
-        await tools("computer_click", target="Frobnicate")
+    done = await tools("computer_click", target="Frobnicate")
+    assert (done.ok, len(done.llm_media)) == (False, 1)
+    assert "Nothing on the screen fits 'Frobnicate'" in done.llm_echo
 
 
 async def test_a_program_that_is_not_installed_starts_nothing(tools: Tools) -> None:

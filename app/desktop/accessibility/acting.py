@@ -76,7 +76,12 @@ async def _taken(bus: Bus, key: Key, element: Element, text: str) -> bool:
 
 
 async def whole_text(bus: Bus, key: Key, element: Element) -> str:
-    """All text of an object, else its value or "on" and "off". Raises ToolFailed when the program does not answer."""
+    """All text of an object, else its value or "on" and "off"; nothing of a password.
+
+    Raises ToolFailed when the program does not answer.
+    """
+    if element.role == spi.SECRET:
+        return ""
     if element.role in spi.FLAGS:
         return "on" if element.is_("checked") else "off"
     try:

@@ -22,6 +22,7 @@ from app.desktop.accessibility.survey import Surveyor
 from app.desktop.accessibility.words import Reading, normal, readings, roles_called
 from app.desktop.api import Window
 from app.desktop.elements import Element, Match, Outline, OutlineRequest, View
+from app.desktop.privacy import Private
 
 _CLEAR = 0.97
 """From this score on, a match in the active window is what was meant; other programs need not be asked."""
@@ -50,15 +51,18 @@ class AtSpi:
     """Implements `Accessibility`. Nothing is connected before the first look; all methods run on one event loop.
 
     `windows` tells the top-level windows, topmost first; with it, what another window hides is known to be `covered`.
+    `private` windows are left out.
     """
 
     def __init__(
         self,
         environment: Mapping[str, str] | None = None,
         windows: Callable[[], Sequence[Window]] = _no_windows,
+        private: Private | None = None,
     ) -> None:
         self._bus = Bus(os.environ if environment is None else environment)
-        self._surveyor = Surveyor(self._bus)
+        self._private = private or Private()
+        self._surveyor = Surveyor(self._bus, self._is_private)
         self._reader = Reader(self._bus)
         self._refs = RefBook()
         self._windows = windows
@@ -152,6 +156,13 @@ class AtSpi:
 
     async def close(self) -> None:
         await self._bus.close()
+
+    def _is_private(self, program: Program, window: Node) -> bool:
+        """By what the program says of itself, and by what the system says of its windows."""
+        if self._private.hides(title=window.name, app=program.name, pid=program.pid):
+            return True
+        own = [known for known in self._windows() if program.pid and known.pid == program.pid]
+        return any(self._private.hides(title="", app=known.app) for known in own)
 
     async def _in_sight(self, ref: str, score: float) -> Match | None:
         """The element once its program has scrolled to it; None when it does not come into sight."""

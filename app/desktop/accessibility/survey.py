@@ -15,7 +15,7 @@ from pathlib import Path
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, BusLost, CallRefused
-from app.desktop.accessibility.nodes import PROGRAM_LIMIT_S, Program
+from app.desktop.accessibility.nodes import PROGRAM_LIMIT_S, Node, Program
 
 _SILENT_BEFORE_S = 0.15
 """What a program may cost that did not answer at the last look."""
@@ -49,10 +49,11 @@ class Look:
 
 
 class Surveyor:
-    """Remembers who is who and who was silent. Our own process is left out."""
+    """Remembers who is who and who was silent. Our own process and windows that `is_private` are left out."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Bus, is_private: Callable[[Program, Node], bool]) -> None:
         self._bus = bus
+        self._is_private = is_private
         self._known: dict[str, tuple[str, int]] = {}
         self.silent: dict[str, str] = {}
         """Bus names and names of the programs that did not answer when they were last asked."""
@@ -92,7 +93,8 @@ class Surveyor:
             async with program.limited():
                 program.name, program.pid = await self._identity(bus_name)
                 windows = await objects.children(self._bus, (bus_name, spi.ROOT))
-                program.windows = await objects.named(self._bus, windows, None)
+                named = await objects.named(self._bus, windows, None)
+                program.windows = [window for window in named if not self._is_private(program, window)]
         except TimeoutError:
             await self._note_silence(program)
         except CallRefused:

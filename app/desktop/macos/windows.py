@@ -41,6 +41,9 @@ class MacWindows:
         )
         return self._seen
 
+    def shown(self) -> tuple[Window, ...]:
+        return tuple(window for window in self.all() if not window.is_minimised)
+
     async def focus(self, ref: str) -> Window:
         await self._do("focus", ref)
         return await self._find(ref)

@@ -43,6 +43,9 @@ class Win32Windows:
         _user32.EnumWindows(_Visit(visit), 0)
         return tuple(_told(handle) for handle in handles if _is_shown(handle))
 
+    def shown(self) -> tuple[Window, ...]:
+        return tuple(window for window in self.all() if not window.is_minimised)
+
     async def focus(self, ref: str) -> Window:
         window, handle = self._find(ref), _handle(ref)
         if window.is_minimised:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from app.desktop.accessibility.atspi import AtSpi
 from app.desktop.backend import Backend
 from app.desktop.keys import Chord
+from app.desktop.privacy import Private
 from app.desktop.stop import StopFlag
 from app.desktop.x11.apps import DesktopEntries
 from app.desktop.x11.clipboard import X11Clipboard
@@ -22,7 +23,7 @@ from app.desktop.x11.selection import Selection
 from app.desktop.x11.windows import X11Windows
 
 
-def make_backend(environment: Mapping[str, str], stop: StopFlag) -> Backend:
+def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:
     """On the desktop thread, inside its running loop. Raises NeedsPerson where the display cannot be opened."""
     connection = Connection(environment)
     screen = X11Screen(connection)
@@ -30,7 +31,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag) -> Backend:
     windows = X11Windows(connection)
     clipboard, primary = Selection(connection, "CLIPBOARD"), Selection(connection, "PRIMARY")
     apps = DesktopEntries(environment)
-    accessibility = AtSpi(environment, windows.all)
+    accessibility = AtSpi(environment, windows.all, private)
 
     async def close() -> None:
         with ExitStack() as leaving:

@@ -15,6 +15,7 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.desktop.api import Window
 from app.desktop.x11.connection import Connection
+from app.desktop.x11.stack import drawn
 
 _LIMIT_S = 2.0
 _CLOSING_S = 5.0
@@ -34,6 +35,8 @@ class X11Windows:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._news = asyncio.Event()
+        self._known: tuple[Window, ...] | None = None
+        self._drawn: tuple[Window, ...] | None = None
         self._pings: dict[int, asyncio.Event] = {}
         connection.root.change_attributes(event_mask=_NEWS)
         connection.listen(self._note)
@@ -45,15 +48,33 @@ class X11Windows:
                 answered.set()
         elif event.type in (X.PropertyNotify, X.MapNotify, X.UnmapNotify, X.DestroyNotify, X.ConfigureNotify):
             self._news.set()
+            self._known = self._drawn = None
 
     # --- seeing
 
     def all(self) -> tuple[Window, ...]:
+        """From memory where nothing happened to any window: the server tells of it before it answers anything else."""
+        if self._known is not None:
+            self._connection.display.sync()
+            self._connection.drain()
+        return self._known if self._known is not None else self._asked()
+
+    def _asked(self) -> tuple[Window, ...]:
+        self._connection.drain()
+        self._known = ()
         active = self.active()
         found = (self._told(number, is_active=number == active) for number in self._clients())
         windows = tuple(window for window in found if window)
         self._connection.drain()
+        if self._known is not None:
+            self._known = windows if self._is_managed() else None
         return windows
+
+    def shown(self) -> tuple[Window, ...]:
+        listed = self.all()
+        if self._known is None or self._drawn is None:
+            self._drawn = drawn(self._connection, listed)
+        return self._drawn
 
     def _clients(self) -> list[int]:
         """Topmost first."""
@@ -75,6 +96,7 @@ class X11Windows:
     def _told(self, number: int, *, is_active: bool) -> Window | None:
         window = self._connection.window(number)
         try:
+            window.change_attributes(event_mask=X.PropertyChangeMask)
             kinds = {self._connection.atom_name(a) for a in self._property(window, "_NET_WM_WINDOW_TYPE") or ()}
             if kinds & _NO_WINDOWS:
                 return None

@@ -1,0 +1,133 @@
+"""Windows that are nobody's business: they are black in every picture, and left out of what programs tell.
+
+What a private window shows is hidden down to what lies in front of it; where another program's window covers it, that
+one is seen. Our own windows do not count as cover, since they step aside for a capture.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase, translate
+from functools import cache
+from pathlib import Path
+
+from app.base import paths
+from app.base.geometry import Rect
+from app.desktop.api import Frame, Screen, Window, Windows
+
+_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """`programs` are patterns for a window's class, its program's name or its process; `titles` also for its title."""
+
+    programs: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+
+    def hides(self, *, title: str, app: str, pid: int = 0) -> bool:
+        """Whether a window of that title, class or program, and process is private."""
+        is_named = _any_of((*self.programs, *self.titles))
+        if any(is_named(name.casefold()) for name in (app, _process(pid)) if name):
+            return True
+        return bool(_any_of(tuple(f"*{part}*" for part in self.titles))(title.casefold()))
+
+    def hides_window(self, window: Window) -> bool:
+        return self.hides(title=window.title, app=window.app, pid=window.pid)
+
+
+def private_by(names: str) -> Private:
+    """Password managers, and what a person names: separated by commas, with a minus before what may be seen."""
+    given = [name.strip().casefold() for name in names.split(",") if name.strip(" -")]
+    allowed = {name.removeprefix("-").strip() for name in given if name.startswith("-")}
+    known = (pattern for pattern in _password_managers() if not any(fnmatchcase(name, pattern) for name in allowed))
+    return Private(tuple(known), tuple(name for name in given if not name.startswith("-")))
+
+
+@cache
+def _password_managers() -> tuple[str, ...]:
+    text = (paths.resources() / "desktop" / "private_windows.txt").read_text(encoding="utf-8")
+    return tuple(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
+
+
+@cache
+def _any_of(patterns: tuple[str, ...]) -> Callable[[str], object]:
+    """Whether a name is like one of the patterns."""
+    return re.compile("|".join(map(translate, patterns)) or "(?!)").match
+
+
+def _process(pid: int) -> str:
+    """What the system calls a process; "" where it does not tell."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip() if pid else ""
+    except OSError:
+        return ""
+
+
+class Veiled:
+    """A screen on which private windows are black."""
+
+    def __init__(self, screen: Screen, windows: Windows, private: Private) -> None:
+        self._screen = screen
+        self._windows = windows
+        self._private = private
+
+    def monitors(self) -> tuple[Rect, ...]:
+        return self._screen.monitors()
+
+    def extent(self) -> Rect:
+        return self._screen.extent()
+
+    def grab(self, area: Rect) -> Frame:
+        """What was private before or after the grab is black: a window may just be moving."""
+        before = self._windows.shown()
+        frame = self._screen.grab(area)
+        after = self._windows.shown()
+        stacks = (before,) if after == before else (before, after)
+        hidden = [(window, part) for stack in stacks for window, part in self._hidden(stack, area)]
+        return _blackened(frame, hidden) if hidden else frame
+
+    def _hidden(self, stack: Sequence[Window], area: Rect) -> Iterator[tuple[Window, Rect]]:
+        """The parts of an area that show private windows."""
+        for place, window in enumerate(stack):
+            shown = window.area.overlap(area) if self._private.hides_window(window) else None
+            if shown:
+                above = [other.area for other in stack[:place] if other.is_solid and other.pid != os.getpid()]
+                yield from ((window, part) for part in _without([shown], above))
+
+
+def _without(parts: list[Rect], covers: Iterable[Rect]) -> list[Rect]:
+    """What is left of areas after others were cut out."""
+    for cover in covers:
+        parts = [piece for part in parts for piece in _cut(part, cover)]
+    return parts
+
+
+def _cut(part: Rect, cover: Rect) -> Iterator[Rect]:
+    hole = part.overlap(cover)
+    if hole is None:
+        yield part
+        return
+    for left, top, right, bottom in (
+        (part.x, part.y, part.right, hole.y),
+        (part.x, hole.bottom, part.right, part.bottom),
+        (part.x, hole.y, hole.x, hole.bottom),
+        (hole.right, hole.y, part.right, hole.bottom),
+    ):
+        if right > left and bottom > top:
+            yield Rect(left, top, right - left, bottom - top)
+
+
+def _blackened(frame: Frame, hidden: Sequence[tuple[Window, Rect]]) -> Frame:
+    pixels = bytearray(frame.bgrx)
+    row = frame.area.width * _BYTES
+    for _, part in hidden:
+        black = bytes(part.width * _BYTES)
+        for y in range(part.y - frame.area.y, part.bottom - frame.area.y):
+            start = y * row + (part.x - frame.area.x) * _BYTES
+            pixels[start : start + len(black)] = black
+    names = tuple(dict.fromkeys(window.title or window.app for window, _ in hidden))
+    return Frame(frame.area, pixels, names)
