@@ -116,6 +116,13 @@ COMMANDS = Setting(
     env="WISP_COMMANDS",
     choices=("sandbox", "outside"),
 )
+PRIVATE_WINDOWS = Setting(
+    "eyes.private_windows",
+    "",
+    "Windows it never sees, besides those of password managers: programs or parts of titles, separated by commas; "
+    "with a minus before a password manager that may be seen.",
+    env="WISP_PRIVATE_WINDOWS",
+)
 STOP_KEY = Setting("hands.stop_key", "ctrl+alt+escape", "The key that stops everything at once.")
 KEEP_HISTORY = Setting("history.keep", True, "Keep conversations on this machine, to search and to go on with.")
 HISTORY_DAYS = Setting(
@@ -149,6 +156,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     MODE,
     YOLO_MINUTES,
     COMMANDS,
+    PRIVATE_WINDOWS,
     STOP_KEY,
     KEEP_HISTORY,
     HISTORY_DAYS,

@@ -20,6 +20,7 @@ from app.desktop.api import Curtain
 from app.desktop.capture import Budget
 from app.desktop.choose import open_desktop
 from app.desktop.desk import Desktop
+from app.desktop.privacy import private_by
 from app.desktop.seat import Seat
 from app.protocol.call import Block
 from app.protocol.dialects.choose import by_name
@@ -30,7 +31,7 @@ from app.services.processes.processes import Processes
 from app.services.tasks.checklist import Checklist
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
-from app.settings.catalog import DIALECT, MODE, STOP_KEY, TOOL_ATTEMPTS
+from app.settings.catalog import DIALECT, MODE, PRIVATE_WINDOWS, STOP_KEY, TOOL_ATTEMPTS
 from app.settings.store import Settings
 from app.tools.context import TurnContext
 from app.tools.executor import Executor, WrittenByThePerson
@@ -152,7 +153,8 @@ def assemble(
     processes, judge = commands_of(settings, clock)
     policy = judged_by(settings, judge)
     conversation = Conversation(policy)
-    desktop = open_desktop(curtain=curtain, dry_run=dry_run, stop_key=settings[STOP_KEY])
+    private = private_by(settings[PRIVATE_WINDOWS])
+    desktop = open_desktop(curtain=curtain, dry_run=dry_run, stop_key=settings[STOP_KEY], private=private)
     tools = registry(may_ask=settings[MODE] != Mode.YOLO)
     own = _belongings(settings, chosen, desktop, conversation, processes)
     executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS])
