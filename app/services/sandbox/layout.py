@@ -54,7 +54,8 @@ def too_broad(workspace: Path, person_home: Path) -> str:
 def arguments(rooms: Rooms, path_variable: str, *, network: bool) -> Iterator[str]:
     """bubblewrap's arguments for the machine around the workspace; later ones lie on top of earlier ones."""
     yield from _system(network=network)
-    yield from ("--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var")
+    yield from _processes()
+    yield from ("--dev", "/dev", "--dir", "/run", "--dir", "/var")
     yield from ("--bind", str(rooms.temp), "/tmp", "--symlink", "/tmp", "/var/tmp")
     if rooms.workspace != rooms.person_home:
         yield from ("--bind", str(rooms.home), str(rooms.person_home))
@@ -110,6 +111,15 @@ def _system(*, network: bool) -> Iterator[str]:
     resolver = Path("/etc/resolv.conf")
     if network and resolver.exists():
         yield from ("--ro-bind", str(resolver.resolve()), str(resolver))
+
+
+def _processes() -> Iterator[str]:
+    """A /proc of its own. For root bubblewrap leaves parts of it open that belong to the whole machine."""
+    yield from ("--proc", "/proc")
+    for entry in _existing(Path("/proc", name) for name in table()["root"]["proc_fixed"]):
+        yield from ("--ro-bind", str(entry), str(entry))
+    for entry in _existing(Path("/proc", name) for name in table()["root"]["proc_hidden"]):
+        yield from ("--ro-bind", "/dev/null", str(entry))
 
 
 def _toolchains(rooms: Rooms) -> list[Path]:
