@@ -23,6 +23,7 @@ STOPPED = 130
 
 COMMANDS = {
     "presence": "the orb on the current display (what `wisp` alone does)",
+    "welcome": "the first steps again: what works here, who answers, one thing done together",
     "do": "carry out one task without the window",
     "tool": "run protocol text: from the argument, or from standard input as it streams",
     "parse": "read model text and print its blocks as JSON lines",

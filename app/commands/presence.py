@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from app.commands import options as shared
 from app.commands.display import on_a_display
+from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
 
 if TYPE_CHECKING:
@@ -25,10 +27,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    return start(options)
+
+
+def start(options: argparse.Namespace, *, welcome: bool = False) -> int:
+    """The presence until it is quit. Who has not been welcomed here and has chosen nobody to answer is, first."""
     settings = shared.settings_of(options)
     with on_a_display() as own:
         own.announce()
-        return _recorded(settings) if own.private else _show(settings, None)
+        if own.private:
+            return _recorded(settings)
+        from app.ui.welcome import once
+
+        is_new = once.is_due() and not settings[PROVIDER]
+        return _show(settings, None, lambda: shared.settings_of(options), welcome=welcome or is_new)
 
 
 def _recorded(settings: Settings) -> int:
@@ -41,15 +53,17 @@ def _recorded(settings: Settings) -> int:
     print(f"wisp: pictures and transcript go to {record.folder}", file=sys.stderr)
     try:
         record.keep("first", asyncio.run(wiring.photograph()))
-        code = _show(settings, record)
+        code = _show(settings, record, lambda: settings)
         record.keep("last", asyncio.run(wiring.photograph()))
     finally:
         record.close()
     return code
 
 
-def _show(settings: Settings, record: Record | None) -> int:
+def _show(settings: Settings, record: Record | None, reload: Callable[[], Settings], *, welcome: bool = False) -> int:
+    from app.commands.machine import ThisMachine
     from app.ui import application
+    from app.ui.machine import Outside
 
     connected: list[Assistant] = []
 
@@ -61,14 +75,14 @@ def _show(settings: Settings, record: Record | None) -> int:
 
         logs.to_file()
         wiring = await asyncio.to_thread(importlib.import_module, "app.wiring")
-        assistant: Assistant = wiring.assemble(settings, curtain=curtain)
+        assistant: Assistant = wiring.assemble(reload() if connected else settings, curtain=curtain)
         if record:
             assistant.subscribe(record.note)
         connected.append(assistant)
         return assistant
 
     def tell_what_goes_on(presence: Presence) -> None:
-        for sentence in connected[0].left_over():
+        for sentence in connected[0].left_over() if connected else ():
             presence.tell("info", sentence)
 
-    return application.run(connect, settings, on_ready=tell_what_goes_on)
+    return application.run(connect, settings, Outside(reload, ThisMachine(), welcome), on_ready=tell_what_goes_on)

@@ -94,6 +94,9 @@ NOTIFICATIONS = Setting(
     "presence.notifications", True, "Notify on the desktop when it is done or needs you while you look elsewhere."
 )
 AUTOSTART = Setting("presence.autostart", False, "Start with the session.")
+LANGUAGE = Setting(
+    "presence.language", "", "The language of the presence; empty takes the system's.", choices=("", "en", "de")
+)
 
 MODE = Setting(
     "trust.mode",
@@ -153,6 +156,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     SUMMON_KEY,
     NOTIFICATIONS,
     AUTOSTART,
+    LANGUAGE,
     MODE,
     YOLO_MINUTES,
     COMMANDS,

@@ -12,7 +12,7 @@ from app.base import paths
 from app.settings import catalog
 from app.settings.store import Settings
 from app.ui import style, theme
-from app.ui.floating import Surroundings, surroundings
+from app.ui.floating import surroundings
 from app.ui.look import Look
 from app.ui.motion import Ticker
 from app.ui.theme import Theme
@@ -20,25 +20,28 @@ from app.ui.theme import Theme
 _log = logging.getLogger(__name__)
 
 
-def look_of(application: QApplication, settings: Settings, around: Surroundings | None = None) -> Look:
-    """Theme and surroundings as the person and the system want them; the application is dressed in them."""
-    chosen = theme_of(application, settings)
+def look_of(
+    application: QApplication, settings: Settings, before: Look | None = None, *, reduced: bool = False
+) -> Look:
+    """Theme and surroundings as the person and the system want them; the application is dressed in them. What the
+    windows stand on and their clock go on from the look `before`. `reduced`: the system wants little motion."""
+    chosen = theme_of(application, settings, reduced=reduced)
     dress(application, chosen)
     return Look(
         chosen,
-        around or surroundings(),
-        Ticker(chosen.ms("frame"), application),
+        before.around if before else surroundings(),
+        before.ticker if before else Ticker(chosen.ms("frame"), application),
         settings[catalog.NAME],
         settings[catalog.POINTER_RING],
     )
 
 
-def theme_of(application: QApplication, settings: Settings) -> Theme:
+def theme_of(application: QApplication, settings: Settings, *, reduced: bool = False) -> Theme:
     """The tokens that hold now. What is wrong with the person's own theme file is logged."""
     chosen = theme.load(
         scheme_of(application, settings[catalog.THEME]),
         scale=style.system_scale(),
-        reduced=settings[catalog.REDUCED_MOTION],
+        reduced=reduced or settings[catalog.REDUCED_MOTION],
         own=_own_theme(),
     )
     for problem in chosen.problems:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication
 
+from app.settings import catalog
 from app.settings.store import Settings
 from app.ui import languages
 from app.ui.appearance import look_of
-from app.ui.instance import Instance
+from app.ui.instance import OPEN, WELCOME, Instance
 from app.ui.look import Look
+from app.ui.machine import NoMachine, Outside
 from app.ui.orb.window import OrbWindow
 from app.ui.seat import Seat
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 def run(
     connect: Connect,
     settings: Settings,
+    outside: Outside | None = None,
     *,
     on_ready: Callable[[Presence], None] | None = None,
     quit_when: Awaitable[object] | None = None,
@@ -36,15 +39,16 @@ def run(
     """
     application = make_application()
     instance = Instance()
-    if not instance.claim():
+    outside = outside or Outside(lambda: settings, NoMachine())
+    if not instance.claim(WELCOME if outside.welcome else OPEN):
         return 0
-    languages.install(application)
+    languages.install(application, settings[catalog.LANGUAGE])
     look = look_of(application, settings)
     orb = first_paint(application, look)
     from app.ui import life
 
     try:
-        return life.run(life.Parts(application, instance, look, orb, settings), connect, on_ready, quit_when)
+        return life.run(life.Parts(application, instance, look, orb, settings, outside), connect, on_ready, quit_when)
     finally:
         instance.release()
         look.around.close()

@@ -62,6 +62,15 @@ class LaunchAgent:
         self.path.unlink(missing_ok=True)
 
 
+def switched(*, on: bool) -> str:
+    """Write or remove this system's entry; what the system says against it, empty where nothing."""
+    try:
+        entry().write() if on else entry().remove()
+    except OSError as error:
+        return f"{error.strerror}: {error.filename}"
+    return ""
+
+
 def own_command() -> list[str]:
     """What starts this Wisp again: the frozen program, the `wisp` beside this interpreter, or the package by name."""
     if getattr(sys, "frozen", False):

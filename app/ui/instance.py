@@ -11,23 +11,27 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from app.base import paths
 
 _LIMIT_MS = 500
+OPEN, WELCOME = "open", "welcome"
+_WORD_BYTES = 64
 
 
 class Instance(QObject):
-    """The claim to be the only one. `summoned` tells that somebody started another."""
+    """The claim to be the only one. `summoned` tells that somebody started another, and what for: OPEN or WELCOME."""
 
-    summoned = Signal()
+    summoned = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
         self._server: QLocalServer | None = None
 
-    def claim(self) -> bool:
-        """True where this is the first; otherwise the first one has been summoned."""
+    def claim(self, word: str = OPEN) -> bool:
+        """True where this is the first; otherwise the first one has been summoned with the word."""
         name = _name()
         other = QLocalSocket()
         other.connectToServer(name)
         if other.waitForConnected(_LIMIT_MS):
+            other.write(word.encode())
+            other.waitForBytesWritten(_LIMIT_MS)
             other.disconnectFromServer()
             return False
         server = QLocalServer(self)
@@ -49,9 +53,15 @@ class Instance(QObject):
         assert self._server is not None
         while self._server.hasPendingConnections():
             connection = self._server.nextPendingConnection()
-            connection.close()
-            connection.deleteLater()
-        self.summoned.emit()
+            connection.disconnected.connect(lambda other=connection: self._heard(other))
+            if connection.state() is QLocalSocket.LocalSocketState.UnconnectedState:
+                self._heard(connection)
+
+    def _heard(self, other: QLocalSocket) -> None:
+        word = bytes(other.read(_WORD_BYTES).data()).decode("ascii", "replace")
+        other.disconnected.disconnect()
+        other.deleteLater()
+        self.summoned.emit(WELCOME if word == WELCOME else OPEN)
 
 
 def _name() -> str:

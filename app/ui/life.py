@@ -1,31 +1,31 @@
-"""The presence from the first paint to the last: the agent comes when it is built, the rest stands ready around it."""
+"""The presence from the first paint to the last: the agent comes when it is built, and again when another is wanted."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication
 
+from app.base.errors import WispError
 from app.settings.store import Settings
 from app.ui import eventloop, languages
 from app.ui.bridge import Agent
 from app.ui.curtain import QtCurtain, X11Curtain, curtain_for
-from app.ui.instance import Instance
+from app.ui.dialogs import Dialogs
+from app.ui.instance import WELCOME, Instance
 from app.ui.interrupts import Interrupts
 from app.ui.look import Look
+from app.ui.machine import Outside
 from app.ui.orb.window import OrbWindow
 from app.ui.presence import Presence
+from app.ui.presenter.view import View
 from app.ui.system import System
 
-if TYPE_CHECKING:
-    from app.ui.panels.settings import SettingsWindow
-
 Connect = Callable[["X11Curtain | QtCurtain"], Agent | Awaitable[Agent]]
-"""Builds the agent, given the curtain that its screen and hands need."""
+"""Builds the agent, given the curtain that its screen and hands need; called again when the settings want another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Parts:
     look: Look
     orb: OrbWindow
     settings: Settings
+    outside: Outside
 
 
 def run(
@@ -47,50 +48,80 @@ def run(
 ) -> int:
     """Live until the person quits; the answer is the process's exit code."""
     presence = Presence(parts.look, languages.words, parts.orb)
-    parts.instance.summoned.connect(presence.open)
     for problem in parts.settings.problems:
         presence.tell("warning", problem)
-    presence.settings_wanted.connect(_SettingsOpener(presence, parts.settings).open)
     presence.show()
+    life = _Life(parts, presence, connect)
     with Interrupts(parts.application, presence.quit):
-        return eventloop.run_until(parts.application, _live(parts, presence, connect, on_ready, quit_when))
+        return eventloop.run_until(parts.application, life.live(on_ready, quit_when))
 
 
-async def _live(
-    parts: Parts,
-    presence: Presence,
-    connect: Connect,
-    on_ready: Callable[[Presence], None] | None,
-    quit_when: Awaitable[object] | None,
-) -> int:
-    around, system = presence.around, System(presence, parts.look, parts.settings)
-    with contextlib.closing(system), contextlib.closing(curtain_for(around)) as curtain:
-        connected = connect(curtain)
-        agent = await connected if isinstance(connected, Awaitable) else connected
-        presence.attach(agent)
-        if on_ready is not None:
-            on_ready(presence)
+class _Life:
+    """One agent after the other, until the person quits."""
+
+    def __init__(self, parts: Parts, presence: Presence, connect: Connect) -> None:
+        self._parts = parts
+        self._presence = presence
+        self._connect = connect
+        self._renew = asyncio.Event()
+
+    async def live(self, on_ready: Callable[[Presence], None] | None, quit_when: Awaitable[object] | None) -> int:
+        presence, parts = self._presence, self._parts
+        system = System(parts.application, presence, parts.look, parts.settings)
+        dialogs = Dialogs(presence, system, parts.outside)
+        dialogs.agent_wanted.connect(self._renew.set)
+        parts.instance.summoned.connect(lambda word: dialogs.welcome() if word == WELCOME else presence.open())
         if quit_when is not None:
             asyncio.ensure_future(quit_when).add_done_callback(lambda _: presence.quit())
-        await presence.quit_wanted.wait()
-        presence.detach()
-        await agent.close()
-    return 0
+        if parts.outside.welcome:
+            dialogs.welcome()
+        with contextlib.closing(system), contextlib.closing(curtain_for(presence.around)) as curtain:
+            while not presence.quit_wanted.is_set():
+                async with self._connected(curtain):
+                    if on_ready is not None:
+                        on_ready(presence)
+                        on_ready = None
+                    await self._until_over()
+        return 0
+
+    @contextlib.asynccontextmanager
+    async def _connected(self, curtain: X11Curtain | QtCurtain) -> AsyncIterator[None]:
+        """An agent, attached; one that cannot be had is told, and the person may choose another in the settings."""
+        self._renew.clear()
+        agent: Agent | None = None
+        try:
+            connected = self._connect(curtain)
+            agent = await connected if isinstance(connected, Awaitable) else connected
+            self._presence.attach(agent)
+        except WispError as error:
+            self._presence.tell("error", str(error))
+        try:
+            yield
+        finally:
+            if agent is not None:
+                self._presence.detach()
+                await agent.close()
+
+    async def _until_over(self) -> None:
+        """Until the person quits, or another agent is wanted and none is at work."""
+        await _first(self._presence.quit_wanted, self._renew)
+        idle, inbox = asyncio.Event(), self._presence.inbox
+
+        def look(view: View) -> None:
+            if not view.running:
+                idle.set()
+
+        look(inbox.view)
+        inbox.view_changed.connect(look)
+        await _first(self._presence.quit_wanted, idle)
+        inbox.view_changed.disconnect(look)
 
 
-class _SettingsOpener:
-    """Makes the settings' window when it is first asked for."""
-
-    def __init__(self, presence: Presence, settings: Settings) -> None:
-        self._presence = presence
-        self._settings = settings
-        self._window: SettingsWindow | None = None
-
-    def open(self) -> None:
-        from app.ui.panels.settings import SettingsWindow
-
-        if self._window is None:
-            self._window = SettingsWindow(self._presence.theme, self._settings)
-        self._window.show()
-        self._window.raise_()
-        self._window.activateWindow()
+async def _first(*events: asyncio.Event) -> None:
+    """Until one of them is set."""
+    waiting = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QScreen
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication, QScreen
 
 from app.agent import events as agent
+from app.ui import roles
 from app.ui.bridge import Agent, Inbox
 from app.ui.composer.attached import Attached, in_words, pictures
 from app.ui.errands import Errands
@@ -44,6 +45,7 @@ class Presence(QObject):
 
     def __init__(self, look: Look, words: Words = presenter.same, orb: OrbWindow | None = None) -> None:
         super().__init__()
+        roles.install()
         self._look = look
         self.inbox = Inbox(presenter.Presenter(words), look.theme.ms("frame"))
         self.inbox.view_changed.connect(self._show_view)
@@ -70,7 +72,8 @@ class Presence(QObject):
         stage = Stage(self._look, orb)
         stage.said.connect(self.send)
         stage.left.connect(self.close)
-        stage.minimised.connect(self.close)
+        stage.minimised.connect(self.minimise)
+        stage.unfolded.connect(self.unfold)
         stage.open_wanted.connect(self.open)
         stage.stop_wanted.connect(self.stop)
         stage.settings_wanted.connect(self.settings_wanted)
@@ -169,6 +172,19 @@ class Presence(QObject):
         self.stage.hide()
         self.inbox.change(presenter.unattended)
 
+    def minimise(self) -> None:
+        """Close, with a pill that tells how the work goes on."""
+        if self.inbox.view.running:
+            self.stage.minimise(self.inbox.view)
+            self.inbox.change(presenter.unattended)
+        else:
+            self.close()
+
+    def unfold(self) -> None:
+        """The thread again, without taking the keyboard."""
+        self.inbox.change(presenter.attended)
+        self._show_bubble()
+
     def send(self, text: str, attached: Sequence[Attached] = ()) -> None:
         """One wish. The composer gives the keyboard back before anything happens."""
         self.stage.hide_composer()
@@ -252,6 +268,7 @@ class Presence(QObject):
             self.inbox.change(presenter.attended)
             self._show_bubble()
             return
+        self.stage.show_progress(view)
         self._show_rows(view)
 
     def _show_rows(self, view: View) -> None:
@@ -272,12 +289,23 @@ class Presence(QObject):
         menu_for(self.actions, is_open=self.is_open, running=self.inbox.view.running).exec(place)
 
     def _point(self, events: list[agent.AgentEvent]) -> None:
-        """A ring where it has just acted."""
+        """A ring where it has just acted; what screen readers say."""
+        _announce(self.orb, events)
         if not self._look.rings:
             return
         places_ = [place for event in events if isinstance(event, agent.ToolFinished) and (place := place_of(event))]
         if places_:
             self.stage.point_at(logical(*places_[-1]))
+
+
+def _announce(orb: OrbWindow, events: list[agent.AgentEvent]) -> None:
+    """Ends and questions are read out to who listens to the screen."""
+    if not QAccessible.isActive():
+        return
+    for event in events:
+        words = {agent.TurnEnded: "text", agent.ApprovalWanted: "sentence", agent.Notice: "sentence"}.get(type(event))
+        if words and (text := getattr(event, words)):
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(orb, text))
 
 
 def _nothing() -> None:

@@ -12,13 +12,14 @@ from PySide6.QtCore import QObject, QSize, Signal
 from app.base.geometry import Point, Rect, Size
 from app.ui import places
 from app.ui.look import Look
-from app.ui.motion import fade_in
+from app.ui.motion import fade_in, fade_out
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter.folding import folded
 from app.ui.presenter.view import Card, Picture, View
 from app.ui.seat import Seat
 
 if TYPE_CHECKING:
+    from app.ui.bubble.chip import ChipWindow
     from app.ui.bubble.window import BubbleWindow
     from app.ui.buttons import GlyphButton
     from app.ui.composer.window import ComposerWindow
@@ -34,6 +35,7 @@ class Stage(QObject):
     said = Signal(str, object)
     left = Signal()
     minimised = Signal()
+    unfolded = Signal()
     open_wanted = Signal()
     stop_wanted = Signal()
     settings_wanted = Signal()
@@ -51,6 +53,8 @@ class Stage(QObject):
         self.orb.dragged.connect(self.place)
         self.orb.moved.connect(self._settle)
         self._bubble: BubbleWindow | None = None
+        self._leaving = False
+        self._chip: ChipWindow | None = None
         self._composer: ComposerWindow | None = None
         self._viewer: PictureWindow | None = None
         self._ring: RingWindow | None = None
@@ -92,6 +96,15 @@ class Stage(QObject):
         return self._composer
 
     @property
+    def chip(self) -> ChipWindow:
+        if self._chip is None:
+            from app.ui.bubble.chip import ChipWindow
+
+            self._chip = ChipWindow(self._look.theme, self._look.around)
+            self._chip.clicked.connect(self.unfolded)
+        return self._chip
+
+    @property
     def is_open(self) -> bool:
         return self.is_writing or self.shows_bubble
 
@@ -101,7 +114,7 @@ class Stage(QObject):
 
     @property
     def shows_bubble(self) -> bool:
-        return self._bubble is not None and self._bubble.isVisible()
+        return self._bubble is not None and self._bubble.isVisible() and not self._leaving
 
     def composer_id(self) -> int:
         """The composer's window; 0 where there is none yet."""
@@ -114,18 +127,37 @@ class Stage(QObject):
     def hide(self) -> None:
         """Only the orb is left."""
         self.hide_composer()
-        if self._bubble is not None:
-            self._bubble.hide()
-            self._bubble.show_page(None)
+        bubble = self._bubble
+        if bubble is None or not self.shows_bubble:
+            return
+        if self._look.around.composited:
+            self._leaving = True
+            fade_out(bubble, self._look.ticker, self._look.theme.motion_ms("close"))
+        else:
+            bubble.hide()
+        bubble.show_page(None)
+
+    def minimise(self, view: View) -> None:
+        """The work goes on, and a small pill says so."""
+        self.hide()
+        self.chip.show_view(view)
+        self.place()
+        self.chip.show()
+
+    def show_progress(self, view: View) -> None:
+        """Tell the pill, where there is one, how things stand."""
+        if self._chip is not None and self._chip.isVisible():
+            self._chip.show_view(view)
 
     def restyle(self, look: Look) -> None:
         """Another look from now on. The windows beside the orb go; new ones come when they are needed."""
         self._look = look
-        for window in (self._bubble, self._composer, self._viewer, self._ring):
+        for window in (self._bubble, self._chip, self._composer, self._viewer, self._ring):
             if window is not None:
                 window.hide()
                 window.deleteLater()
-        self._bubble = self._composer = self._viewer = self._ring = self._rows = None
+        self._bubble = self._chip = self._composer = self._viewer = self._ring = self._rows = None
+        self._leaving = False
         self.orb.dress(look.theme)
         self.seat = Seat(self.orb, look.theme)
 
@@ -153,7 +185,10 @@ class Stage(QObject):
 
     def _show_bubble(self, view: View) -> None:
         bubble, look = self.bubble, self._look
-        if not bubble.isVisible():
+        if self._chip is not None:
+            self._chip.hide()
+        if not self.shows_bubble:
+            self._leaving = False
             look.around.look()
             bubble.resize(look.theme.size("bubble_width") + 2 * bubble.margin, bubble.height())
             self.fill(view)
@@ -184,7 +219,8 @@ class Stage(QObject):
         self._ring.point_at(place)
 
     def place(self) -> None:
-        """The bubble and the composer beside the orb, wherever it is."""
+        """The windows beside the orb, wherever it is."""
+        self._place_chip()
         if not self.is_open and self._bubble is None:
             return
         theme, screen = self._look.theme, self.seat.screen()
@@ -202,6 +238,15 @@ class Stage(QObject):
         """A monitor came or went."""
         self.seat.take()
         self.place()
+
+    def _place_chip(self) -> None:
+        if self._chip is None:
+            return
+        orb, gap, size = self.orb.rest_rect(), self._look.theme.size("gap"), self._chip.body_size()
+        screen = self.seat.screen()
+        x = orb.x - gap - size.width() if orb.center.x > screen.center.x else orb.right + gap
+        wanted = Rect(x, orb.center.y - size.height() // 2, size.width(), size.height())
+        self._chip.place_body(places.kept_inside(wanted, screen))
 
     def _row_maker(self) -> RowMaker:
         if self._rows is None:

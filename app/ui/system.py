@@ -8,10 +8,12 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QApplication
 
 from app.settings import catalog
 from app.settings.store import Settings
 from app.ui import autostart, tray
+from app.ui.appearance import look_of
 from app.ui.crash import reports
 from app.ui.hotkey.hotkey import Hotkey
 from app.ui.look import Look
@@ -20,6 +22,7 @@ from app.ui.notifications.bus import BusNotifier
 from app.ui.notifications.notifier import Notifier, Show
 from app.ui.notifications.worth import Note
 from app.ui.presence import Presence
+from app.ui.taste import Taste
 
 _log = logging.getLogger(__name__)
 
@@ -27,10 +30,15 @@ _log = logging.getLogger(__name__)
 class System(QObject):
     """Stands ready while the presence lives; needs a running event loop."""
 
-    def __init__(self, presence: Presence, look: Look, settings: Settings) -> None:
+    def __init__(self, application: QApplication, presence: Presence, look: Look, settings: Settings) -> None:
         super().__init__()
         self._presence = presence
+        self._application = application
         self._look = look
+        self._settings = settings
+        self._taste = Taste(application)
+        self._taste.changed.connect(self._restyle)
+        self._asking = asyncio.ensure_future(self._taste.follow())
         self._note: NoteWindow | None = None
         self._tray = tray.Tray(look.theme, presence.actions, look.name) if tray.has_tray() else None
         self.hotkey = Hotkey()
@@ -46,7 +54,10 @@ class System(QObject):
         self.apply(settings)
 
     def apply(self, settings: Settings) -> None:
-        """The person's choices as they are now."""
+        """The person's choices as they are now, the looks among them."""
+        before, self._settings = self._settings, settings
+        if _looks(before) != _looks(settings):
+            self._restyle()
         self.notifier.on = settings[catalog.NOTIFICATIONS]
         if problem := self.hotkey.use(settings[catalog.SUMMON_KEY]):
             self._presence.tell("warning", problem)
@@ -64,6 +75,8 @@ class System(QObject):
 
     def close(self) -> None:
         """Let go of everything; a clean end."""
+        self._asking.cancel()
+        self._taste.close()
         self.hotkey.close()
         self._bus.close()
         if self._tray is not None:
@@ -71,6 +84,13 @@ class System(QObject):
         if self._note is not None:
             self._note.close()
         self._reports.close()
+
+    def _restyle(self) -> None:
+        """Make the looks anew: the person or the system wants others."""
+        self._look = look_of(self._application, self._settings, self._look, reduced=self._taste.reduced)
+        self._presence.restyle(self._look)
+        if self._tray is not None:
+            self._tray.restyle(self._look.theme)
 
     def _summoned(self) -> None:
         """The key opens, and closes again."""
@@ -116,3 +136,9 @@ class System(QObject):
                 entry.write()
         except OSError as error:
             self._presence.tell("warning", str(error))
+
+
+def _looks(settings: Settings) -> tuple[object, ...]:
+    """The choices that the looks are made of."""
+    chosen = settings[catalog.THEME], settings[catalog.REDUCED_MOTION], settings[catalog.POINTER_RING]
+    return (*chosen, settings[catalog.NAME])

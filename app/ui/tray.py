@@ -40,6 +40,12 @@ class Tray(QObject):
     def show_view(self, view: View) -> None:
         self._icon.setIcon(self._drawn(view.orb))
 
+    def restyle(self, theme: Theme) -> None:
+        """The orb's other colours."""
+        self._theme = theme
+        self._icons.clear()
+        self._icon.setIcon(self._drawn(Orb.IDLE))
+
     def show_note(self, note: Note) -> bool:
         """A balloon from the icon; False where the tray shows none. A click on it opens the presence."""
         if not QSystemTrayIcon.supportsMessages():

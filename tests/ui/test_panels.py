@@ -1,4 +1,4 @@
-"""Settings, the single instance, the tray's menu, the pointing ring, the viewer and the gallery."""
+"""The single instance, the tray's menu, the pointing ring, the viewer and the gallery."""
 
 from __future__ import annotations
 
@@ -6,95 +6,39 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QPushButton, QSpinBox
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.agent import events as agent_events
 from app.base.geometry import Point, Rect
-from app.settings import catalog, store
-from app.settings.store import Settings
+from app.settings import catalog
 from app.ui import languages
 from app.ui.gallery import board, samples
-from app.ui.instance import Instance
+from app.ui.instance import OPEN, WELCOME, Instance
 from app.ui.look import Look
 from app.ui.menu import Actions, menu_for
 from app.ui.orb import window as window_module
-from app.ui.panels.settings import SettingsWindow
+from app.ui.preferences import pages
 from app.ui.presence import Presence
 from app.ui.presenter.cardwords import all_texts
 from app.ui.presenter.view import Orb, Picture, Status, View
 from app.ui.ring import RingWindow
 from app.ui.tray import Tray
 from app.ui.viewer import PictureWindow
+from app.ui.welcome import once
 from app.ui.x11 import Server
-
-
-@pytest.fixture
-def window(qtbot: QtBot, still: Look, monkeypatch: pytest.MonkeyPatch) -> SettingsWindow:
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    made = SettingsWindow(still.theme, Settings({}, {}))
-    qtbot.addWidget(made)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
-
-
-def test_every_setting_of_the_catalog_has_a_field_with_its_name_and_meaning(window: SettingsWindow) -> None:
-    for setting in catalog.ALL:
-        editor = window.editors[setting.key]
-        assert editor.accessibleName()
-        assert editor.accessibleDescription() == setting.description
-
-
-def test_a_choice_is_written_as_soon_as_it_is_made(qtbot: QtBot, window: SettingsWindow) -> None:
-    reduced = window.editors["presence.reduced_motion"]
-    assert isinstance(reduced, QCheckBox)
-    reduced.click()
-    name = window.editors["presence.name"]
-    assert isinstance(name, QLineEdit)
-    name.selectAll()
-    qtbot.keyClicks(name, "Robin")
-    qtbot.keyClick(name, Qt.Key.Key_Return)
-    theme = window.editors["presence.theme"]
-    assert isinstance(theme, QComboBox)
-    theme.setCurrentIndex(theme.findData("dark"))
-    theme.activated.emit(theme.currentIndex())
-    kept = store.load({})
-    assert (kept[catalog.REDUCED_MOTION], kept[catalog.NAME], kept[catalog.THEME]) == (True, "Robin", "dark")
-
-
-def test_numbers_keep_to_their_bounds(window: SettingsWindow) -> None:
-    for setting in catalog.ALL:
-        editor = window.editors[setting.key]
-        if isinstance(editor, (QSpinBox, QDoubleSpinBox)):
-            assert setting.minimum is None or editor.minimum() == setting.minimum
-            assert setting.maximum is None or editor.maximum() == setting.maximum
-            assert editor.value() == setting.default
-
-
-def test_a_key_is_kept_and_not_shown(qtbot: QtBot, window: SettingsWindow) -> None:
-    field = window.editors["key.anthropic"]
-    assert isinstance(field, QLineEdit)
-    assert field.echoMode() is QLineEdit.EchoMode.Password
-    field.setText("sk-secret")
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    assert field.text() == ""
-    assert "only you can read" in window.note.text()
-    assert "sk-secret" not in window.note.text()
-
-
-def test_escape_closes_the_settings(qtbot: QtBot, window: SettingsWindow) -> None:
-    qtbot.keyClick(window, Qt.Key.Key_Escape)
-    assert not window.isVisible()
 
 
 def test_a_second_start_summons_the_first(qtbot: QtBot, qapp: QApplication) -> None:
     first, second = Instance(), Instance()
     assert first.claim()
-    with qtbot.waitSignal(first.summoned):
+    with qtbot.waitSignal(first.summoned) as told:
         assert not second.claim()
+    assert told.args == [OPEN]
+    with qtbot.waitSignal(first.summoned) as told:
+        assert not second.claim(WELCOME)
+    assert told.args == [WELCOME]
     first.release()
     assert second.claim()
     second.release()
@@ -191,10 +135,6 @@ def test_a_compositor_is_seen_only_where_there_is_one(qapp: QApplication) -> Non
     server.close()
 
 
-def test_the_settings_button_and_its_words_are_there_for_the_keyboard(window: SettingsWindow) -> None:
-    assert [button.text() for button in window.findChildren(QPushButton) if button.text()] == ["Keep", "Keep"]
-
-
 def _texts_in_the_source() -> set[str]:
     """Every text that the presence's code gives to the translation."""
     found = set()
@@ -208,10 +148,19 @@ def _texts_in_the_source() -> set[str]:
     return found
 
 
+def _texts_of_the_settings() -> set[str]:
+    """Names, meanings and choices of all settings, and the titles of their pages."""
+    found = {page.title for page in pages.pages()}
+    for setting in catalog.ALL:
+        found |= {pages.english_label(setting), setting.description, *map(pages.english_choice, setting.choices)}
+    return found
+
+
 def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
     german = languages.texts_of("de")
     read_out = {text for state in Orb for text in [window_module.READ_OUT[state]]}
     wanted = _texts_in_the_source() | set(all_texts()) | read_out | {status.value for status in Status}
+    wanted |= set(once.wishes()) | _texts_of_the_settings()
     assert wanted - set(german) == set()
     for english, translated in german.items():
         assert sorted(re.findall(r"{\w+}", english)) == sorted(re.findall(r"{\w+}", translated))

@@ -285,7 +285,7 @@ def test_the_next_start_tells_of_a_crash_until_it_is_dismissed(qtbot: QtBot, qap
     presence.show()
 
     async def story() -> int:
-        system = System(presence, still, Settings({"presence.summon_key": ""}, {}))
+        system = System(qapp, presence, still, Settings({"presence.summon_key": ""}, {}))
         (note,) = [window for window in qapp.topLevelWidgets() if isinstance(window, NoteWindow)]
         assert "A report was saved" in note.accessibleName()
         assert not note.isActiveWindow()
@@ -306,7 +306,7 @@ def test_the_summon_key_opens_the_composer_with_the_keyboard_and_closes_it(qapp:
     presence.show()
 
     async def story() -> int:
-        system = System(presence, still, Settings({}, {}))
+        system = System(qapp, presence, still, Settings({}, {}))
         await hand("key", "ctrl+alt+space")
         await until(lambda: presence.is_open and presence.composer.isActiveWindow())
         await hand("key", "ctrl+alt+space")
@@ -322,7 +322,7 @@ def test_a_summon_key_that_does_not_work_is_told_in_the_thread(qapp: QApplicatio
     presence = Presence(still)
 
     async def story() -> int:
-        System(presence, still, Settings({"presence.summon_key": "nonsense"}, {})).close()
+        System(qapp, presence, still, Settings({"presence.summon_key": "nonsense"}, {})).close()
         return 0
 
     eventloop.run_until(qapp, story())

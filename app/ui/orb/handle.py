@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QMouseEvent
+from PySide6.QtGui import QAccessible, QContextMenuEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication
 
 from app.base.geometry import Rect
@@ -14,6 +14,7 @@ from app.ui.theme import Theme
 class Handle(Floating):
     """`clicked`, `moved` (with the resting orb's rectangle, once let go) and `menu_wanted` are its facts."""
 
+    ROLE = QAccessible.Role.Button
     clicked = Signal()
     dragged = Signal()
     moved = Signal(object)
@@ -35,6 +36,10 @@ class Handle(Floating):
         """Move so that the resting orb's square is there."""
         inset = (self.width() - self.theme.size("orb")) // 2
         self.move(rect.x - inset, rect.y - inset)
+
+    def press(self) -> None:
+        """What a click does."""
+        self.clicked.emit()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:

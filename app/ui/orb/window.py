@@ -15,6 +15,7 @@ from PySide6.QtGui import (
     QShowEvent,
 )
 
+from app.base.geometry import Rect
 from app.ui.floating import Surroundings
 from app.ui.motion import Glide, Ticker
 from app.ui.orb.handle import Handle
@@ -66,6 +67,18 @@ class OrbWindow(Handle):
         self.update()
         self.shape()
         self.setAccessibleDescription(QCoreApplication.translate("Orb", READ_OUT[state]))
+
+    def dress(self, theme: Theme) -> None:
+        """Other colours and sizes from now on, around the same middle."""
+        middle = self.rest_rect().center
+        self.theme = theme
+        side = theme.size("orb_hover") + 2 * self._room
+        self.setFixedSize(side, side)
+        rest = theme.size("orb")
+        self.put(Rect(middle.x - rest // 2, middle.y - rest // 2, rest, rest))
+        self._size = Glide(theme.size("orb"))
+        self._settle_size()
+        self.shape()
 
     def hear(self, level: float) -> None:
         """How loud it is, 0 to 1, while it listens."""

@@ -1,0 +1,16 @@
+"""`wisp welcome`: the presence with its welcome, also for who has seen it; a Wisp that runs already shows it itself."""
+
+from __future__ import annotations
+
+import argparse
+
+from app.commands import options as shared
+from app.commands import presence
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    shared.add_model_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    return presence.start(options, welcome=True)

@@ -1,0 +1,431 @@
+"""The settings' window and the welcome, used by hand; what a choice changes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from app.agent import events as agent_events
+from app.base import paths
+from app.base.errors import NeedsPerson
+from app.settings import catalog, secrets, store
+from app.settings.store import Settings
+from app.ui import application, eventloop
+from app.ui.autostart import DesktopFile
+from app.ui.dialogs import Dialogs
+from app.ui.machine import Finding, Outside, Server
+from app.ui.preferences import pages
+from app.ui.preferences.findings import FindingsList
+from app.ui.preferences.folders import Folders
+from app.ui.preferences.keyrow import KeyRow
+from app.ui.preferences.window import SettingsWindow
+from app.ui.presence import Look, Presence
+from app.ui.presenter.presenter import Presenter
+from app.ui.presenter.view import Told, View
+from app.ui.system import System
+from app.ui.welcome import once
+from app.ui.welcome.window import WelcomeWindow
+from tests.ui.fake_agent import FakeAgent, until
+
+
+class SomeMachine:
+    """Answers what the test says; `keys` are those that work."""
+
+    def __init__(self) -> None:
+        self.found: list[Finding] = [
+            Finding("Display", "ok", "X11 on :1"),
+            Finding("Accessibility", "note", "no bus", "sudo apt-get install at-spi2-core"),
+            Finding("Screen capture", "fail", "black", "Log in to an X11 session."),
+        ]
+        self.known = [Server("Ollama", "http://127.0.0.1:11434/v1", ("qwen", "llama"))]
+        self.keys = {"sk-good"}
+        self.asked = 0
+
+    async def findings(self) -> Sequence[Finding]:
+        self.asked += 1
+        return self.found
+
+    async def servers(self) -> Sequence[Server]:
+        return self.known
+
+    async def tried(self, provider: str, key: str, base_url: str = "") -> str:
+        return "" if (key or secrets.key_of(provider)) in self.keys else "The key was refused."
+
+
+@pytest.fixture(autouse=True)
+def no_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+
+
+@pytest.fixture
+def machine() -> SomeMachine:
+    return SomeMachine()
+
+
+@pytest.fixture
+def window(qtbot: QtBot, still: Look, machine: SomeMachine) -> SettingsWindow:
+    made = SettingsWindow(still.theme, Settings({}, {}), machine)
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def _texts(widget: QWidget) -> list[str]:
+    return [label.text() for label in widget.findChildren(QLabel) if label.text()]
+
+
+def test_every_setting_of_the_catalog_has_a_field_with_its_name_and_meaning(window: SettingsWindow) -> None:
+    for setting in catalog.ALL:
+        editor = window.editors[setting.key]
+        assert editor.accessibleName()
+        assert editor.accessibleDescription() == setting.description
+
+
+def test_every_setting_stands_on_exactly_one_page() -> None:
+    placed = [setting.key for page in pages.pages() for setting in page.settings]
+    assert sorted(placed) == sorted(setting.key for setting in catalog.ALL)
+
+
+def test_a_choice_is_written_as_soon_as_it_is_made(qtbot: QtBot, window: SettingsWindow) -> None:
+    reduced = window.editors["presence.reduced_motion"]
+    assert isinstance(reduced, QCheckBox)
+    reduced.click()
+    name = window.editors["presence.name"]
+    assert isinstance(name, QLineEdit)
+    name.selectAll()
+    qtbot.keyClicks(name, "Robin")
+    qtbot.keyClick(name, Qt.Key.Key_Return)
+    theme = window.editors["presence.theme"]
+    assert isinstance(theme, QComboBox)
+    theme.setCurrentIndex(theme.findData("dark"))
+    theme.activated.emit(theme.currentIndex())
+    kept = store.load({})
+    assert (kept[catalog.REDUCED_MOTION], kept[catalog.NAME], kept[catalog.THEME]) == (True, "Robin", "dark")
+
+
+def test_a_field_that_was_only_visited_writes_nothing(qtbot: QtBot, window: SettingsWindow) -> None:
+    name = window.editors["presence.name"]
+    qtbot.keyClick(name, Qt.Key.Key_Return)
+    assert not (paths.config_dir() / "settings.toml").exists()
+
+
+def test_numbers_keep_to_their_bounds(window: SettingsWindow) -> None:
+    for setting in catalog.ALL:
+        editor = window.editors[setting.key]
+        if isinstance(editor, (QSpinBox, QDoubleSpinBox)):
+            assert setting.minimum is None or editor.minimum() == setting.minimum
+            assert setting.maximum is None or editor.maximum() == setting.maximum
+            assert editor.value() == setting.default
+
+
+def test_a_key_is_kept_and_not_shown(qtbot: QtBot, window: SettingsWindow) -> None:
+    field = window.editors["key.anthropic"]
+    assert isinstance(field, QLineEdit)
+    assert field.echoMode() is QLineEdit.EchoMode.Password
+    field.setText("sk-secret")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert field.text() == ""
+    assert secrets.key_of("anthropic") == "sk-secret"
+    assert any("only you can read" in text for text in _texts(window))
+    assert not any("sk-secret" in text for text in _texts(window))
+
+
+def test_a_key_is_tested_with_one_press_and_kept_where_it_works(
+    qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine
+) -> None:
+    row = KeyRow(still.theme, "anthropic", machine)
+    qtbot.addWidget(row)
+
+    async def story() -> int:
+        row.field.setText("sk-bad")
+        row.test_button.click()
+        await until(row.test_button.isEnabled)
+        assert (row.answer.text(), secrets.key_of("anthropic")) == ("The key was refused.", "")
+        row.field.setText("sk-good")
+        row.test_button.click()
+        await until(row.test_button.isEnabled)
+        return 0
+
+    eventloop.run_until(qapp, story())
+    assert secrets.key_of("anthropic") == "sk-good"
+
+
+def test_findings_show_what_is_to_be_mended_first_with_its_fix(
+    qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine
+) -> None:
+    shown = FindingsList(still.theme, machine)
+    qtbot.addWidget(shown)
+
+    async def story() -> int:
+        shown.ask_once()
+        await until(shown.again.isEnabled)
+        shown.ask_once()
+        return 0
+
+    eventloop.run_until(qapp, story())
+    assert machine.asked == 1
+    assert [text for text in _texts(shown) if text != shown.note.text()] == [
+        "Screen capture: black",
+        "Log in to an X11 session.",
+        "Accessibility: no bus",
+        "sudo apt-get install at-spi2-core",
+        "Display: X11 on :1",
+    ]
+    assert shown.note.text() == "1 to mend before Wisp can work here."
+
+
+def test_the_data_folders_are_named_and_open_by_a_press(qtbot: QtBot, still: Look) -> None:
+    opened: list[Path] = []
+    folders = Folders(still.theme, opened.append)
+    qtbot.addWidget(folders)
+    for button in folders.findChildren(QPushButton):
+        button.click()
+    assert opened == [paths.data_dir(), paths.config_dir(), paths.state_dir()]
+    assert str(paths.data_dir()) in _texts(folders)
+
+
+def test_escape_closes_the_settings(qtbot: QtBot, window: SettingsWindow) -> None:
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.isVisible()
+
+
+def test_the_pages_are_reached_by_the_keyboard(qtbot: QtBot, window: SettingsWindow) -> None:
+    window.index.setFocus()
+    window.index.setCurrentRow(2)
+    assert window.editors["presence.theme"].isVisible()
+    qtbot.keyClick(window.index, Qt.Key.Key_Down)
+    assert not window.editors["presence.theme"].isVisible()
+    assert window.editors["presence.summon_key"].isVisible()
+
+
+Window = TypeVar("Window", bound=QWidget)
+
+
+def _shown(kind: type[Window]) -> list[Window]:
+    return [each for each in QApplication.topLevelWidgets() if isinstance(each, kind) and each.isVisible()]
+
+
+def _chosen(window: SettingsWindow, key: str, value: str) -> None:
+    box = window.editors[key]
+    assert isinstance(box, QComboBox)
+    box.setCurrentIndex(box.findData(value))
+    box.activated.emit(box.currentIndex())
+
+
+def test_choices_count_at_once_where_they_can(
+    qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine
+) -> None:
+    presence = Presence(still)
+    presence.show()
+    wanted: list[str] = []
+
+    async def story() -> int:
+        system = System(qapp, presence, still, Settings({}, {}))
+        dialogs = Dialogs(presence, system, Outside(lambda: store.load({}), machine))
+        dialogs.agent_wanted.connect(lambda: wanted.append("agent"))
+        presence.actions.settings()
+        (window,) = _shown(SettingsWindow)
+        presence.open()
+        presence.composer.field.setPlainText("half a wish")
+        assert presence.theme.scheme == "light"
+        _chosen(window, "presence.theme", "dark")
+        assert (presence.theme.scheme, presence.composer.field.toPlainText()) == ("dark", "half a wish")
+        assert presence.orb.theme.scheme == "dark"
+        autostart = window.editors["presence.autostart"]
+        assert isinstance(autostart, QCheckBox)
+        autostart.click()
+        assert DesktopFile([]).is_there()
+        autostart.click()
+        assert not DesktopFile([]).is_there()
+        _chosen(window, "presence.language", "de")
+        assert window.note.text() == "Kept. It counts from the next start."
+        assert wanted == []
+        _chosen(window, "model.provider", "offline")
+        assert (window.note.text(), wanted) == ("Kept. It counts from the next wish.", ["agent"])
+        window.close()
+        window.deleteLater()
+        presence.close()
+        system.close()
+        return 0
+
+    try:
+        eventloop.run_until(qapp, story())
+    finally:
+        application.look_of(qapp, Settings({}, {}), still)
+    presence.orb.close()
+
+
+@pytest.fixture
+def welcome(qtbot: QtBot, still: Look, machine: SomeMachine) -> WelcomeWindow:
+    made = WelcomeWindow(still.theme, machine, "ctrl+alt+space")
+    qtbot.addWidget(made)
+    return made
+
+
+def test_the_welcome_goes_from_what_works_to_a_first_success(
+    qtbot: QtBot, qapp: QApplication, welcome: WelcomeWindow
+) -> None:
+    wished: list[str] = []
+    welcome.wished.connect(wished.append)
+
+    async def story() -> int:
+        welcome.begin()
+        await until(welcome.findings.again.isEnabled)
+        assert welcome.back.isHidden()
+        welcome.next.click()
+        await until(lambda: welcome.answerer.models.count() == 2)
+        welcome.answerer.local.click()
+        welcome.answerer.models.setCurrentIndex(1)
+        welcome.next.click()
+        return 0
+
+    eventloop.run_until(qapp, story())
+    kept = store.load({})
+    assert (kept[catalog.PROVIDER], kept[catalog.BASE_URL], kept[catalog.MODEL]) == (
+        "openai",
+        "http://127.0.0.1:11434/v1",
+        "llama",
+    )
+    welcome.trying.buttons[0].click()
+    assert wished == ["take a screenshot"]
+    view = View()
+    for event in (
+        agent_events.TurnStarted("t", "take a screenshot"),
+        agent_events.TurnEnded("t", agent_events.Outcome.FINISHED, "Here it is."),
+    ):
+        view = Presenter().after(view, event, 0.0)
+        welcome.show_view(view)
+    assert "It worked." in welcome.trying.how.text()
+    assert "ctrl+alt+space" in welcome.trying.how.text()
+    with qtbot.waitSignal(welcome.left):
+        welcome.next.click()
+    assert not welcome.isVisible()
+
+
+def test_a_first_wish_that_fails_may_be_tried_again(welcome: WelcomeWindow) -> None:
+    welcome.trying.buttons[0].click()
+    view = View()
+    for event in (
+        agent_events.TurnStarted("t", "x"),
+        agent_events.TurnEnded("t", agent_events.Outcome.FAILED, "No."),
+    ):
+        view = Presenter().after(view, event, 0.0)
+        welcome.show_view(view)
+    assert "did not work" in welcome.trying.how.text()
+    assert all(button.isEnabled() for button in welcome.trying.buttons)
+
+
+def test_claude_without_a_key_asks_for_one_and_goes_on_with_it(
+    qtbot: QtBot, qapp: QApplication, welcome: WelcomeWindow
+) -> None:
+    async def story() -> int:
+        welcome.next.click()
+        welcome.answerer.claude.click()
+        welcome.next.click()
+        assert "Enter a key" in welcome.note.text()
+        welcome.answerer.key.field.setText("sk-good")
+        welcome.next.click()
+        return 0
+
+    eventloop.run_until(qapp, story())
+    assert (store.load({})[catalog.PROVIDER], secrets.key_of("anthropic")) == ("anthropic", "sk-good")
+
+
+def test_without_a_model_on_this_computer_the_choice_is_closed_and_says_what_to_do(
+    qapp: QApplication, welcome: WelcomeWindow, machine: SomeMachine
+) -> None:
+    machine.known = []
+
+    async def story() -> int:
+        welcome.answerer.look()
+        await until(welcome.answerer.again.isEnabled)
+        return 0
+
+    eventloop.run_until(qapp, story())
+    assert not welcome.answerer.local.isEnabled()
+    assert "Start Ollama" in welcome.answerer.found.text()
+
+
+def test_the_welcome_is_shown_once_and_again_when_asked_for(
+    qapp: QApplication, still: Look, machine: SomeMachine
+) -> None:
+    presence = Presence(still)
+    presence.show()
+    assert once.is_due()
+
+    async def story() -> int:
+        system = System(qapp, presence, still, Settings({"presence.summon_key": ""}, {}))
+        dialogs = Dialogs(presence, system, Outside(lambda: Settings({}, {}), machine))
+        for _ in range(2):
+            dialogs.welcome()
+            (window,) = _shown(WelcomeWindow)
+            window.close()
+        system.close()
+        return 0
+
+    eventloop.run_until(qapp, story())
+    presence.orb.close()
+    assert not once.is_due()
+
+
+def test_another_provider_answers_after_a_choice_without_a_new_start(
+    qtbot: QtBot, qapp: QApplication, machine: SomeMachine
+) -> None:
+    agents: list[FakeAgent] = []
+    shown: list[Presence] = []
+
+    def connect(_curtain: object) -> FakeAgent:
+        agents.append(FakeAgent())
+        return agents[-1]
+
+    async def story() -> None:
+        await until(lambda: shown)
+        shown[0].actions.settings()
+        (window,) = _shown(SettingsWindow)
+        _chosen(window, "model.provider", "offline")
+        await until(lambda: len(agents) == 2 and agents[0].closed)
+        shown[0].send("who is there")
+        await until(lambda: agents[1].sent == ["who is there"])
+        window.close()
+        window.deleteLater()
+        shown[0].close()
+
+    outside = Outside(lambda: store.load({}), machine)
+    settings = Settings({"presence.summon_key": ""}, {})
+    assert application.run(connect, settings, outside, on_ready=shown.append, quit_when=story()) == 0
+    shown[0].orb.close()
+
+
+def test_an_agent_that_cannot_be_had_is_told_and_the_presence_stays(qapp: QApplication, machine: SomeMachine) -> None:
+    shown: list[Presence] = []
+
+    def connect(_curtain: object) -> FakeAgent:
+        raise NeedsPerson("There is no key. Enter one in the settings.")
+
+    async def story() -> None:
+        await until(lambda: shown)
+
+    settings = Settings({"presence.summon_key": ""}, {})
+    outside = Outside(lambda: settings, machine)
+    assert application.run(connect, settings, outside, on_ready=shown.append, quit_when=story()) == 0
+    told = [item.sentence for item in shown[0].inbox.view.items if isinstance(item, Told)]
+    assert told == ["There is no key. Enter one in the settings."]
+    shown[0].orb.close()
