@@ -49,7 +49,7 @@ def continuable(remains: Remains, parts: Parts) -> tuple[Entry, ...]:
     entries = _answered(entries)
     if remains.is_open:
         entries.append(Entry(Kind.NOTE, user(told("ended_turn"))))
-    entries += [Entry(Kind.PERSON, user(told("said_meanwhile", text=text))) for text in remains.meanwhile]
+    entries += [Entry(Kind.PERSON, user(told("said_meanwhile", text=text))) for text in remains.meanwhile if text]
     if remains.altered and rule_of(parts.model).drops_opaque:
         entries = _without_signed(entries)
     return tuple(entries)

@@ -110,7 +110,7 @@ def _remains(left: Left) -> Remains:
         tuple(entry_of(entry.kind, entry.message) for entry in left.entries),
         message_of(left.draft.message) if left.draft else None,
         calls,
-        tuple(text for text in left.meanwhile if text),
+        left.meanwhile,
         left.is_open,
         any(entry.altered for entry in (*left.entries, *([left.draft] if left.draft else ()))),
     )

@@ -38,7 +38,7 @@ class Journal:
         remains = await self.archive.remains(conversation_id)
         session.begin_anew()
         if isinstance(self.record, JournalRecord):
-            self.record.go_on(conversation_id)
+            self.record.go_on(conversation_id, heard=len(remains.meanwhile))
         session.reopen(remains)
         return shown
 

@@ -54,9 +54,12 @@ class JournalRecord:
         self.go_on(ids.unique("talk-"))
         self._is_begun = False
 
-    def go_on(self, conversation: str) -> None:
-        """What follows belongs to that conversation, which is on the disk already."""
+    def go_on(self, conversation: str, heard: int = 0) -> None:
+        """What follows belongs to that conversation, which is on the disk already. The next history put in place of
+        its own holds the `heard` words that were said and not read.
+        """
         self.conversation = conversation
+        self._heard = heard
         self._is_begun = True
         self._turn = ""
         self._piece: _Piece | None = None
@@ -138,7 +141,8 @@ class JournalRecord:
     def entries_replaced(self, entries: Sequence[Entry]) -> None:
         self._entries = list(entries)
         if self._is_begun:
-            self._soon(writing.replace_entries, [_stored(entry) for entry in entries])
+            self._soon(writing.replace_entries, [_stored(entry) for entry in entries], self._heard)
+            self._heard = 0
 
     def said_meanwhile(self, text: str) -> None:
         self._soon(writing.say_meanwhile, without_secrets(text))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from app.base.errors import WispError
+from app.services.journal.audit import Head
 from app.services.journal.migrations import migrate
 
 T = TypeVar("T")
@@ -54,8 +55,10 @@ class Database:
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._thread = ThreadPoolExecutor(1, "journal")
         self._connection: sqlite3.Connection | None = None
+        self._head = Head(path.with_name(f"{path.stem}.head"))
         self._rests_until = 0.0
         self._problem = ""
+        self._told = {""}
         self.losses = 0
         """How much work was lost so far: whoever can write it again compares."""
 
@@ -76,6 +79,9 @@ class Database:
         self._give(job)
         await asyncio.wrap_future(job.future)
         problem, self._problem = self._problem, ""
+        if problem in self._told:
+            return ""
+        self._told.add(problem)
         return problem
 
     def close(self) -> None:
@@ -136,18 +142,19 @@ class Database:
             with suppress(sqlite3.Error):
                 connection.execute("rollback")
             raise
+        self._head.note(connection)
         return answers
 
     def _alone(self, connection: sqlite3.Connection, work: Work[Any]) -> object:
         """What one piece of work refuses undoes only that piece."""
         connection.execute("savepoint work")
         try:
-            return work(connection)
+            answer = work(connection)
         except WispError as error:
             connection.execute("rollback to work")
-            return error
-        finally:
-            connection.execute("release work")
+            answer = error
+        connection.execute("release work")
+        return answer
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -158,6 +165,7 @@ class Database:
                     raise
                 self._set_aside()
                 self._connection = _open(self._path, self._busy_s)
+            self._head.begin(self._connection)
         return self._connection
 
     def _set_aside(self) -> None:
@@ -201,11 +209,11 @@ def _is_broken(error: Exception) -> bool:
     return any(word in str(error) for word in _BROKEN)
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: sqlite3.Error | OSError) -> str:
     words = str(error).lower()
     if "full" in words or "no space" in words:
         return "the disk is full"
-    if "readonly" in words or "read-only" in words or "unable to open" in words or "denied" in words:
+    if isinstance(error, OSError) or "readonly" in words or "unable to open" in words:
         return "its folder cannot be written to"
     if "locked" in words or "busy" in words:
         return "another program holds the journal locked"

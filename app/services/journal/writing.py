@@ -64,12 +64,13 @@ class StoredTurn:
 
 
 def begin_turn(db: sqlite3.Connection, conversation: str, turn: StoredTurn) -> None:
-    """The conversation is made with its first turn."""
+    """The conversation is made with its first turn. One turn runs at a time: an earlier one is over."""
     db.execute(
         "insert into conversations (id, title, began_at, changed_at, holder) values (?, ?, ?, ?, ?) "
         "on conflict (id) do update set changed_at = excluded.changed_at, holder = excluded.holder",
         (conversation, turn.title, turn.at, turn.at, turn.holder),
     )
+    end_open_turns(db, conversation, "lost")
     db.execute(
         "insert into turns (id, conversation, began_at, model) values (?, ?, ?, ?)",
         (turn.id, conversation, turn.at, turn.model),
@@ -121,11 +122,11 @@ def add_entries(db: sqlite3.Connection, conversation: str, entries: Sequence[Sto
     )
 
 
-def replace_entries(db: sqlite3.Connection, conversation: str, entries: Sequence[StoredEntry]) -> None:
+def replace_entries(db: sqlite3.Connection, conversation: str, entries: Sequence[StoredEntry], heard: int = 0) -> None:
     """Another history in place of the old one. What was left out of that is wanting in the new one too."""
     was = db.execute("select max(altered) from entries where conversation = ?", (conversation,)).fetchone()[0]
     db.execute("delete from entries where conversation = ?", (conversation,))
-    add_entries(db, conversation, [replace(entry, altered=bool(was) or entry.altered) for entry in entries])
+    add_entries(db, conversation, [replace(entry, altered=bool(was) or entry.altered) for entry in entries], heard)
 
 
 def _forget_pass(db: sqlite3.Connection, conversation: str) -> None:

@@ -1,0 +1,162 @@
+"""The record of every change of state: only ever added to, each entry sealed over the one before it.
+
+A change or removal anywhere breaks the chain from there on. What is cut off at the end would leave a chain that is
+whole, so the newest entry is also noted in a small file beside the database. Whoever can write both, and knows this
+program, can forge both: the chain tells of accidents and of other programs, not of the owner of the account.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_NONE = "0" * 64
+_PRIVATE = 0o600
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """`details` is a JSON object; `at` is seconds since 1970."""
+
+    at: float
+    kind: str
+    conversation: str
+    turn: str
+    details: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """An entry in the chain."""
+
+    number: int
+    entry: AuditEntry
+    previous: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong with entry `number`, in a sentence."""
+
+    number: int
+    sentence: str
+
+
+def seal(number: int, entry: AuditEntry, previous: str) -> str:
+    """SHA-256 over everything the entry says, its place, and the seal before it, as one JSON array."""
+    told = [number, entry.at, entry.kind, entry.conversation, entry.turn, entry.details, previous]
+    return hashlib.sha256(json.dumps(told, ensure_ascii=True, separators=(",", ":")).encode("ascii")).hexdigest()
+
+
+def append(db: sqlite3.Connection, entry: AuditEntry) -> None:
+    """The next entry. The transaction keeps other processes from taking the same place."""
+    last, previous = _last(db)
+    number = last + 1
+    db.execute(
+        "insert into audit (number, at, kind, conversation, turn, details, previous, hash) "
+        "values (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            number,
+            entry.at,
+            entry.kind,
+            entry.conversation,
+            entry.turn,
+            entry.details,
+            previous,
+            seal(number, entry, previous),
+        ),
+    )
+
+
+def entries(db: sqlite3.Connection, after: int = 0) -> Iterator[Sealed]:
+    """Oldest first, from behind the entry `after`."""
+    rows = db.execute(
+        "select number, at, kind, conversation, turn, details, previous, hash from audit where number > ? "
+        "order by number",
+        (after,),
+    )
+    for number, at, kind, conversation, turn, details, previous, hash_ in rows:
+        yield Sealed(number, AuditEntry(at, kind, conversation, turn, details), previous, hash_)
+
+
+def newest(db: sqlite3.Connection, limit: int) -> list[Sealed]:
+    """The last entries, oldest first."""
+    last = db.execute("select coalesce(max(number), 0) from audit").fetchone()[0]
+    return list(entries(db, max(last - limit, 0)))
+
+
+def verify(db: sqlite3.Connection, head: tuple[int, str] | None) -> list[Finding]:
+    """Everything that is wrong, by entry; nothing where the chain is whole and reaches its noted head."""
+    findings: list[Finding] = []
+    expected, previous, last = 1, _NONE, 0
+    for one in entries(db):
+        if one.number > expected:
+            findings.append(Finding(expected, f"{_counted(expected, one.number - 1)} missing."))
+        elif one.previous != previous:
+            findings.append(Finding(one.number, "It does not follow on the entry before it: one was put in its place."))
+        if seal(one.number, one.entry, one.previous) != one.hash:
+            findings.append(Finding(one.number, "It was changed after it was written."))
+        if head and head[0] == one.number and head[1] != one.hash:
+            findings.append(Finding(one.number, "It is another one than was noted beside the journal."))
+        expected, previous, last = one.number + 1, one.hash, one.number
+    if head is None and last:
+        findings.append(Finding(last, "The note of the newest entry, beside the journal, is missing."))
+    if head and head[0] > last:
+        findings.append(Finding(last + 1, f"{_counted(last + 1, head[0])} missing: the end was cut off."))
+    return findings
+
+
+def _counted(first: int, last: int) -> str:
+    return "It is" if first == last else f"The entries {first} to {last} are"
+
+
+class Head:
+    """The file that notes the newest entry: its number and its seal. A file that refuses is told to the log."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._noted = 0
+
+    def read(self) -> tuple[int, str] | None:
+        """None where there is no note. Raises ValueError where the file holds something else, OSError."""
+        try:
+            number, _, hash_ = self._path.read_text(encoding="ascii").strip().partition(" ")
+        except FileNotFoundError:
+            return None
+        return int(number), hash_
+
+    def begin(self, db: sqlite3.Connection) -> None:
+        """Before the first entry: a note that is missing later was taken away."""
+        if _last(db)[0] == 0 and not self._path.exists():
+            self._write(0, _NONE)
+
+    def note(self, db: sqlite3.Connection) -> None:
+        """After a commit. A crash just before leaves the note behind the chain, which is no fault."""
+        number, hash_ = _last(db)
+        if number != self._noted:
+            self._write(number, hash_)
+            self._noted = number
+
+    def _write(self, number: int, hash_: str) -> None:
+        beside = self._path.with_name(f"{self._path.name}.{os.getpid()}.new")
+        try:
+            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "w", encoding="ascii") as file:
+                file.write(f"{number} {hash_}\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, self._path)
+        except OSError as error:
+            _log.warning("The newest entry of the audit could not be noted: %s", error)
+
+
+def _last(db: sqlite3.Connection) -> tuple[int, str]:
+    number, hash_ = db.execute("select number, hash from audit order by number desc limit 1").fetchone() or (0, _NONE)
+    return number, hash_
