@@ -13,18 +13,20 @@ from typing import IO
 from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed
 from app.desktop.api import App, Launched
+from app.desktop.x11.describing import describing, needs_flags, with_flags
 
 _SECRETS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 _FIELD_CODES = ("%f", "%F", "%u", "%U")
 _LAST_WORDS_CHARS = 300
+_ASKING_LIMIT_S = 2.0
 _TERMINALS = ("x-terminal-emulator", "xterm", "gnome-terminal", "konsole", "xfce4-terminal")
 
 
 class DesktopEntries:
-    """`environment` is what programs get, without our secrets. They outlive us."""
+    """`environment` is what programs get, without our secrets and told to describe themselves. They outlive us."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = {name: value for name, value in environment.items() if name not in _SECRETS}
+        self._environment = describing({name: value for name, value in environment.items() if name not in _SECRETS})
         self._running: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
         self._known: tuple[App, ...] = ()
         self._stamp: tuple[tuple[str, float], ...] = ()
@@ -48,7 +50,7 @@ class DesktopEntries:
         return [folder for folder in folders if folder.is_dir()]
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
-        return self._start(app.name, list(self._command(app, arguments)))
+        return self._start(app.name, with_flags(list(self._command(app, arguments))))
 
     def _command(self, app: App, arguments: Sequence[str]) -> Iterator[str]:
         from xdg.DesktopEntry import DesktopEntry
@@ -75,7 +77,20 @@ class DesktopEntries:
         opener = shutil.which("xdg-open")
         if opener is None:
             raise NeedsPerson("Opening files and links needs xdg-utils. Install it: sudo apt-get install xdg-utils")
-        return self._start(address, [opener, address])
+        browser = self._browser_to_tell() if address.startswith(("http://", "https://")) else None
+        return self.launch(browser, [address]) if browser else self._start(address, [opener, address])
+
+    def _browser_to_tell(self) -> App | None:
+        """The person's browser, where it is one that has to be told to describe its pages."""
+        asked = ["xdg-mime", "query", "default", "x-scheme-handler/https"]
+        try:
+            told = subprocess.run(
+                asked, env=self._environment, capture_output=True, text=True, timeout=_ASKING_LIMIT_S, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        found = next((app for app in self.installed() if Path(app.ref).name == told.stdout.strip()), None)
+        return found if found and needs_flags(list(self._command(found, ()))) else None
 
     def _start(self, name: str, command: list[str]) -> Launched:
         said = tempfile.TemporaryFile()  # noqa: SIM115 - read after the program ended
