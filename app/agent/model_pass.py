@@ -275,6 +275,7 @@ class ModelPass:
             await self._calls.run(together[0])
         elif together:
             await self._calls.run_together(together, self._native.toolsets)
+        await self._calls.end_toolset(self._native.toolsets)
         self._calls.end_pass()
         if pacing is not Pacing.ONE_FEEDBACK_CALL:
             for answer in self._calls.answers:

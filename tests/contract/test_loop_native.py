@@ -6,11 +6,15 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.agent.events import Outcome, SayDelta, TagDelta, TagStart, ToolFinished
 from app.base.errors import Refused, Unreachable
 from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role, TextPart
+from app.protocol.result import ToolResult
 from app.providers.api import NativeCallEnded, NativeCallStarted, OpaqueBlock, Said, Stopped, Thinking
 from app.providers.scripted import Fail, Pause, Step, native_call
+from app.tools.context import TurnContext
 from tests.unit.agent.stage import PICTURE, Stage, texts
 
 
@@ -131,6 +135,29 @@ async def test_a_vendors_toolset_runs_in_order_and_halts_at_the_first_failure(tm
         "t4": False,
     }
     assert results["t3"].text == "Not executed: an earlier computer action in this turn failed."
+
+
+@pytest.mark.parametrize(
+    ("calls", "pictures"),
+    [
+        ((_call("t1", "click", "computer", x=1), _call("t2", "click", "computer", x=2)), {"t1": 0, "t2": 1}),
+        ((_call("t1", "click", "computer", x=1),), {"t1": 1}),
+        ((_call("t1", "click", "computer", x=1), _call("t2", "read", path="a")), {"t1": 1, "t2": 0}),
+        ((_call("t1", "click", "computer", x=1), _call("t2", "look", "computer")), {"t1": 0, "t2": 1}),
+        ((_call("t1", "click", "computer", x="left"), _call("t2", "click", "computer", x=2)), {"t1": 0, "t2": 0}),
+        ((_call("t1", "click", x=1),), {"t1": 0}),
+    ],
+)
+async def test_the_last_action_of_a_toolset_carries_one_picture_of_what_came_of_it(
+    tmp_path: Path, calls: tuple[tuple[Step, ...], ...], pictures: dict[str, int]
+) -> None:
+    async def look(_context: TurnContext) -> ToolResult:
+        return ToolResult(True, "looked", {}, "", (PICTURE,))
+
+    stage = _stage(tmp_path, [step for call in calls for step in call], "Done.", look=look)
+    await stage.send()
+    results = [part for part in stage.provider.requests[1].messages[-1].parts if isinstance(part, ResultPart)]
+    assert {part.call_id: len(part.media) for part in results} == pictures
 
 
 async def test_stopping_between_calls_answers_all_of_them(tmp_path: Path) -> None:
