@@ -15,6 +15,7 @@ from app.agent.cards import Cards
 from app.agent.events import ApprovalWanted, Notice, Scope, State
 from app.agent.policy import Control, Decision, Policy, Provenance, Resolve, Verdict, sentences, taint
 from app.agent.policy.tables import table
+from app.agent.record import Record
 from app.agent.repetition import ASK_AT
 from app.agent.turn import Turn
 from app.agent.words import told
@@ -22,6 +23,7 @@ from app.base.errors import NeedsPerson
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue
 from app.protocol.spec import Effect, ToolSpec
+from app.tools.context import Audit
 from app.tools.registry import Registry
 
 _HARMLESS = (Effect.READS, Effect.TALKS)
@@ -38,6 +40,12 @@ class Judges(Protocol):
 
     @property
     def resolve(self) -> Resolve: ...
+
+    @property
+    def audit(self) -> Audit | None: ...
+
+    @property
+    def record(self) -> Record: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +112,21 @@ class TurnGate:
         return Provenance(turn.tainted_by, "\n".join(turn.said), planned=turn.follows_plan)
 
     async def _settled(self, case: _Case) -> str:
-        """The sentence for the model where the call may not run."""
+        """The sentence for the model where the call may not run. What is decided is written down, and by whom."""
         verdict = case.verdict
+        by, refusal = "policy", ""
+        if verdict.act and "password" in verdict.act.kinds:
+            self._judges.record.withhold(verdict.act.text)
         if verdict.decision is Decision.DENY:
-            return verdict.sentence or told("denied")
-        if verdict.decision is Decision.ALLOW or (verdict.act and self._turn.permits.cover(verdict, self._turn)):
-            return ""
-        return await self._ask(case)
+            refusal = verdict.sentence or told("denied")
+        elif verdict.decision is Decision.ASK and verdict.act and self._turn.permits.cover(verdict, self._turn):
+            by = "person, for this task"
+        elif verdict.decision is Decision.ASK:
+            by = "person" if self._approvals.attended else "nobody there"
+            refusal = await self._ask(case)
+        if self._judges.audit and (refusal or case.spec.effect not in _HARMLESS):
+            await self._judges.audit("refused" if refusal else "allowed", _ruling(case, by, refusal, self._turn.id))
+        return refusal
 
     def _unless_circling(self, call: ToolCall, verdict: Verdict) -> Verdict:
         repetition = self._turn.repetition
@@ -177,6 +193,14 @@ class TurnGate:
             self._turn.refused += 1
         elif spec.effect not in _HARMLESS:
             self._turn.refused = 0
+
+
+def _ruling(case: _Case, by: str, refusal: str, turn_id: str) -> dict[str, JsonValue]:
+    """A decision as it is written down: what would happen, who decided, by which rule."""
+    call, verdict = case.call, case.verdict
+    told_: dict[str, JsonValue] = {"tool": call.name, "arguments": dict(call.arguments), "turn": turn_id, "by": by}
+    rule = f"{verdict.rule} ({verdict.where})" if verdict.where else verdict.rule
+    return {**told_, "rule": rule, **({"why": refusal} if refusal else {})}
 
 
 def _detail(call: ToolCall) -> str:

@@ -13,6 +13,7 @@ from app.desktop.aim import Aim, Marksman
 from app.desktop.api import Curtain, Window
 from app.desktop.backend import Backend
 from app.desktop.eyes import Eyes, Spot
+from app.desktop.foresight import Foresight
 from app.desktop.hands import Hands
 from app.desktop.lock import DesktopLock
 from app.desktop.ocr.api import Ocr
@@ -20,6 +21,7 @@ from app.desktop.ocr.written import Written
 from app.desktop.opening import Opener
 from app.desktop.receipts import Receipt, receipt
 from app.desktop.reins import Reins
+from app.desktop.sameness import Sameness
 from app.desktop.settle import Patience, Settled, Watch
 from app.desktop.stop import StopFlag
 
@@ -50,6 +52,9 @@ class Seat:
         self.ocr = ocr
         self.written = Written(backend, self.eyes.frame, ocr)
         self.marksman = Marksman(backend, self.written)
+        self.foresight = Foresight(backend, self._found, clock)
+        self.sameness = Sameness(self.eyes.frame, backend.windows.all, self.foresight.at, clock)
+        self.eyes.on_capture = self.sameness.captured
         self.opener = Opener(backend, stop, clock)
         self.clock = clock
         self.stop = stop
@@ -71,6 +76,7 @@ class Seat:
             meant = _meant(before, where)
             answer = asyncio.create_task(self._answer(meant))
             settled = await self._settled(watch, patience or _AFTER_AN_ACT, answer)
+            self.sameness.acted(settled.frame)
             after = self.backend.windows.all()
             told = receipt(settled.changed, where, before, after)
             if meant and answer.cancelled():
@@ -92,8 +98,22 @@ class Seat:
             answer.cancel()
             await asyncio.gather(answer, return_exceptions=True)
 
-    async def aim(self, target: Target) -> Aim:
-        """The point that is meant. ToolMisuse and ToolFailed as `Eyes.resolve` and `Marksman`."""
+    async def aim(self, target: Target, call_id: str = "") -> Aim:
+        """The point that is meant; with `call_id`, what that call was judged by and nothing else.
+
+        ToolMisuse and ToolFailed as `Eyes.resolve`, `Marksman` and `Foresight`.
+        """
+        return await self.foresight.aim(call_id, target) if call_id else await self._found(target)
+
+    async def aim_to_press(self, target: Target, call_id: str) -> Aim:
+        """As `aim`. Changed where a position does not look any more as the model saw it."""
+        aim = await self.aim(target, call_id)
+        capture = self.eyes.referred(target.spot) if target.spot and aim.route == "point" else None
+        if capture is not None:
+            await self.sameness.check(aim.point, capture)
+        return aim
+
+    async def _found(self, target: Target) -> Aim:
         if target.ref:
             return await self.marksman.at_ref(target.ref)
         if target.name:

@@ -26,7 +26,7 @@ _COUNTED = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}
 
 async def click(seat: Seat, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), call.integer("count", 1), modifiers(call.text("modifiers")))
-    aim = await seat.aim(_target(call))
+    aim = await seat.aim_to_press(target_of(call), call.id)
     seen = await seat.act(lambda: seat.hands.click(aim.point, press), aim.place)
     if told := await evidence.of_click(seat.backend, aim.element):
         seen = seen.with_evidence(*told)
@@ -43,14 +43,15 @@ async def click(seat: Seat, call: ToolCall) -> ToolResult:
 
 
 async def move(seat: Seat, call: ToolCall) -> ToolResult:
-    aim = await seat.aim(_target(call))
+    aim = await seat.aim(target_of(call))
     seen = await seat.act(lambda: seat.hands.move(aim.point), aim.place, Patience())
     return _done(call, {"x": aim.point.x, "y": aim.point.y, "route": aim.route}, f"The pointer is on {aim.told}.", seen)
 
 
 async def drag(seat: Seat, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), 1, modifiers(call.text("modifiers")))
-    aims = [await seat.aim(target) for target in _path(call)]
+    first, *others = path_of(call)
+    aims = [await seat.aim_to_press(first, call.id), *[await seat.aim(target, call.id) for target in others]]
     points = [aim.point for aim in aims]
     seconds = call.integer("duration_ms", _DRAG_MS) / 1000
     end = points[-1]
@@ -64,7 +65,7 @@ async def scroll(seat: Seat, call: ToolCall) -> ToolResult:
     if notches == (0, 0):
         raise ToolMisuse("Nothing to scroll: give dy (notches, positive is down) or dx (positive is right).")
     held = modifiers(call.text("modifiers"))
-    target = _target(call)
+    target = target_of(call)
     aim = await seat.aim(target) if target != Target() else None
     at = aim.point if aim else None
     seen = await seat.act(lambda: seat.hands.scroll(at, notches, held))
@@ -102,8 +103,9 @@ async def press_keys(seat: Seat, call: ToolCall) -> ToolResult:
 
 async def button(seat: Seat, call: ToolCall, *, down: bool) -> ToolResult:
     button = _button_of(call)
-    target = _target(call)
-    aim = await seat.aim(target) if target != Target() else None
+    target = target_of(call)
+    find = seat.aim_to_press if down else seat.aim
+    aim = await find(target, call.id) if target != Target() else None
     at = aim.point if aim else seat.backend.pointer.position()
 
     async def do() -> None:
@@ -122,7 +124,8 @@ def _done(call: ToolCall, payload: dict[str, JsonValue], sentence: str, seen: Re
     return ToolResult(True, call.name, payload | told, f"{sentence} {seen.sentence}")
 
 
-def _target(call: ToolCall) -> Target:
+def target_of(call: ToolCall) -> Target:
+    """What a call points at. Raises ToolMisuse for half a point."""
     if call.has("x") != call.has("y"):
         raise ToolMisuse("A point needs both x and y.")
     spot = None
@@ -135,7 +138,7 @@ def _button_of(call: ToolCall) -> Button:
     return Button(call.text("button", Button.LEFT.value))
 
 
-def _path(call: ToolCall) -> list[Target]:
+def path_of(call: ToolCall) -> list[Target]:
     """The points of a drag: `path`, or `from` and `to`."""
     if call.has("path"):
         found = [_place(part, call) for part in re.findall(r"\S+\s*,\s*\S+", call.text("path"))]

@@ -12,6 +12,7 @@ from app.desktop.seat import Seat
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
 from app.tools import acts
+from app.tools.context import Admit
 from app.tools.pictures import shown
 
 _MOST = 40
@@ -42,12 +43,18 @@ ACTIONS: Mapping[str, Act] = {
 }
 
 
-async def in_one_go(seat: Seat, call: ToolCall, budget: Budget) -> ToolResult:
-    """Run the actions of a batch. A failure is a result that is not ok, with what was done and what was not."""
+async def in_one_go(seat: Seat, call: ToolCall, budget: Budget, admit: Admit) -> ToolResult:
+    """Run the actions of a batch, each once it is let through.
+
+    A failure is a result that is not ok, with what was done and what was not.
+    """
     steps = _steps(call)
     told: list[str] = []
     failure = ""
     for number, step in enumerate(steps, 1):
+        if refusal := await admit(step):
+            failure = f"{number}. {step.name} was not run. {refusal}"
+            break
         try:
             result = await ACTIONS[step.name](seat, step)
         except (ToolMisuse, ToolFailed) as error:

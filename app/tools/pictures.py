@@ -11,6 +11,7 @@ from app.base.geometry import Rect
 from app.desktop.capture import Budget, Capture
 from app.desktop.eyes import Spot
 from app.desktop.locate import NotFound
+from app.desktop.sameness import Changed
 from app.desktop.seat import Seat
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, Media, ToolResult
@@ -40,6 +41,16 @@ async def to_point_in(seat: Seat, call: ToolCall, missing: NotFound, sight: Sigh
     capture = await seat.eyes.capture(missing.area, "part of the screen where it should be", sight.budget)
     picture = shown(call, capture, f"{call.name}: {missing} Or point in this picture, by x and y, where you see it.")
     payload = {**picture.payload, "tag": call.name, "reason": str(missing)}
+    return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
+
+
+async def to_look_anew(seat: Seat, call: ToolCall, changed: Changed, sight: Sight) -> ToolResult:
+    """What is there now, for a model that acted on what was there before; raises `changed` for one without eyes."""
+    if not sight.takes_pictures():
+        raise changed
+    capture = await seat.eyes.capture(seat.region_of(0, ""), "screen", sight.budget)
+    picture = shown(call, capture, f"{call.name}: {changed} This is how it looks now.")
+    payload = {**picture.payload, "tag": call.name, "reason": str(changed)}
     return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
 
 

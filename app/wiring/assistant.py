@@ -42,6 +42,7 @@ from app.wiring.commands import commands_of
 from app.wiring.facts import MachineFacts
 from app.wiring.journal import Journal, journal_of
 from app.wiring.judging import judged_by
+from app.wiring.onlooker import Onlooker
 from app.wiring.tools import Belongings, checkpoints, handlers, nearby, registry, workspace_of
 
 _COMMAND_CHARS = 80
@@ -148,7 +149,6 @@ def assemble(
     `attended` says that somebody can answer approvals; `dry_run` gives it a desktop on which nothing really happens.
     """
     chosen = catalog.choose(settings)
-    workspace = workspace_of(settings)
     clock = SystemClock()
     processes, judge = commands_of(settings, clock)
     policy = judged_by(settings, judge)
@@ -166,8 +166,9 @@ def assemble(
         registry=tools,
         executor=executor,
         policy=policy,
+        resolve=Onlooker(desktop),
         settings=settings,
-        facts=MachineFacts(workspace, desktop, clock),
+        facts=MachineFacts(workspace_of(settings), desktop, clock),
         clock=clock,
         conversation=conversation,
         keep_progress=Keeper(own.checklist),

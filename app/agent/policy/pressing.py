@@ -22,6 +22,12 @@ def normal(keys: str) -> tuple[str, ...]:
         return tuple(keys.split())
 
 
+def may_submit(keys: str, text: str) -> bool:
+    """Whether these keys, or this text, might press a button or submit a field."""
+    activates = _spelled(tuple(table("keys")["activates"]["keys"]))
+    return any(sign in text for sign in "\n\r") or any(one in activates for one in normal(keys) if keys)
+
+
 def of_keys(pressed: tuple[str, ...], control: Control, stop_key: str = "") -> frozenset[str]:
     """What pressing these chords comes to while `control` has the keyboard."""
     found: set[str] = set()

@@ -1,0 +1,179 @@
+"""What an action would meet, told before it happens, and held to when it does. Lives on the desktop thread.
+
+A call is judged by what is under its target. It then acts on exactly that: what was found is kept for a moment, and
+where the moment has passed, what is found again must be the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from app.base.clock import Clock
+from app.base.errors import ToolFailed, WispError
+from app.base.geometry import Point
+from app.desktop.aim import Aim
+from app.desktop.api import Window
+from app.desktop.backend import Backend
+from app.desktop.elements import Element, OutlineRequest, View
+from app.desktop.programs import is_terminal
+
+T = TypeVar("T")
+H = TypeVar("H", bound=Hashable)
+
+_FRESH_S = 2.0
+_REMEMBERED = 64
+_LIMIT_S = 0.4
+"""A program that does not answer in this time is unknown; the call does not wait for it."""
+_DEFAULT = "is-default"
+_TERMINAL = "terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What is there: the control, as far as its program tells, and the window it is in."""
+
+    element: Element | None = None
+    window: Window | None = None
+    default: str = ""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it belongs to this very program."""
+        pids = {thing.pid for thing in (self.element, self.window) if thing}
+        return os.getpid() in pids
+
+    @property
+    def is_terminal(self) -> bool:
+        role = self.element.role if self.element else ""
+        return role == _TERMINAL or (self.window is not None and is_terminal(self.window.app))
+
+    @property
+    def title(self) -> str:
+        return self.window.title if self.window else self.element.window if self.element else ""
+
+    @property
+    def app(self) -> str:
+        return self.window.app if self.window else self.element.app if self.element else ""
+
+    @property
+    def role(self) -> str:
+        return self.element.role if self.element else ""
+
+    @property
+    def name(self) -> str:
+        """What it is called; a picture without words by its tip."""
+        return (self.element.name.strip() or self.element.description.strip()) if self.element else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    aim: Aim | None
+    met: Met
+    at: float
+    error: WispError | None = None
+
+
+class Foresight(Generic[H]):
+    """`find` aims at a target of its own kind."""
+
+    def __init__(self, backend: Backend, find: Callable[[H], Awaitable[Aim]], clock: Clock) -> None:
+        self._backend = backend
+        self._find = find
+        self._clock = clock
+        self._kept: OrderedDict[tuple[str, H], _Kept] = OrderedDict()
+
+    async def foresee(self, call_id: str, target: H) -> Met:
+        """What a call with this target would meet. Raises as `find`, and again when the call aims."""
+        try:
+            aim = await self._find(target)
+        except WispError as error:
+            self._keep(call_id, target, _Kept(None, Met(), self._clock.now(), error))
+            raise
+        met = await self.met_by(aim)
+        self._keep(call_id, target, _Kept(aim, met, self._clock.now()))
+        return met
+
+    async def aim(self, call_id: str, target: H) -> Aim:
+        """Where the call acts. ToolFailed where that is no longer what was foreseen."""
+        kept = self._kept.pop((call_id, target), None)
+        if kept is None:
+            return await self._find(target)
+        if kept.error is not None:
+            raise kept.error
+        if kept.aim is not None and self._clock.now() - kept.at < _FRESH_S:
+            return kept.aim
+        aim = await self._find(target)
+        if not _is_same(await self.met_by(aim), kept.met):
+            raise ToolFailed("What is there now is not what was there when this was allowed. Look again before acting.")
+        return aim
+
+    async def met_by(self, aim: Aim) -> Met:
+        """What is under an aim."""
+        if aim.element is None:
+            return await self.under(aim.point)
+        return Met(aim.element, self._window_of(aim.element) or self._window_at(aim.point))
+
+    async def at(self, point: Point) -> Element | None:
+        """The control under a point, if its program tells in time."""
+        return await _in_time(self._backend.accessibility.at(point))
+
+    async def under(self, point: Point) -> Met:
+        """What is under a point."""
+        element = await self.at(point)
+        return Met(element, self._window_of(element) or self._window_at(point))
+
+    async def focus(self, *, submits: bool) -> Met:
+        """What has the keyboard; where the keys might submit a dialog, its default button too."""
+        window = next((window for window in self._backend.windows.all() if window.is_active), None)
+        element = await _in_time(self._backend.accessibility.focused())
+        if element is not None and window is not None and element.pid not in (0, window.pid):
+            element = None
+        default = await self._default(window) if submits and window is not None and window.is_dialog else ""
+        return Met(element, window, default)
+
+    async def of_element(self, ref: str) -> Met:
+        """An element by its ref. Errors as `Accessibility.element`."""
+        element = await self._backend.accessibility.element(ref)
+        return Met(element, self._window_of(element))
+
+    async def _default(self, window: Window) -> str:
+        request = OutlineRequest(View.INTERACTIVE, window=window.title)
+        outline = await _in_time(self._backend.accessibility.outline(request))
+        found = (element.name for element in outline.elements if element.is_(_DEFAULT)) if outline else ()
+        return next(iter(found), "")
+
+    def _window_of(self, element: Element | None) -> Window | None:
+        if element is None:
+            return None
+        fitting = [w for w in self._backend.windows.all() if w.title == element.window and element.pid in (0, w.pid)]
+        return fitting[0] if fitting else None
+
+    def _window_at(self, point: Point) -> Window | None:
+        """The topmost window there that is not ours: ours step aside for clicks."""
+        return next((w for w in self._backend.windows.all() if _takes(w, point)), None)
+
+    def _keep(self, call_id: str, target: H, kept: _Kept) -> None:
+        self._kept[(call_id, target)] = kept
+        while len(self._kept) > _REMEMBERED:
+            self._kept.popitem(last=False)
+
+
+def _takes(window: Window, point: Point) -> bool:
+    return not window.is_minimised and window.pid != os.getpid() and window.area.contains(point)
+
+
+def _is_same(one: Met, other: Met) -> bool:
+    return (one.app, one.title, one.role, one.name) == (other.app, other.title, other.role, other.name)
+
+
+async def _in_time(asked: Awaitable[T]) -> T | None:
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            return await asked
+    except (ToolFailed, TimeoutError):
+        return None

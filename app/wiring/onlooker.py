@@ -1,0 +1,109 @@
+"""Tells the gate what a call would act on, from the desktop as it is now."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from app.agent.policy import Control
+from app.agent.policy.pressing import may_submit
+from app.base.errors import WispError
+from app.base.geometry import Point, Rect
+from app.desktop.capture import Budget
+from app.desktop.desk import Desktop
+from app.desktop.foresight import Met
+from app.desktop.ocr.written import is_written
+from app.desktop.seat import Seat, Target
+from app.protocol.call import ToolCall
+from app.protocol.result import Media
+from app.tools.acts import path_of, target_of
+
+_log = logging.getLogger(__name__)
+
+_PICTURE_WIDTH_PX = 480
+_PICTURE_HEIGHT_PX = 200
+
+
+class Onlooker:
+    """Implements `agent.policy.Resolve`."""
+
+    def __init__(self, desktop: Desktop) -> None:
+        self._desktop = desktop
+
+    async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:
+        """What the call would act on. Where a target cannot be found its own words stand for it; the call will fail."""
+        return await self._desktop.run(_seen, call, aim)
+
+    async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+        return await self._desktop.run(_picture, call, aim)
+
+
+async def _seen(seat: Seat, call: ToolCall, aim: str) -> tuple[Control, ...]:
+    try:
+        return tuple([_control(met) for met in await _met(seat, call, aim)])
+    except WispError as error:
+        _log.info("What %s would act on is not known: %s", call.name, error)
+        return (Control(name=call.text("target") or call.text("to")),)
+
+
+async def _met(seat: Seat, call: ToolCall, aim: str) -> list[Met]:
+    if aim == "focus":
+        keys, text = call.text("keys"), call.text("text")
+        return [await seat.foresight.focus(submits=may_submit(keys, text))]
+    if aim == "element":
+        ref = call.text("ref")
+        return [Met(await seat.written.element(ref))] if is_written(ref) else [await seat.foresight.of_element(ref)]
+    if aim == "ends":
+        return [await seat.foresight.foresee(call.id, target) for target in path_of(call)]
+    if aim == "menu":
+        return [Met(window=seat.active_window())]
+    target = target_of(call)
+    if target == Target():
+        return [await seat.foresight.under(seat.backend.pointer.position())]
+    return [await seat.foresight.foresee(call.id, target)]
+
+
+def _control(met: Met) -> Control:
+    return Control(met.title, met.app, met.role, met.name, met.default, met.is_own, met.is_terminal)
+
+
+async def _picture(seat: Seat, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+    try:
+        met = await _met(seat, call, aim)
+        point = await _point(seat, call, aim)
+        area = _around(point, seat.backend.screen.extent()) if point else None
+        if area is None and met[-1].window is not None:
+            area = met[-1].window.area.overlap(seat.backend.screen.extent())
+        if area is None:
+            return None
+        capture = await seat.eyes.capture(area, "the place", Budget(), is_glance=True)
+    except WispError as error:
+        _log.info("No picture of what %s would act on: %s", call.name, error)
+        return None
+    geometry = capture.geometry
+    media = Media(capture.data, capture.media_type, geometry.sent.width, geometry.sent.height, "the place")
+    if point is None:
+        return media, None
+    x, y = geometry.to_picture(point)
+    return media, (round(x), round(y))
+
+
+async def _point(seat: Seat, call: ToolCall, aim: str) -> Point | None:
+    """Where on the screen the call would act; None where it has no place."""
+    if aim in ("focus", "menu"):
+        return None
+    if aim == "element":
+        met = (await _met(seat, call, aim))[-1]
+        return met.element.box.center if met.element else None
+    target = path_of(call)[-1] if aim == "ends" else target_of(call)
+    if target == Target():
+        return seat.backend.pointer.position()
+    return (await seat.aim(target)).point
+
+
+def _around(point: Point, extent: Rect) -> Rect | None:
+    """A part of the screen with the point in it, near its middle."""
+    width, height = min(_PICTURE_WIDTH_PX, extent.width), min(_PICTURE_HEIGHT_PX, extent.height)
+    left = min(max(point.x - width // 2, extent.x), extent.x + extent.width - width)
+    top = min(max(point.y - height // 2, extent.y), extent.y + extent.height - height)
+    return Rect(left, top, width, height).overlap(extent)
