@@ -38,7 +38,7 @@ class TurnContext:
     call_id: str = ""
     emit: Emit = _unheard
     audit: Audit = _unkept
-    admit: Admit = _admitted
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     turn_id: str = ""
+    admit: Admit = _admitted
     pursue: Pursue = nobody_pursues
