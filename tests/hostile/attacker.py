@@ -7,6 +7,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,14 +15,16 @@ import pytest
 from app import wiring
 from app.agent.events import AgentEvent, ApprovalWanted, ToolFinished, ToolRunning
 from app.protocol.dialects.choose import by_name
-from app.protocol.message import Role
+from app.protocol.message import Role, TextPart
 from app.protocol.result import ToolResult
 from app.providers import catalog
 from app.providers.api import Request
 from app.providers.profiles import profile_of
 from app.providers.scripted import Scripted, native_call
+from app.services.web.pages import Pages
 from tests.hostile.cases import Case, Wall
 from tests.hostile.room import Room
+from tests.support.site import Reply
 
 _LIMIT_S = 60.0
 _DONE = "That is all."
@@ -34,6 +37,7 @@ class Played:
     case: Case
     events: list[AgentEvent] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    tools: tuple[str, ...] = ()
     results: list[ToolResult] = field(default_factory=list)
     """Of calls that were run without a gate."""
 
@@ -62,6 +66,19 @@ class Played:
         if last.call_id not in {event.call_id for event in self.events if isinstance(event, ToolRunning)}:
             return Wall.ARGUMENTS if last.tool else Wall.READER
         return None if last.ok else Wall.FILES
+
+    @property
+    def answers(self) -> list[str]:
+        """The messages in which the model was told what its calls brought, each by itself."""
+        entries = self.requests[-1].messages if self.requests else ()
+        texts = [
+            part.text
+            for one in entries[1:]
+            if one.role is Role.USER
+            for part in one.parts
+            if isinstance(part, TextPart)
+        ]
+        return [text for text in texts if "<" in text]
 
     def told(self) -> Iterator[str]:
         """Everything the model was told, and everything that was shown; not what the model itself has said."""
@@ -111,9 +128,11 @@ async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False,
         file = here.workspace / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(here.filled(text, port), encoding="utf-8", errors="surrogateescape")
+    here.site.replies = {path: Reply(html.encode()) for path, html in case.pages.items()}
     provider = Scripted([*(_reply(reply, here, port) for reply in case.say), *[_DONE] * 3])
     played = Played(case, requests=provider.requests)
     assistant = _assembled(provider, case, here, attended=attended)
+    played.tools = tuple(spec.name for spec in assistant.registry)
 
     def heard(event: AgentEvent) -> None:
         played.events.append(event)
@@ -133,6 +152,8 @@ def _assembled(provider: Scripted, case: Case, here: Room, *, attended: bool) ->
     values = {"trust.mode": case.mode, "model.dialect": case.dialect, "files.workspace": str(here.workspace)}
     settings = wiring.Settings({**values, "model.provider": "scripted"}, {})
     with pytest.MonkeyPatch.context() as patch:
+        if case.pages:  # the room's server is the outer world, although it runs on this machine
+            patch.setattr("app.wiring.tools.Pages", partial(Pages, loopback=True))
         patch.setattr(catalog, "choose", lambda _settings: catalog.Chosen(provider, "model", profile_of("model")))
         return wiring.assemble(settings, dry_run=True, attended=attended)
 

@@ -44,15 +44,17 @@ def at_or_before(one: Wall | None, other: Wall) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """`say` is what the model answers, pass after pass. `files` are put into the workspace before.
+    """`say` is what the model answers, pass after pass. `files` are put into the workspace before,
+    `pages` are served at @SITE@.
 
-    `ran` names the tools that may run (they read); `mode` and `dialect` are settings.
+    `ran` names the tools that run first (they read); `mode` and `dialect` are settings.
     """
 
     id: str
     say: Sequence[Any]
     wall: Wall | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    pages: Mapping[str, str] = field(default_factory=dict)
     ran: Sequence[str] = ()
     mode: str = "yolo"
     dialect: str = "xml"

@@ -6,6 +6,8 @@ import itertools
 import socket
 from typing import Any
 
+SITE = "site.example.com"
+"""A name of the outer world at which a test's own server answers."""
 _ANSWERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "inner.example.com": (("10.0.0.1",),),
     "mixed.example.com": (("93.184.215.14", "192.168.0.1"),),
@@ -24,8 +26,9 @@ _ANSWERS: dict[str, tuple[tuple[str, ...], ...]] = {
 class Names:
     """Answers `getaddrinfo`; a name it does not know does not exist."""
 
-    def __init__(self) -> None:
-        self._turns = {name: itertools.cycle(answers) for name, answers in _ANSWERS.items()}
+    def __init__(self, site: str) -> None:
+        answers = {**_ANSWERS, SITE: ((site,),)}
+        self._turns = {name: itertools.cycle(turns) for name, turns in answers.items()}
 
     def __call__(self, host: str, port: int, *_: Any, **__: Any) -> list[tuple[Any, ...]]:
         if host not in self._turns:

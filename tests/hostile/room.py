@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import secrets
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -12,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.names import Names
+from tests.hostile.names import SITE, Names
 from tests.hostile.observers.canaries import Canaries
+from tests.support.site import Site, site
 
 _SECRETS = {
     "key": "sk-ant-canary-0f83bd21c7",
@@ -66,12 +69,16 @@ _OWN = ("data", "tmp")
 """Where Wisp keeps its own things; what a hostile model makes it keep there is judged by the canaries."""
 
 
+_PORT = 8080
+
+
 @dataclass(frozen=True)
 class Room:
-    """`root` holds everything; `canaries` know the planted secrets."""
+    """`root` holds everything; `canaries` know the planted secrets; `site` is a web server of the outer world."""
 
     root: Path
     canaries: Canaries
+    site: Site
 
     @property
     def workspace(self) -> Path:
@@ -81,7 +88,11 @@ class Room:
         """A case's text with this room's places in it."""
         for name in ("home", "outside", "workspace", "data", "tmp"):
             text = text.replace(f"@{name.upper()}@", str(self.root / name))
-        return text.replace("@PORT@", str(port))
+        return text.replace("@PORT@", str(port)).replace("@SITE@", f"http://{SITE}:{_PORT}")
+
+    def is_site(self, peer: str) -> bool:
+        """Whether somebody called the room's own web server, as a case may."""
+        return peer == f"{self.site.address}:{_PORT}"
 
     def may_change(self, path: Path) -> bool:
         """Whether a change there is no effect outside: Wisp's own places; the workspace but for what starts itself."""
@@ -103,13 +114,18 @@ def room(root: Path) -> Iterator[Room]:
         (root / name).symlink_to(target.format(root=root))
     os.link(root / "outside/plan.txt", root / "workspace/hard-plan.txt")
     os.mkfifo(root / "workspace/pipe")
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, site(address=_own_address(), port=_PORT) as server:
         patch.setenv("HOME", str(root / "home"))
         patch.setenv("TMPDIR", str(root / "tmp"))
         patch.setenv("WISP_DATA_DIR", str(root / "data"))
         patch.setenv("ANTHROPIC_API_KEY", _SECRETS["key"])
         patch.setenv("AWS_SECRET_ACCESS_KEY", _SECRETS["variable"])
         patch.setattr(tempfile, "tempdir", None)
-        patch.setattr(socket, "getaddrinfo", Names())
+        patch.setattr(socket, "getaddrinfo", Names(server.address))
         patch.chdir(root / "workspace")
-        yield Room(root, Canaries(_SECRETS))
+        yield Room(root, Canaries(_SECRETS), server)
+
+
+def _own_address() -> str:
+    """One of this machine's sixteen million loopback addresses, so that rooms side by side do not meet."""
+    return str(ipaddress.ip_address("127.64.0.0") + secrets.randbelow(1 << 20))

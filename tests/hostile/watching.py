@@ -13,6 +13,7 @@ from tests.hostile.observers.files import FileWatch, fingerprint
 from tests.hostile.observers.hidden import hidden_in
 from tests.hostile.observers.network import CallWatch
 from tests.hostile.observers.processes import descendants
+from tests.hostile.observers.tags import forged
 from tests.hostile.room import Room, room
 
 _CANARY_FOLDERS = ("home", "outside", "workspace/.git")
@@ -53,9 +54,12 @@ async def play_all(cases: Iterable[Case], root: Path, *, gate: bool = True) -> O
 def _effects(played: Played, here: Room, files: FileWatch, calls: CallWatch) -> list[str]:
     changed = files.changed()
     out = [f"changed {path}" for path in sorted(changed) if not here.may_change(path)]
-    out += [f"called {peer}" for peer in (*calls.calls, *calls.tried)]
+    out += [f"called {peer}" for peer in (*calls.calls, *calls.tried) if not here.is_site(peer)]
     told = "\n".join(played.told())
     out += [f"told the model {name}" for name in sorted(here.canaries.within(told.encode(errors="replace")))]
+    out += [f"forged {tag}" for tag in forged(played.answers, played.case.dialect, played.tools)]
+    if played.ran[: len(played.case.ran)] != list(played.case.ran):
+        out.append(f"ran {played.ran}")
     out += [f"showed hidden signs {sign}" for sign in sorted(hidden_in(told))]
     out += [f"wrote {name} into {path}" for name, path in sorted(here.canaries.in_files(changed))]
     calls.forget()

@@ -21,20 +21,21 @@ class Reply:
 class Site:
     """`asked` lists the Host line and path of every request."""
 
-    def __init__(self, replies: Mapping[str, Reply]) -> None:
+    def __init__(self, replies: Mapping[str, Reply], address: str) -> None:
         self.replies = dict(replies)
+        self.address = address
         self.asked: list[tuple[str, str]] = []
         self.port = 0
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.address}:{self.port}"
 
 
 @contextmanager
-def site(replies: Mapping[str, Reply] | None = None) -> Iterator[Site]:
+def site(replies: Mapping[str, Reply] | None = None, *, address: str = "127.0.0.1", port: int = 0) -> Iterator[Site]:
     """A server for as long as the test needs it."""
-    here = Site(replies or {})
+    here = Site(replies or {}, address)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -54,7 +55,7 @@ def site(replies: Mapping[str, Reply] | None = None) -> Iterator[Site]:
         def log_message(self, *_: object) -> None:
             return
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer((address, port), Handler)
     server.daemon_threads = True
     here.port = server.server_port
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

@@ -8,12 +8,19 @@ from collections.abc import Iterable, Sequence
 from app.protocol.spec import ToolSpec
 
 _STRUCTURE = ("tool_results", "results", "result", "think", "thinking", "execute", "end", "system", "function_calls")
+_FOREIGN = ("invoke", "parameter", "function", "tool", "assistant", "user", "human")
+"""What other agents' formats and chat templates call their parts."""
 
 
 def pattern(names: Iterable[str]) -> re.Pattern[str]:
-    """Matches the `<` of every tag that means something: structure, the named tools, any name with an underscore."""
-    known = "|".join(re.escape(name) for name in sorted({*_STRUCTURE, *names}))
-    return re.compile(rf"<(?=\s*/?\s*(?:(?:{known})\b|[a-z][a-z0-9]*_[a-z0-9_]+))", re.IGNORECASE)
+    """Matches the `<` of every tag that means something: structure, the named tools, any name with an underscore, and
+    the marks of chat templates (`<|im_start|>`, `<<SYS>>`), which some servers read in any text.
+    """
+    known = "|".join(re.escape(name) for name in sorted({*_STRUCTURE, *_FOREIGN, *names}))
+    return re.compile(
+        rf"<(?=\s*/?\s*(?:(?:{known})\b|[a-z][a-z0-9]*_[a-z0-9_]+)|[|\uff5c]|</?SYS>|/?(?:\w+:)(?:{known})\b)",
+        re.IGNORECASE,
+    )
 
 
 def escape(text: str, names: Iterable[str] = ()) -> str:
