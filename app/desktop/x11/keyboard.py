@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from Xlib import X
-from Xlib.ext import xtest
 
 from app.base.errors import ToolMisuse
 from app.desktop.x11.connection import Connection
+from app.desktop.x11.injection import KeyInjection
 from app.desktop.x11.keymap import Keymap, Stroke, group_of, is_caps, symbol_of
 
 _NUM_LOCK_MASK = X.Mod2Mask
@@ -26,6 +26,7 @@ class X11Keyboard:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._display = connection.display
+        self._injection = KeyInjection(connection.display)
         self._keymap: Keymap | None = None
         self._group = -1
         self._lent: dict[int, int] = {}
@@ -103,7 +104,7 @@ class X11Keyboard:
         return stroke.keycode if stroke else 0
 
     def _fake(self, keycode: int, *, down: bool) -> None:
-        xtest.fake_input(self._display, X.KeyPress if down else X.KeyRelease, keycode)
+        self._injection.key(keycode, down=down)
 
     # --- what the person's own keys do meanwhile
 
