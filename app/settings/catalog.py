@@ -93,7 +93,7 @@ SUMMON_KEY = Setting(
 NOTIFICATIONS = Setting(
     "presence.notifications", True, "Notify on the desktop when it is done or needs you while you look elsewhere."
 )
-AUTOSTART = Setting("presence.autostart", False, "Start with the session.")
+AUTOSTART = Setting("presence.autostart", False, "Open Wisp when you log in.")
 LANGUAGE = Setting(
     "presence.language", "", "The language of the presence; empty takes the system's.", choices=("", "en", "de")
 )

@@ -10,7 +10,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QApplication,
-    QCheckBox,
     QComboBox,
     QDoubleSpinBox,
     QLabel,
@@ -31,6 +30,7 @@ from app.ui.autostart import DesktopFile
 from app.ui.dialogs import Dialogs
 from app.ui.machine import Finding, Outside, Server
 from app.ui.preferences import pages
+from app.ui.preferences.controls import Switch
 from app.ui.preferences.findings import FindingsList
 from app.ui.preferences.folders import Folders
 from app.ui.preferences.keyrow import KeyRow
@@ -106,7 +106,7 @@ def test_every_setting_stands_on_exactly_one_page() -> None:
 
 def test_a_choice_is_written_as_soon_as_it_is_made(qtbot: QtBot, window: SettingsWindow) -> None:
     reduced = window.editors["presence.reduced_motion"]
-    assert isinstance(reduced, QCheckBox)
+    assert isinstance(reduced, Switch)
     reduced.click()
     name = window.editors["presence.name"]
     assert isinstance(name, QLineEdit)
@@ -250,7 +250,7 @@ def test_choices_count_at_once_where_they_can(
         assert (presence.theme.scheme, presence.composer.field.toPlainText()) == ("dark", "half a wish")
         assert presence.orb.theme.scheme == "dark"
         autostart = window.editors["presence.autostart"]
-        assert isinstance(autostart, QCheckBox)
+        assert isinstance(autostart, Switch)
         autostart.click()
         assert DesktopFile([]).is_there()
         autostart.click()

@@ -6,42 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDoubleSpinBox,
-    QGridLayout,
-    QLabel,
-    QLineEdit,
-    QSpinBox,
-    QWidget,
-)
+from PySide6.QtWidgets import QDoubleSpinBox, QGridLayout, QLabel, QLineEdit, QSpinBox, QWidget
 
 from app.settings.catalog import Setting
 from app.ui.preferences import pages
+from app.ui.preferences.controls import Broken, Choice, Switch, Whole
 from app.ui.preferences.pages import about, label
 from app.ui.style import font
 from app.ui.theme import Theme
 
 _MOST = 2_000_000_000
-
-
-class _Choice(QComboBox):
-    """Scrolling the page over it changes nothing."""
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-
-class _Whole(QSpinBox):
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-
-class _Broken(QDoubleSpinBox):
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
 
 
 class Field(QWidget):
@@ -74,12 +48,11 @@ class Field(QWidget):
     def _made(self, setting: Setting[Any], current: Any) -> tuple[QWidget, Callable[[], Any], bool]:
         """The editor, how to read it, and whether it takes a line of its own."""
         if isinstance(setting.default, bool):
-            check = QCheckBox()
-            check.setChecked(bool(current))
+            check = Switch(self._theme, on=bool(current))
             check.toggled.connect(self._tell)
             return check, check.isChecked, False
         if setting.choices:
-            choice = _Choice()
+            choice = Choice(self._theme)
             for name in setting.choices:
                 choice.addItem(pages.choice(name), name)
             choice.setCurrentIndex(setting.choices.index(current))
@@ -115,11 +88,10 @@ def words_label(theme: Theme, words: str, *, strong: bool = False, quiet: bool =
 
 
 def _number(setting: Setting[Any], current: Any) -> QSpinBox | QDoubleSpinBox:
-    spin: QSpinBox | QDoubleSpinBox = _Whole() if isinstance(setting.default, int) else _Broken()
+    spin: QSpinBox | QDoubleSpinBox = Whole() if isinstance(setting.default, int) else Broken()
     kind = int if isinstance(setting.default, int) else float
     least = setting.minimum if setting.minimum is not None else -_MOST
     most = setting.maximum if setting.maximum is not None else _MOST
     spin.setRange(kind(least), kind(most))  # type: ignore[arg-type]
     spin.setValue(current)
-    spin.setGroupSeparatorShown(True)
     return spin

@@ -54,6 +54,7 @@ class FindingsList(QWidget):
         box.addLayout(self._rows)
         box.addWidget(self.note)
         box.addWidget(self.again, alignment=Qt.AlignmentFlag.AlignLeading)
+        box.addStretch()
 
     def ask(self) -> None:
         """Try everything for real; the answer comes when it comes."""

@@ -49,6 +49,7 @@ class KeyRow(QWidget):
         box.addWidget(words_label(theme, name, strong=True))
         box.addLayout(row)
         box.addWidget(self.answer)
+        self.answer.hide()
         self._show_whether_known()
 
     def keep(self) -> bool:
@@ -60,29 +61,33 @@ class KeyRow(QWidget):
         try:
             where = secrets.keep(self._provider, key)
         except OSError as error:
-            self.answer.setText(str(error))
+            self._say(str(error))
             return False
         self.field.clear()
         self._show_whether_known()
         in_keyring = tr("Settings", "The key is in the system's keyring.")
         in_file = tr("Settings", "The key is in a file that only you can read.")
-        self.answer.setText(in_keyring if where == "keyring" else in_file)
+        self._say(in_keyring if where == "keyring" else in_file)
         self.kept.emit(self._provider)
         return True
 
     def test(self) -> None:
         """Ask the service with the key that was typed, or else with the one that is kept."""
         typed = self.field.text().strip()
-        self.answer.setText(QCoreApplication.translate("Settings", "Asking…"))
+        self._say(QCoreApplication.translate("Settings", "Asking…"))
         self.test_button.setEnabled(False)
         self._questions.ask(self._machine.tried(self._provider, typed), self._answered)
 
     def _answered(self, problem: str) -> None:
         self.test_button.setEnabled(True)
-        self.answer.setText(problem or QCoreApplication.translate("Settings", "It works."))
+        self._say(problem or QCoreApplication.translate("Settings", "It works."))
         if not problem:
             self.keep()
             self.works.emit(self._provider)
+
+    def _say(self, words: str) -> None:
+        self.answer.setText(words)
+        self.answer.show()
 
     def _show_whether_known(self) -> None:
         tr = QCoreApplication.translate

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication, Signal
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QHBoxLayout, QPushButton, QRadioButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QRadioButton, QVBoxLayout, QWidget
 
 from app.settings import secrets, store
 from app.settings.catalog import BASE_URL, MODEL, PROVIDER
 from app.ui.machine import Machine, Server
+from app.ui.preferences.controls import Choice, Radio
 from app.ui.preferences.fields import words_label
 from app.ui.preferences.keyrow import KeyRow
 from app.ui.questions import Questions
@@ -36,7 +37,7 @@ class AnswererPage(QWidget):
             self._group.addButton(button)
         self.key = KeyRow(theme, "anthropic", machine)
         self.key.kept.connect(lambda _: self.claude.setChecked(True))
-        self.models = QComboBox()
+        self.models = Choice(theme)
         self.models.setAccessibleName(self.local.text())
         self.again = QPushButton(tr("Welcome", "Look again"))
         self.again.clicked.connect(self.look)
@@ -47,6 +48,7 @@ class AnswererPage(QWidget):
     def look(self) -> None:
         """For model servers on this computer."""
         self.again.setEnabled(False)
+        self.found.setVisible(True)
         self.found.setText(QCoreApplication.translate("Welcome", "Looking for models…"))
         self._questions.ask(self._machine.servers(), self.show_servers)
 
@@ -63,6 +65,7 @@ class AnswererPage(QWidget):
         self.models.setVisible(has_any)
         none = tr("Welcome", "None found. Start Ollama, LM Studio or llama.cpp with a model, then look again.")
         self.found.setText("" if has_any else none)
+        self.found.setVisible(not has_any)
 
     def keep(self) -> str:
         """Write the choice to the settings; what is missing, empty where nothing is."""
@@ -84,8 +87,8 @@ class AnswererPage(QWidget):
         self.chosen.emit()
         return ""
 
-    def _choice(self, words: str) -> QRadioButton:
-        made = QRadioButton(words)
+    def _choice(self, words: str) -> Radio:
+        made = Radio(self._theme, words)
         made.setFont(font(self._theme, "text", strong=True))
         return made
 
@@ -98,9 +101,9 @@ class AnswererPage(QWidget):
         private = tr("Welcome", "Nothing leaves the computer. How well it works depends on the model.")
         simple = tr("Welcome", "Opens programs, types, clicks by name, and says what it cannot read.")
         models = QHBoxLayout()
+        models.setSpacing(theme.size("gap"))
         models.addWidget(self.models, 1)
-        models.addWidget(self.again)
-        models.addStretch()
+        models.addWidget(self.again, 0, Qt.AlignmentFlag.AlignLeading)
         choices: tuple[tuple[QRadioButton, str, tuple[QWidget | QHBoxLayout, ...]], ...] = (
             (self.claude, understands, (self.key,)),
             (self.local, private, (self.found, models)),
@@ -109,7 +112,7 @@ class AnswererPage(QWidget):
         for choice, about, below in choices:
             box.addWidget(choice)
             inner = QVBoxLayout()
-            inner.setContentsMargins(theme.size("glyph") + theme.count("grid"), 0, 0, theme.size("gap"))
+            inner.setContentsMargins(theme.size("glyph") + theme.size("gap"), 0, 0, theme.size("padding"))
             inner.setSpacing(theme.count("grid"))
             inner.addWidget(words_label(theme, about, quiet=True))
             for each in below:
