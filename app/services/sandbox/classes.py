@@ -51,8 +51,8 @@ def classify(
         reasons.append("It asks for the network.")
     if no_wall:
         reasons.append(no_wall)
-    if objection := reading.objection(command):
-        reasons.append(f"It may change things: {objection}.")
+    if objection := _objection(command, cwd, workspace):
+        reasons.append(f"It may do more than look: {objection}.")
     return CommandClass(
         read_only=not objection,
         sandboxed=not no_wall and not is_outside,
@@ -60,6 +60,13 @@ def classify(
         wants_outside=is_outside,
         reasons=tuple(reasons),
     )
+
+
+def _objection(command: str, cwd: Path, workspace: Path) -> str:
+    try:
+        return reading.objection(command, cwd.resolve(), workspace.resolve())
+    except (OSError, RuntimeError, ValueError):
+        return "its folder cannot be found"
 
 
 def _is_within(cwd: Path, workspace: Path) -> bool:

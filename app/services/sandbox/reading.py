@@ -7,11 +7,13 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from app.base import paths
 from app.services.sandbox.parsing import Words, plain_commands
 
+_SEEN_BY_ALL = (Path("/usr"), Path("/dev/null"))
 _GLOBAL = ("--no-pager",)
 _NUMBER = re.compile(r"[+-]?\d+")
 
@@ -56,30 +58,58 @@ class Rule:
         return all(letter in self.short or letter.isdigit() for letter in flag[1:])
 
 
-def objection(line: str) -> str:
-    """Why the line may do more than look, as part of a sentence; empty where it only looks."""
+def objection(line: str, cwd: Path, workspace: Path) -> str:
+    """Why the line may do more than look at the workspace, as part of a sentence; empty where it does not."""
     commands = plain_commands(line)
     if commands is None:
         return "it is more than plain words joined by && || ; |"
-    return next((reason for words in commands if (reason := _objection(words))), "")
+    told = (_objection(words) or _outside(words, cwd, workspace) for words in commands)
+    return next(filter(None, told), "")
+
+
+def _outside(words: Words, cwd: Path, workspace: Path) -> str:
+    """A word that leads out of the workspace as a path, links included, and not to the system's programs."""
+    rooms = (workspace, *_SEEN_BY_ALL)
+    for word in words[1:]:
+        for text in _paths_in(word.text):
+            resolved = _resolved(cwd, text)
+            if not any(resolved.is_relative_to(room) for room in rooms):
+                return f"{text!r} leads out of the workspace"
+    return ""
+
+
+def _paths_in(word: str) -> set[str]:
+    """What of a word may be a path: all of it, or what a flag carries."""
+    if not word.startswith("-"):
+        return {word}
+    attached = word[word.find("/") :] if "/" in word else ""
+    return set(filter(None, (word.partition("=")[2], attached)))
+
+
+def _resolved(cwd: Path, text: str) -> Path:
+    """Unsure is outside."""
+    try:
+        return (cwd / text).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return Path("/")
 
 
 def _objection(words: Words) -> str:
     program, arguments = words[0].text, words[1:]
     entry = _rules().get(program)
     if entry is None:
-        return f"{program!r} may do more than look"
+        return f"{program!r} is not known to only look"
     if isinstance(entry, Rule):
         found = entry.objection(arguments)
-        return f"{program!r} with {found!r} may do more than look" if found else ""
+        return f"{program!r} with {found!r} is not known to only look" if found else ""
     if arguments and arguments[0].text in _GLOBAL:
         arguments = arguments[1:]
     action = arguments[0].text if arguments else ""
     rule = entry.get(action)
     if rule is None:
-        return f"'{program} {action}' may do more than look"
+        return f"'{program} {action}' is not known to only look"
     found = rule.objection(arguments[1:])
-    return f"'{program} {action}' with {found!r} may do more than look" if found else ""
+    return f"'{program} {action}' with {found!r} is not known to only look" if found else ""
 
 
 @functools.cache

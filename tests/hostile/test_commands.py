@@ -1,0 +1,57 @@
+"""Commands run for real behind the wall: hostile ones reach nothing outside, ordinary ones work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.desktop.x11.virtual import VirtualDesktop
+from app.services.sandbox.classes import classify
+from tests.hostile.commands_played import load, named, run_all
+from tests.hostile.commands_room import room
+from tests.hostile.observers.injected import InputWatch
+from tests.hostile.observers.processes import descendants
+
+_PATIENCE_S = 40.0
+
+
+@pytest.mark.parametrize("corpus", ["commands", "escapes"])
+async def test_no_command_gets_out(desktop: VirtualDesktop, tmp_path: Path, corpus: str) -> None:
+    before = set(descendants())
+    with InputWatch(desktop.environment["DISPLAY"]) as keys, room(tmp_path / "room") as here:
+        ran = await run_all(load(corpus), here)
+        effects = here.effects()
+        left = [line for number, line in descendants().items() if number not in before | {here.victim.pid}]
+    assert [f"{one.case.id}: {what}: {one.case.command[:200]}" for one in ran for what in one.wrong] == []
+    assert effects == []
+    assert keys.seen == []
+    assert left == []
+
+
+async def test_ordinary_commands_work_and_leave_nothing_outside(desktop: VirtualDesktop, tmp_path: Path) -> None:
+    with room(tmp_path / "room") as here:
+        ran = await run_all(load("commands_benign"), here, limit_s=_PATIENCE_S)
+        effects = here.effects()
+    assert [f"{one.case.id}: {one.case.command}: {one.output}" for one in ran if one.exit_code != 0] == []
+    assert [f"{one.case.id}: {one.output}" for one in ran if one.case.prints not in one.output] == []
+    assert [one.case.id for one in ran if one.wrong] == []
+    assert effects == []
+
+
+def test_commands_that_only_look_are_known_and_no_others(desktop: VirtualDesktop, tmp_path: Path) -> None:
+    with room(tmp_path / "room") as here:
+        space = here.workspace("space")
+        benign = {one.command: one.looks for one in load("commands_benign")}
+        known = {one for one in benign if classify(named(one, here), space, space).read_only}
+        hostile = [one.command for name in ("commands", "escapes") for one in load(name)]
+        believed = [one for one in hostile if classify(named(one, here), space, space).read_only]
+    assert known == {one for one, looks in benign.items() if looks}
+    assert believed == []
+
+
+def test_there_are_enough_of_each() -> None:
+    counts = {name: len(load(name)) for name in ("commands", "escapes", "commands_benign")}
+    assert counts["commands"] >= 220
+    assert counts["escapes"] >= 30
+    assert counts["commands_benign"] >= 80
