@@ -40,7 +40,8 @@ class Frame:
 class Window:
     """A top-level window. `ref` names it for its life (`w12`); `area` is what it shows, frame included.
 
-    `is_solid`: nothing behind it shows through (known only of what `Windows.shown` tells).
+    `is_solid`: nothing behind it shows through. `is_popup`: it is a menu, a tool tip or the like that no window manager
+    lists; it has the `ref` and title of its program's window. Both are known only of what `Windows.shown` tells.
     """
 
     ref: str
@@ -53,6 +54,7 @@ class Window:
     is_dialog: bool = False
     desktop: int = 0
     is_solid: bool = True
+    is_popup: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,8 @@ class Bus:
         self._watch: asyncio.Task[None] | None = None
         self._places = asyncio.Semaphore(_IN_FLIGHT)
         self._shares: dict[str, asyncio.Semaphore] = {}
+        self.vague: set[str] = set()
+        """Programs that say `visible` of what shows, and the class's name of what has none: those of GTK 4."""
 
     async def call(
         self, program: str, path: str, interface: str, member: str, signature: str = "", *body: object

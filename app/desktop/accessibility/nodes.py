@@ -116,9 +116,9 @@ class Program:
         """That of its window; popups are in no list of windows and are like the others of their program."""
         if node.is_in_page:
             return AS_TOLD
-        window = next(reversed(list(node.ancestors())), node)
-        known = self.scales.get(window.key)
-        return known or next((scale for scale in self.scales.values() if scale != AS_TOLD), AS_TOLD)
+        known = (self.scales[holder.key] for holder in (node, *node.ancestors()) if holder.key in self.scales)
+        others = (scale for scale in self.scales.values() if scale != AS_TOLD)
+        return next(known, None) or next(others, AS_TOLD)
 
     @property
     def is_active(self) -> bool:

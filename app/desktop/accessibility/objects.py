@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import TypeVar
@@ -17,6 +18,7 @@ _MANY = 300
 _COLUMNS = 16
 _STEPS = 6
 _EDGE_PX = 4
+_CLASS_NAME = re.compile(r"(?:Gtk|Gdk|Adw)[A-Z][A-Za-z]+")
 _A = TypeVar("_A")
 _T = TypeVar("_T")
 
@@ -80,10 +82,13 @@ async def named(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node
 
 async def state(bus: Bus, node: Node) -> None:
     node.states = states_of((await bus.call(*node.key, spi.ACCESSIBLE, "GetState"))[0])
+    if node.key[0] in bus.vague and node.has("visible"):
+        node.states |= spi.BITS["showing"]
 
 
 async def name(bus: Bus, node: Node) -> None:
-    node.name = str(await bus.get(*node.key, spi.ACCESSIBLE, "Name"))
+    told = str(await bus.get(*node.key, spi.ACCESSIBLE, "Name"))
+    node.name = "" if node.key[0] in bus.vague and _CLASS_NAME.fullmatch(told) else told
 
 
 async def role(bus: Bus, node: Node) -> None:

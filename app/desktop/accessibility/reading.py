@@ -18,7 +18,7 @@ from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.nodes import PROGRAM_LIMIT_S, Key, Node, Program, role_of, states_of
 from app.desktop.accessibility.refs import Seen
-from app.desktop.accessibility.scaling import scale_of
+from app.desktop.accessibility.scaling import NOWHERE, Scale, scale_of
 from app.desktop.accessibility.stacking import Stack
 
 _NODE_LIMIT = 6000
@@ -92,7 +92,7 @@ class Reader:
         except TimeoutError as late:
             raise ToolFailed(f"The program does not answer within {PROGRAM_LIMIT_S:g} s.", transient=True) from late
         areas = stack.areas(seen.element.pid, seen.element.window)
-        scale = scale_of(told, areas) if areas and not seen.is_in_page else seen.scale
+        scale = scale_of(told, areas) if areas and not seen.is_apart else seen.scale
         node.box = scale.on_screen(node.box or told)
         return node
 
@@ -107,7 +107,9 @@ class Reader:
 
     async def _fill(self, program: Program, nodes: Sequence[Node], stack: Stack) -> None:
         frames = [window for window in program.windows if window.box is None]
-        wanted = list(dict.fromkeys([*frames, *nodes]))
+        is_vague = program.bus_name in self._bus.vague
+        holders = [above for node in nodes for above in node.ancestors() if above.box is None] if is_vague else []
+        wanted = list(dict.fromkeys([*frames, *holders, *nodes]))
         try:
             async with program.limited():
                 await asyncio.gather(*(objects.fill(self._bus, node) for node in wanted))
@@ -116,11 +118,19 @@ class Reader:
         for window in frames:
             if window.box and (areas := stack.areas(program.pid, window.name)):
                 program.scales[window.key] = scale_of(window.box, areas)
+        if is_vague:
+            popups = stack.popups(program.pid)
+            program.scales |= {node.key: scale for node in wanted if (scale := _of_popup(node, popups))}
         for node in wanted:
             node.box = program.scale_for(node).on_screen(node.box or Rect(0, 0, 0, 0))
 
     async def _grow_from_cache(self, program: Program) -> bool:
-        """Build the tree from the program's own cache; False where it has none (Chromium has one some time later)."""
+        """Build the tree from the program's own cache; False where it has none (Chromium has one some time later).
+
+        GTK 4's holds only what somebody asked for before.
+        """
+        if program.bus_name in self._bus.vague:
+            return False
         try:
             items = (await self._bus.call(program.bus_name, spi.CACHE, spi.ITEMS, "GetItems"))[0]
         except CallRefused:
@@ -159,6 +169,15 @@ class Reader:
         texts = await objects.all_of(self._bus, objects.text, written)
         for node, text in zip(written, texts, strict=True):
             node.label = text or ""
+
+
+def _of_popup(node: Node, popups: Sequence[Rect]) -> Scale | None:
+    """How GTK 4 tells what is in a menu: as if it stood where it was opened from. Its size tells which one it is."""
+    box = node.box
+    if box is None or node.parent is None:
+        return None
+    found = (Scale(dx=area.x - box.x, dy=area.y - box.y) for area in popups if area.size == box.size)
+    return next(found, NOWHERE if node.role == "menu" else None)
 
 
 def _keep_once(program: Program) -> None:

@@ -15,12 +15,15 @@ _KEPT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An object that has a ref: its key, its window's, how it told coordinates, and how it looked."""
+    """An object that has a ref: its key, its window's, how it told coordinates, and how it looked.
+
+    `is_apart`: it does not tell them as its window does, being in a page or a menu.
+    """
 
     key: Key
     window: Key
     scale: Scale
-    is_in_page: bool
+    is_apart: bool
     element: Element
 
 
@@ -47,7 +50,9 @@ class RefBook:
             pid=program.pid,
             description=node.description,
         )
-        self._seen[element.ref] = Seen(node.key, window.key, program.scale_for(node), node.is_in_page, element)
+        scale = program.scale_for(node)
+        is_apart = node.is_in_page or scale != program.scales.get(window.key, scale)
+        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element)
         return element
 
     def renewed(self, ref: str, node: Node) -> Element:

@@ -35,6 +35,8 @@ class Scale:
 
 
 AS_TOLD = Scale()
+NOWHERE = Scale(0.0)
+"""Of what is not on the screen yet: a menu that is just opening."""
 
 
 def scale_of(told: Rect, areas: Sequence[Rect]) -> Scale:

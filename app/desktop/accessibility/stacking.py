@@ -17,12 +17,17 @@ class Stack:
     """The windows at one moment, topmost first; with none known nothing is covered."""
 
     def __init__(self, windows: Sequence[Window] = ()) -> None:
-        self._windows = [window for window in windows if not window.is_minimised]
+        own = (window for window in windows if not window.is_minimised and (window.pid or not window.is_popup))
+        self._windows = list(own)  # what belongs to nobody may be an overlay that clicks go through
 
     def areas(self, pid: int, title: str) -> list[Rect]:
         """The areas that a program's window of that title may have, frames included (GTK's dialogs tell no title)."""
-        own = [known for known in self._windows if known.pid == pid]
+        own = [known for known in self._windows if known.pid == pid and not known.is_popup]
         return [known.area for known in own if known.title == title] or [known.area for known in own]
+
+    def popups(self, pid: int) -> list[Rect]:
+        """The areas of a program's menus and the like."""
+        return [known.area for known in self._windows if known.pid == pid and known.is_popup]
 
     def hides(self, program: Program, window: Node, node: Node) -> bool:
         """Whether a click into the middle of the node would reach another window."""

@@ -49,9 +49,9 @@ def _unlisted(window: Any, programs: Mapping[int, Window]) -> Window:
     inner = [window, *window.query_tree().children]
     owner = next((programs[key] for one in inner if (key := int(one.id) >> _OF_ONE_CLIENT) in programs), None)
     if owner:
-        return replace(owner, area=area, is_active=False, is_solid=False)
+        return replace(owner, area=area, is_active=False, is_solid=False, is_popup=True)
     names = next((names for one in inner if (names := one.get_wm_class())), ("", ""))
-    return Window("", str(window.get_wm_name() or ""), names[1] or names[0], area, is_solid=False)
+    return Window("", str(window.get_wm_name() or ""), names[1] or names[0], area, is_solid=False, is_popup=True)
 
 
 def _is_solid(connection: Connection, window: Any) -> bool:
