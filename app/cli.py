@@ -29,6 +29,8 @@ COMMANDS = {
     "parse": "read model text and print its blocks as JSON lines",
     "tools": "the generated tool docs, exactly as a model gets them",
     "policy": "the rules of what may run, and `policy explain CALL`: which of them decides",
+    "history": "past conversations: `list`, `show`, `export`, `delete`",
+    "audit": "what was done and who allowed it: `show`, `verify`, `export`",
     "undo": "take back the newest change of a file, or all of one turn",
     "doctor": "check what this machine allows, each failure with its fix",
     "gallery": "all states and cards of the presence with sample data",

@@ -27,20 +27,20 @@ def _rules() -> tuple[str, frozenset[str], tuple[_Pattern, ...]]:
 
 def without_secrets(text: str) -> str:
     """The text with keys, tokens and passwords blanked out."""
-    shown, _, patterns = _rules()
+    mark, _, patterns = _rules()
     lowered = text.lower()
     for pattern in patterns:
         if any(need in lowered for need in pattern.needs):
-            text = pattern.expression.sub(lambda match: _blanked(match, shown), text)
+            text = pattern.expression.sub(lambda match: _blanked(match, mark), text)
     return text
 
 
-def _blanked(match: re.Match[str], shown: str) -> str:
+def _blanked(match: re.Match[str], mark: str) -> str:
     if "secret" not in match.re.groupindex:
-        return shown
+        return mark
     start, stop = match.span("secret")
     whole, offset = match.group(), match.start()
-    return f"{whole[: start - offset]}{shown}{whole[stop - offset :]}"
+    return f"{whole[: start - offset]}{mark}{whole[stop - offset :]}"
 
 
 def cleaned(value: Any) -> Any:
@@ -48,13 +48,14 @@ def cleaned(value: Any) -> Any:
     if isinstance(value, str):
         return without_secrets(value)
     if isinstance(value, Mapping):
-        return {key: _shown() if _is_secret(key, inner) else cleaned(inner) for key, inner in value.items()}
+        return {key: shown() if _is_secret(key, inner) else cleaned(inner) for key, inner in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         return [cleaned(inner) for inner in value]
     return value
 
 
-def _shown() -> str:
+def shown() -> str:
+    """What stands in place of a secret."""
     return _rules()[0]
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from app.settings.store import Settings
 from app.wiring.assistant import Assistant, assemble, assembled, photograph
+from app.wiring.journal import archive, journal_path, read_journal
 from app.wiring.judging import judged_by
 from app.wiring.tools import checkpoints, registry, workspace_of
 
 __all__ = [
     "Assistant",
     "Settings",
+    "archive",
     "assemble",
     "assembled",
     "checkpoints",
+    "journal_path",
     "judged_by",
     "photograph",
+    "read_journal",
     "registry",
     "workspace_of",
 ]

@@ -85,7 +85,8 @@ class Assistant:
 
     async def run(self, block: Block) -> ToolResult:
         """Run one call that the person (not a model) wrote: nobody is asked."""
-        done = await self._executor.run(block, WrittenByThePerson(), TurnContext(call_id=block.call_id))
+        context = TurnContext(call_id=block.call_id, audit=self._journal.audit)
+        done = await self._executor.run(block, WrittenByThePerson(), context)
         return done.result
 
     def left_over(self) -> list[str]:
@@ -172,6 +173,7 @@ def assemble(
         clock=clock,
         conversation=conversation,
         keep_progress=Keeper(own.checklist),
+        audit=journal.audit,
         nearby=_nearby(own, settings),
         look=partial(_look, executor),
         record=journal.record,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import html
+import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,12 +14,12 @@ import psutil
 
 from app.agent import events
 from app.agent.events import AgentEvent
-from app.agent.history import Entry
+from app.agent.history import Entry, Kind
 from app.agent.stored import event_to_text, is_shown, message_to_text, values_to_text
 from app.base import ids
 from app.base.clipping import clip_line, clip_middle
 from app.base.clock import Clock
-from app.base.redaction import without_secrets
+from app.base.redaction import shown, without_secrets
 from app.protocol.call import ToolCall
 from app.protocol.message import Message
 from app.protocol.result import ToolResult
@@ -29,6 +31,8 @@ _TITLE_CHARS = 70
 _PAYLOAD_CHARS = 20_000
 """Of one call's payload as it streamed, each half of it; the rest was in the file it went to."""
 _WORDLESS = "A picture"
+_SHORTEST_SECRET = 4
+"""Shorter texts stand everywhere; blanking them out would spoil all that is kept."""
 
 _Piece = events.SayDelta | events.TagDelta | events.ThoughtDelta
 
@@ -39,13 +43,18 @@ def holder() -> str:
 
 
 class JournalRecord:
-    """One session's record. Everything goes to the database's own thread; only `settled` waits for it."""
+    """One session's record. Everything goes to the database's own thread; only `settled` waits for it.
 
-    def __init__(self, database: Database, clock: Clock, model: str) -> None:
+    Without `keeps_words` only what was used is counted.
+    """
+
+    def __init__(self, database: Database, clock: Clock, model: str, *, keeps_words: bool = True) -> None:
         self._db = database
+        self._keeps_words = keeps_words
         self._clock = clock
         self._model = model
         self._entries: list[Entry] = []
+        self._withheld: list[str] = []
         self._losses = 0
         self.begin_anew()
 
@@ -61,7 +70,7 @@ class JournalRecord:
         self.conversation = conversation
         self._heard = heard
         self._is_begun = True
-        self._turn = ""
+        self.turn = ""
         self._piece: _Piece | None = None
         self._texts: list[str] = []
         self._used: events.UsageChanged | None = None
@@ -102,14 +111,15 @@ class JournalRecord:
         self._show(replace(piece, text=text), text if isinstance(piece, events.SayDelta) else "")
 
     def _show(self, event: AgentEvent, said: str = "") -> None:
-        stored = StoredEvent(self._turn, self._clock.wall(), event_to_text(event), without_secrets(said))
+        text, words = self._without_withheld(event_to_text(event)), self._without_withheld(without_secrets(said))
+        stored = StoredEvent(self.turn, self._clock.wall(), text, words)
         self._soon(writing.add_event, stored)
 
     def _begin_turn(self, event: events.TurnStarted) -> None:
-        self._turn, self._used = event.turn_id, None
+        self.turn, self._used = event.turn_id, None
         title = clip_line(without_secrets(event.text), _TITLE_CHARS) or _WORDLESS
         now = self._clock.wall()
-        self._soon(writing.begin_turn, StoredTurn(self._turn, title, now, self._model, holder()))
+        self._soon(writing.begin_turn, StoredTurn(self.turn, title, now, self._model, holder()))
         if not self._is_begun or self._losses != self._db.losses:
             self._losses = self._db.losses
             self._is_begun = True
@@ -120,7 +130,7 @@ class JournalRecord:
         self._used = event
         is_free = not (event.input_tokens or event.output_tokens or event.cache_read_tokens or event.cache_write_tokens)
         figures = Figures(
-            self._turn,
+            self.turn,
             self._clock.wall(),
             self._model,
             event.input_tokens,
@@ -136,25 +146,43 @@ class JournalRecord:
     def entries_added(self, entries: Sequence[Entry], heard: int) -> None:
         self._entries += entries
         if self._is_begun:
-            self._soon(writing.add_entries, [_stored(entry) for entry in entries], heard)
+            self._soon(writing.add_entries, [self._stored(entry) for entry in entries], heard)
 
     def entries_replaced(self, entries: Sequence[Entry]) -> None:
         self._entries = list(entries)
         if self._is_begun:
-            self._soon(writing.replace_entries, [_stored(entry) for entry in entries], self._heard)
+            self._soon(writing.replace_entries, [self._stored(entry) for entry in entries], self._heard)
             self._heard = 0
 
     def said_meanwhile(self, text: str) -> None:
         self._soon(writing.say_meanwhile, without_secrets(text))
 
     def call_begins(self, call: ToolCall, said: Message) -> None:
-        text, altered = message_to_text(said)
-        arguments = values_to_text(call.arguments)
-        begun = StoredCall(self._turn, call.id, call.name, arguments, self._clock.wall())
-        self._soon(writing.begin_call, StoredEntry("MODEL", text, altered), begun)
+        arguments = self._without_withheld(values_to_text(call.arguments))
+        begun = StoredCall(self.turn, call.id, call.name, arguments, self._clock.wall())
+        self._soon(writing.begin_call, self._stored(Entry(Kind.MODEL, said)), begun)
 
     def call_ended(self, call_id: str, result: ToolResult) -> None:
-        self._soon(writing.end_call, call_id, without_secrets(result.llm_echo) or "Done.")
+        echo = self._without_withheld(without_secrets(result.llm_echo))
+        self._soon(writing.end_call, call_id, echo or "Done.")
+
+    def withhold(self, text: str) -> None:
+        if len(text) < _SHORTEST_SECRET:
+            return
+        spellings = {text, html.escape(text), html.escape(text, quote=False)}
+        spellings |= {json.dumps(one, ensure_ascii=False)[1:-1] for one in spellings}
+        self._withheld += sorted(spellings, key=len, reverse=True)
+        self._soon(writing.blank_out, tuple(self._withheld), shown())
+
+    def _without_withheld(self, text: str) -> str:
+        for secret in self._withheld:
+            text = text.replace(secret, shown())
+        return text
+
+    def _stored(self, entry: Entry) -> StoredEntry:
+        text, altered = message_to_text(entry.message)
+        kept = self._without_withheld(text)
+        return StoredEntry(entry.kind.name, kept, altered or kept != text)
 
     async def settled(self) -> str:
         return await self._db.done()
@@ -172,9 +200,5 @@ class JournalRecord:
 
     def _soon(self, work: Callable[..., None], *values: object) -> None:
         conversation = self.conversation
-        self._db.soon(lambda connection: work(connection, conversation, *values))
-
-
-def _stored(entry: Entry) -> StoredEntry:
-    text, altered = message_to_text(entry.message)
-    return StoredEntry(entry.kind.name, text, altered)
+        if self._keeps_words:
+            self._db.soon(lambda connection: work(connection, conversation, *values))

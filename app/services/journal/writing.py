@@ -155,6 +155,19 @@ def say_meanwhile(db: sqlite3.Connection, conversation: str, text: str) -> None:
     db.execute("insert into meanwhile (conversation, text) values (?, ?)", (conversation, text))
 
 
+def blank_out(db: sqlite3.Connection, conversation: str, secrets: Sequence[str], shown: str) -> None:
+    """Put `shown` in place of texts that should not have been written. They are JSON's spelling of them."""
+    columns = (("events", "event"), ("drafts", "message"), ("calls", "arguments"), ("calls", "outcome"))
+    for secret in secrets:
+        for table, column in (*columns, ("entries", "message"), ("meanwhile", "text"), ("said", "text")):
+            db.execute(
+                f"update {table} set {column} = replace({column}, ?, ?) where conversation = ? and instr({column}, ?)",
+                (secret, shown, conversation, secret),
+            )
+        db.execute("update conversations set title = replace(title, ?, ?) where id = ?", (secret, shown, conversation))
+    db.execute("insert into said (said) values ('optimize')")
+
+
 def use(db: sqlite3.Connection, figures: Figures) -> None:
     db.execute(
         "insert or replace into usage values (?, ?, ?, ?, ?, ?, ?, ?)",

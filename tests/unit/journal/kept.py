@@ -12,6 +12,7 @@ from app.base.clock import SystemClock
 from app.providers.scripted import Reply
 from app.services.journal.database import Database
 from app.wiring.archive import JournalArchive
+from app.wiring.auditing import Trail
 from app.wiring.journal import Journal
 from app.wiring.recording import JournalRecord
 from tests.unit.agent.stage import Stage
@@ -26,9 +27,9 @@ class Kept:
         self.database = Database(self.path, **limits)
         self.record = JournalRecord(self.database, SystemClock(), str(parts.get("model", "scripted")))
         self.archive = JournalArchive(self.database)
-        self.journal = Journal(self.record, self.archive)
+        self.journal = Journal(self.record, self.archive, Trail(self.database, SystemClock(), self.record))
         turn_ids = ids.counter(f"turn-{ids.unique()}-")
-        self.stage = Stage(folder, *replies, record=self.record, turn_ids=turn_ids, **parts)
+        self.stage = Stage(folder, *replies, record=self.record, audit=self.journal.audit, turn_ids=turn_ids, **parts)
 
     async def newest(self) -> PastConversation:
         return (await self.archive.conversations())[0]

@@ -1,0 +1,98 @@
+"""`wisp audit`: what was done on this machine and who allowed it; whether that record is whole; the record as data."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+from collections.abc import Iterator
+from functools import partial
+from sqlite3 import Connection
+
+from app import wiring
+from app.base.clipping import clip_line
+from app.commands import options as shared
+from app.services.journal.audit import Finding, Head, Sealed, entries, newest, verify
+
+_SHOWN = 40
+_LINE_CHARS = 160
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    show = what.add_parser("show", help="the newest entries (what `wisp audit` alone does)")
+    show.add_argument("--last", type=shared.count, default=_SHOWN, metavar="N", help="how many")
+    what.add_parser("verify", help="say which entry was changed or removed; exit code 1 where one was")
+    what.add_parser("export", help="all entries as JSON lines, oldest first")
+
+
+def run(options: argparse.Namespace) -> int:
+    what = {"verify": _verify, "export": _export}.get(
+        options.what or "", partial(_show, getattr(options, "last", _SHOWN))
+    )
+    return what()
+
+
+def _show(last: int) -> int:
+    for one in wiring.read_journal(partial(newest, limit=last)):
+        print(_line(one))
+    return 0
+
+
+def _line(one: Sealed) -> str:
+    at = datetime.datetime.fromtimestamp(one.entry.at).strftime("%Y-%m-%d %H:%M:%S")
+    details = json.loads(one.entry.details)
+    by = details.pop("by", "")
+    rule = details.pop("rule", "")
+    who = f" by {by}{f' ({rule})' if rule else ''}" if by else ""
+    tool = details.pop("tool", "")
+    told = " ".join(f"{name}={_plain(value)}" for name, value in details.items())
+    return f"{one.number:>6}  {at}  " + clip_line(f"{one.entry.kind}{who}: {tool} {told}", _LINE_CHARS)
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _verify() -> int:
+    count, findings = wiring.read_journal(_verified)
+    for finding in findings:
+        print(f"entry {finding.number}: {finding.sentence}")
+    print(f"{count} entries, {'all as they were written' if not findings else f'{len(findings)} faults'}.")
+    return int(bool(findings))
+
+
+def _verified(db: Connection) -> tuple[int, list[Finding]]:
+    head_path = wiring.journal_path().with_suffix(".head")
+    try:
+        head = Head(head_path).read()
+    except ValueError:
+        return _counted(db), [Finding(0, f"The note of the newest entry, {head_path}, holds something else.")]
+    return _counted(db), verify(db, head)
+
+
+def _counted(db: Connection) -> int:
+    return int(db.execute("select count(*) from audit").fetchone()[0])
+
+
+def _export() -> int:
+    for line in wiring.read_journal(lambda db: list(_lines(db))):
+        sys.stdout.write(line)
+    return 0
+
+
+def _lines(db: Connection) -> Iterator[str]:
+    for one in entries(db):
+        entry = one.entry
+        tree = {
+            "number": one.number,
+            "at": entry.at,
+            "kind": entry.kind,
+            "conversation": entry.conversation,
+            "turn": entry.turn,
+            "details": json.loads(entry.details),
+            "previous": one.previous,
+            "hash": one.hash,
+        }
+        yield json.dumps(tree, ensure_ascii=False) + "\n"

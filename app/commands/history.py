@@ -1,0 +1,59 @@
+"""`wisp history`: past conversations, listed, shown, handed out and deleted."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import datetime
+import sys
+
+from app import wiring
+from app.agent.archive import ExportFormat, PastConversation
+from app.commands import options as shared
+from app.wiring.archive import JournalArchive
+
+_LISTED = 30
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    listed = what.add_parser("list", help="the newest conversations (what `wisp history` alone does)")
+    listed.add_argument("words", nargs="*", help="only those in which these words stand")
+    listed.add_argument("--last", type=shared.count, default=_LISTED, metavar="N", help="how many")
+    show = what.add_parser("show", help="a whole conversation, as Markdown")
+    export = what.add_parser("export", help="a whole conversation, as JSON")
+    delete = what.add_parser("delete", help="forget conversations for good")
+    for command in (show, export):
+        command.add_argument("id", help="as `wisp history` lists it")
+    delete.add_argument("id", nargs="+", help="as `wisp history` lists it, or `all`")
+
+
+def run(options: argparse.Namespace) -> int:
+    return asyncio.run(_carry_out(options))
+
+
+async def _carry_out(options: argparse.Namespace) -> int:
+    async with wiring.archive() as archive:
+        if options.what in ("show", "export"):
+            form = ExportFormat.MARKDOWN if options.what == "show" else ExportFormat.JSON
+            sys.stdout.write(await archive.export(options.id, form))
+        elif options.what == "delete":
+            await _delete(archive, options.id)
+        else:
+            words = " ".join(getattr(options, "words", []))
+            for past in await archive.conversations(words, getattr(options, "last", _LISTED)):
+                print(_line(past))
+    return 0
+
+
+async def _delete(archive: JournalArchive, names: list[str]) -> None:
+    ids = [past.id for past in await archive.conversations(limit=-1)] if names == ["all"] else names
+    for name in ids:
+        await archive.delete(name)
+    print(f"Deleted: {len(ids)}")
+
+
+def _line(past: PastConversation) -> str:
+    at = datetime.datetime.fromtimestamp(past.changed_at).strftime("%Y-%m-%d %H:%M")
+    cost = "" if not past.cost_usd else f"  ${past.cost_usd:.2f}"
+    return f"{past.id}  {at}  {past.turns:>3} turns{cost}  {past.title}"

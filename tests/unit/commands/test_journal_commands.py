@@ -1,0 +1,91 @@
+"""`wisp history` and `wisp audit`, as a person types them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+
+_SCRIPT = """
+[[replies]]
+text = '<write_file path="a.txt"><content>hello</content></write_file>'
+[[replies]]
+text = "<attempt_completion><result>Wrote it.</result></attempt_completion>"
+"""
+
+
+@pytest.fixture
+def journal(tmp_path: Path, own_data_folder: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """After one task: the journal's database."""
+    (tmp_path / "config").mkdir(exist_ok=True)
+    script = tmp_path / "script.toml"
+    script.write_text(_SCRIPT)
+    words = ["do", "--dry-run", "--provider", "scripted", "--script", str(script), "--mode", "auto", "Write a file."]
+    assert main(words) == 0
+    capsys.readouterr()
+    return own_data_folder / "data" / "journal.db"
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+
+
+def test_a_task_is_listed_shown_exported_and_deleted(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["history"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    name = line.split()[0]
+    assert line.endswith("1 turns  Write a file.")
+    assert main(["history", "show", name]) == 0
+    assert "> Write a file." in capsys.readouterr().out.splitlines()
+    assert main(["history", "export", name]) == 0
+    assert json.loads(capsys.readouterr().out)["id"] == name
+    assert main(["history", "list", "zebra"]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["history", "delete", "all"]) == 0
+    assert capsys.readouterr().out == "Deleted: 1\n"
+    assert main(["history"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_conversation_that_is_not_there_is_told(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["history", "show", "talk-none"]) == 1
+    assert capsys.readouterr().err == "wisp: There is no such conversation any more.\n"
+
+
+def test_the_audit_is_shown_and_exported(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "allowed by policy (mode auto: writes (default.toml)): write_file" in first
+    assert "file_written: " in second
+    assert main(["audit", "export"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["number"], line["kind"], line["previous"] == "0" * 64) for line in lines] == [
+        (1, "allowed", True),
+        (2, "file_written", False),
+    ]
+
+
+def test_an_audit_that_is_whole_verifies(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "verify"]) == 0
+    assert capsys.readouterr().out == "2 entries, all as they were written.\n"
+
+
+def test_a_changed_audit_is_told_by_its_entry(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with sqlite3.connect(journal) as db:
+        db.execute("drop trigger audit_is_never_changed")
+        db.execute("update audit set kind = 'harmless' where number = 2")
+    db.close()
+    assert main(["audit", "verify"]) == 1
+    assert capsys.readouterr().out == "entry 2: It was changed after it was written.\n2 entries, 1 faults.\n"
+
+
+def test_a_note_with_something_else_in_it_is_told(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal.with_suffix(".head").write_text("hello")
+    assert main(["audit", "verify"]) == 1
+    assert "holds something else" in capsys.readouterr().out
