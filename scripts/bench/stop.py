@@ -1,26 +1,27 @@
 """How soon everything ends after the stop: from the key's press to the last event that we still sent.
 
-    .venv/bin/python scripts/bench/stop.py [TRIALS]
+    .venv/bin/python scripts/bench/stop.py [TRIALS] [--busy]
 
-Half of the trials stop long typing, half a long drag, on a private desktop. The key comes from another connection,
-as a person's does; the last event is the last one that the server told us about. Afterwards nothing may be held.
+Half of the trials stop long typing, half a long drag, on a private desktop. The key comes from a device that is not
+ours, as a person's does; both times are the X server's own, taken by another process. With `--busy` every processor is
+kept busy by other programs, and the thread that has the event loop (the presence's) runs Python and never pauses.
+Afterwards nothing may be held.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import statistics
+import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from Xlib import XK, X
-from Xlib.display import Display
-from Xlib.ext import xtest
 
 from app.base.errors import Cancelled
 from app.base.geometry import Point
@@ -30,8 +31,9 @@ from app.desktop.hands import Press
 from app.desktop.seat import Seat
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support.fixture_window import FixtureWindow
+from tests.support.onlooker import Onlooker, Seen
 
-_CHORD = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_Escape)
+_BLOCKED_S = 0.6
 
 
 async def _typing(seat: Seat) -> None:
@@ -42,81 +44,70 @@ async def _dragging(seat: Seat) -> None:
     await seat.hands.drag([Point(150, 150), Point(650, 450)] * 40, Press(), 20.0)
 
 
-class Person:
-    """Presses the stop key, and looks what is held."""
-
-    def __init__(self, display: str) -> None:
-        self.display = Display(display)
-        self._codes = [self.display.keysym_to_keycode(symbol) for symbol in _CHORD]
-
-    def press(self) -> float:
-        for code in self._codes:
-            xtest.fake_input(self.display, X.KeyPress, code)
-        self.display.sync()
-        pressed = time.perf_counter()
-        for code in reversed(self._codes):
-            xtest.fake_input(self.display, X.KeyRelease, code)
-        self.display.sync()
-        return pressed
-
-    def held(self) -> int:
-        buttons = self.display.screen().root.query_pointer().mask & (X.Button1Mask | X.Button2Mask | X.Button3Mask)
-        return sum(bin(byte).count("1") for byte in self.display.query_keymap()) + bin(buttons).count("1")
+@contextmanager
+def _load(*, is_busy: bool) -> Iterator[None]:
+    count = (os.cpu_count() or 1) if is_busy else 0
+    burning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for program in burning:
+            program.kill()
+            program.wait()
 
 
-async def _trial(desktop: Desktop, person: Person, dice: random.Random, *, is_drag: bool) -> float:
-    last = 0.0
+def _block(seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
 
-    async def watched(seat: Seat) -> None:
-        nonlocal last
-        acting = seat.reins.acting
 
-        def noted() -> None:
-            nonlocal last
-            last = time.perf_counter()
-            acting()
-
-        seat.reins.acting = noted  # type: ignore[method-assign]
-        try:
-            await (_dragging if is_drag else _typing)(seat)
-        finally:
-            seat.reins.acting = acting  # type: ignore[method-assign]
-
-    work = asyncio.create_task(desktop.run(watched))
-    await asyncio.sleep(0.05 + dice.random() * 0.2)
-    pressed = await asyncio.to_thread(person.press)
+async def _trial(desktop: Desktop, onlooker: Onlooker, after_s: float, *, is_drag: bool, is_busy: bool) -> Seen:
+    work = asyncio.create_task(desktop.run(_dragging if is_drag else _typing))
+    await asyncio.sleep(0)
+    onlooker.press_stop_key(after_s)
+    if is_busy:
+        _block(_BLOCKED_S)
     with suppress(Cancelled):
         await work
-    ended = time.perf_counter()
+    seen = onlooker.seen()
     desktop.resume()
-    return max(last - pressed, 0.0) * 1000 if last else (ended - pressed) * 1000
+    return seen
 
 
-async def _main(trials: int) -> int:
+def _told(name: str, found: list[Seen]) -> None:
+    times = sorted(seen.late_ms for seen in found)
+    p95 = times[int(len(times) * 0.95)]
+    after = max(seen.after for seen in found)
+    print(
+        f"{name}: {len(times)} trials, median {statistics.median(times):g} ms, p95 {p95} ms, worst {times[-1]} ms; "
+        f"at most {after} events after the key"
+    )
+
+
+async def _main(trials: int, *, is_busy: bool) -> int:
     dice = random.Random(1)
-    took: dict[bool, list[float]] = {False: [], True: []}
-    left_held = 0
-    with VirtualDesktop() as virtual:
+    found: dict[bool, list[Seen]] = {False: [], True: []}
+    with VirtualDesktop() as virtual, Onlooker(virtual.environment) as onlooker:
         desktop = open_desktop(environment=virtual.environment)
-        person = Person(virtual.environment["DISPLAY"])
         try:
-            for trial in range(trials):
-                is_drag = bool(trial % 2)
-                mode = "canvas" if is_drag else "text"
-                with FixtureWindow(mode, environment=virtual.environment):
-                    took[is_drag].append(await _trial(desktop, person, dice, is_drag=is_drag))
-                left_held += person.held()
+            for is_drag, mode in ((False, "text"), (True, "canvas")):
+                with FixtureWindow(mode, environment=virtual.environment) as window, _load(is_busy=is_busy):
+                    for _ in range(trials // 2):
+                        after_s = 0.05 + dice.random() * 0.2
+                        seen = await _trial(desktop, onlooker, after_s, is_drag=is_drag, is_busy=is_busy)
+                        found[is_drag].append(seen)
+                        window.forget()
         finally:
             desktop.close()
     for is_drag, name in ((False, "typing"), (True, "dragging")):
-        times = sorted(took[is_drag])
-        print(
-            f"{name}: {len(times)} trials, median {statistics.median(times):.1f} ms, "
-            f"p95 {times[int(len(times) * 0.95)]:.1f} ms, worst {times[-1]:.1f} ms"
-        )
-    print(f"keys or buttons left held: {left_held}")
-    return int(left_held > 0)
+        _told(name, found[is_drag])
+    every = [seen for seens in found.values() for seen in seens]
+    held, idle = sum(seen.held for seen in every), sum(seen.sent == 0 for seen in every)
+    print(f"keys or buttons left held: {held}; trials in which nothing was under way: {idle}")
+    return int(held > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(_main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)))
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    sys.exit(asyncio.run(_main(numbers[0] if numbers else 200, is_busy="--busy" in sys.argv)))

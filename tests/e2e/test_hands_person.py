@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from Xlib import XK
@@ -70,6 +71,15 @@ async def test_the_stop_key_ends_long_typing_and_leaves_no_key_down(tools: Tools
     person = PersonsDevices(screen.environment)
     assert not any(person.display.query_keymap())
     person.close()
+
+
+def test_the_stop_key_works_while_every_processor_and_the_event_loop_are_busy() -> None:
+    bench = Path(__file__).resolve().parents[2] / "scripts" / "bench" / "stop.py"
+    done = subprocess.run(
+        [sys.executable, str(bench), "6", "--busy"], capture_output=True, text=True, timeout=110, check=False
+    )
+    told = "keys or buttons left held: 0; trials in which nothing was under way: 0"
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, [told]), done.stdout + done.stderr
 
 
 async def test_the_stop_key_reaches_no_program(tools: Tools, screen: Screen) -> None:

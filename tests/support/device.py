@@ -63,6 +63,14 @@ class PersonsDevices:
         for kind in (_DEVICE_KEY_PRESS, _DEVICE_KEY_PRESS + _RELEASE):
             self._send(kind, keycode, self._keyboard)
 
+    def press_together(self, *symbols: int) -> None:
+        """A chord: down in this order, up in the reverse one."""
+        keycodes = [self.display.keysym_to_keycode(symbol) for symbol in symbols]
+        for keycode in keycodes:
+            self._send(_DEVICE_KEY_PRESS, keycode, self._keyboard)
+        for keycode in reversed(keycodes):
+            self._send(_DEVICE_KEY_PRESS + _RELEASE, keycode, self._keyboard)
+
     def click(self) -> None:
         for kind in (_DEVICE_BUTTON_PRESS, _DEVICE_BUTTON_PRESS + _RELEASE):
             self._send(kind, 1, self._mouse)

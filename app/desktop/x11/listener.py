@@ -11,6 +11,7 @@ import logging
 import os
 import select
 import struct
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -36,6 +37,8 @@ _MASKS = {
 }
 _LOCKS = (0, X.LockMask, X.Mod2Mask, X.LockMask | X.Mod2Mask)
 _MODIFIERS = X.ShiftMask | X.ControlMask | X.Mod1Mask | X.Mod4Mask
+_SWITCH_S = 0.001
+"""Python lets a waiting thread run after 5 ms as it comes: time for two slices of typing when all threads are busy."""
 _JOLT = 3
 """So many movements in a row are a hand; a single one may be a bump on the table."""
 
@@ -46,6 +49,7 @@ class Listener:
     def __init__(
         self, environment: Mapping[str, str], stop_key: Chord, stop: Callable[[], None], touched: Callable[[], None]
     ) -> None:
+        sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_S))
         self._stop = stop
         self._touched = touched
         self._display = Display(environment["DISPLAY"])
