@@ -20,7 +20,7 @@ _SYSTEM = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo")
 
 def main(job: str, options: dict[str, Any]) -> int:
     """Lock the cell, then do the job. Raises nothing that was foreseen."""
-    sys.path.append(str(_PACKAGE))
+    sys.path.insert(0, str(_PACKAGE))
     mimetypes.knownfiles.clear()  # the system's tables lie where nothing can be opened any more
     from app.base.errors import WispError
     from app.services.parsing import cell, jobs
