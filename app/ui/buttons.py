@@ -20,6 +20,7 @@ class GlyphButton(QAbstractButton):
         self._glyph = glyph
         self._name = name
         self._count = 0
+        self._chosen = False
         self.filled = False
         self.setAccessibleName(name)
         self.setToolTip(name)
@@ -35,6 +36,11 @@ class GlyphButton(QAbstractButton):
         self._glyph = glyph
         self.update()
 
+    def choose(self, *, chosen: bool) -> None:
+        """What it opens is open."""
+        self._chosen = chosen
+        self.update()
+
     def set_count(self, count: int) -> None:
         """How many new things are behind it: a dot, and the number for who cannot see it."""
         if count != self._count:
@@ -47,7 +53,7 @@ class GlyphButton(QAbstractButton):
         theme, painter = self._theme, QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect()).adjusted(1, 1, -1, -1)
-        ground = _ground(self, theme, filled=self.filled)
+        ground = _ground(self, theme, filled=self.filled, down=self.isDown() or self._chosen)
         if ground is not None:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(ground)
@@ -63,7 +69,7 @@ class GlyphButton(QAbstractButton):
             _ring(painter, box, theme, theme.size("button_radius"))
 
     def _hot(self) -> bool:
-        return self.isEnabled() and (self.underMouse() or self.isDown() or self.hasFocus() or self.isChecked())
+        return self.isEnabled() and (self.underMouse() or self.isDown() or self.hasFocus() or self._chosen)
 
 
 class WordButton(QAbstractButton):
@@ -123,10 +129,9 @@ class WordButton(QAbstractButton):
         painter.drawText(QRectF(x, box.top(), words + 4, box.height()), Qt.AlignmentFlag.AlignVCenter, self.text())
 
 
-def _ground(button: QAbstractButton, theme: Theme, *, filled: bool) -> QColor | None:
+def _ground(button: QAbstractButton, theme: Theme, *, filled: bool, down: bool) -> QColor | None:
     if filled:
         return QColor(*theme.color("accent_fill" if button.isEnabled() else "hairline"))
-    down = button.isDown() or button.isChecked()
     hot = button.isEnabled() and (button.underMouse() or down)
     return QColor(*theme.color("sunken" if down else "raised")) if hot else None
 

@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QHideEvent, QPainter, QPainterPath, QRegion, QResizeEvent, QShowEvent
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QGuiApplication,
+    QHideEvent,
+    QPainter,
+    QPainterPath,
+    QRegion,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QWidget
 
 from app.base.geometry import Rect
@@ -86,6 +96,8 @@ def surroundings() -> Surroundings:
 
 class Floating(QWidget):
     """`body()` is the part that is drawn solid; everything else is shadow."""
+
+    ROLE = QAccessible.Role.Window
 
     def __init__(self, theme: Theme, around: Surroundings, *, takes_focus: bool = False) -> None:
         flags = Qt.WindowType.Tool | Qt.WindowType.FramelessWindowHint | Qt.WindowType.WindowStaysOnTopHint

@@ -92,6 +92,21 @@ def fade_in(window: QWidget, ticker: Ticker, duration_ms: int) -> None:
     ticker.run(f"fade {id(window)}", step)
 
 
+def fade_out(window: QWidget, ticker: Ticker, duration_ms: int) -> None:
+    """Let a window go softly; it is hidden in the end, and as opaque as before. Only where there is a compositor."""
+    glide = Glide(window.windowOpacity())
+    glide.go(0.0, duration_ms)
+
+    def step(elapsed_s: float) -> bool:
+        window.setWindowOpacity(glide.advance(elapsed_s))
+        if glide.is_there:
+            window.hide()
+            window.setWindowOpacity(1.0)
+        return not glide.is_there
+
+    ticker.run(f"fade {id(window)}", step)
+
+
 def eased(share: float) -> float:
     """Ease-out cubic of 0 to 1."""
     return float(1 - (1 - max(0.0, min(share, 1.0))) ** 3)

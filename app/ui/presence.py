@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication, QScreen
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
 
 from app.agent import events as agent
 from app.ui import roles
@@ -18,6 +18,7 @@ from app.ui.errands import Errands
 from app.ui.floating import Surroundings
 from app.ui.look import Look
 from app.ui.menu import Actions, menu_for
+from app.ui.monitors import Monitors
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import presenter, takeback
@@ -55,6 +56,7 @@ class Presence(QObject):
         self._errands = Errands(self.tell, sorry)
         self.turns = Turns(self.tell, self._errands)
         self._panels: Panels | None = None
+        self._asked = ""
         self._agent: Agent | None = None
         self._unsubscribe = _nothing
         self._turn_task: asyncio.Task[None] | None = None
@@ -132,8 +134,8 @@ class Presence(QObject):
         self._sleep.start()
         app = QGuiApplication.instance()
         assert isinstance(app, QGuiApplication)
-        app.screenAdded.connect(self._screens_changed)
-        app.screenRemoved.connect(self._screens_changed)
+        self._monitors = Monitors(app)
+        self._monitors.changed.connect(self.stage.screens_changed)
 
     def restyle(self, look: Look) -> None:
         """Another look from now on: what shows is made anew, and the words that were being written stay."""
@@ -249,9 +251,9 @@ class Presence(QObject):
 
         Intake(composer, self._errands, lambda: self._agent)
 
-    def _answer(self, approval_id: str, allow: bool) -> None:  # noqa: FBT001 - a signal's arguments
+    def _answer(self, approval_id: str, allow: bool, words: str, scope: str) -> None:  # noqa: FBT001 - a signal's
         if self._agent is not None:
-            self._agent.answer(approval_id, allow=allow)
+            self._agent.answer(approval_id, allow=allow, words=words, scope=scope)
 
     def _take_back(self, turn_id: str) -> None:
         if self._agent is not None:
@@ -264,7 +266,9 @@ class Presence(QObject):
         self._sleep.start() if view.orb is Orb.IDLE else self._sleep.stop()
         share = _share(view)
         self.orb.show_state(view.orb, share=share, unread=0 if view.attended else view.unread)
-        if view.open_approval is not None and not view.attended:
+        asked = view.open_approval
+        if asked is not None and asked.approval_id != self._asked and not view.attended:
+            self._asked = asked.approval_id  # it opens once: who closes it has seen it, and the orb goes on asking
             self.inbox.change(presenter.attended)
             self._show_bubble()
             return
@@ -281,9 +285,6 @@ class Presence(QObject):
 
     def _show_bubble(self) -> None:
         self.stage.show_bubble(self.inbox.view)
-
-    def _screens_changed(self, _screen: QScreen) -> None:
-        self.stage.screens_changed()
 
     def _menu(self, place: QPoint) -> None:
         menu_for(self.actions, is_open=self.is_open, running=self.inbox.view.running).exec(place)

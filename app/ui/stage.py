@@ -39,7 +39,7 @@ class Stage(QObject):
     open_wanted = Signal()
     stop_wanted = Signal()
     settings_wanted = Signal()
-    answered = Signal(str, bool)
+    answered = Signal(str, bool, str, str)
     take_back_wanted = Signal(str)
     rows_changed = Signal()
     page_wanted = Signal(str)
@@ -235,8 +235,8 @@ class Stage(QObject):
             self.composer.place_body(found.composer)
 
     def screens_changed(self) -> None:
-        """A monitor came or went."""
-        self.seat.take()
+        """Monitors came, went or changed."""
+        self.seat.retake()
         self.place()
 
     def _place_chip(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal, SignalInstance
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.ui.buttons import GlyphButton, WordButton
@@ -16,6 +16,7 @@ from app.ui.theme import Theme
 class Header(QWidget):
     """`height_changed` says that the line of what runs has come or gone."""
 
+    ROLE = QAccessible.Role.ToolBar
     history_wanted = Signal()
     news_wanted = Signal()
     usage_wanted = Signal()
@@ -37,8 +38,6 @@ class Header(QWidget):
         self.settings = self._button("gear", tr("Bubble", "Settings"), self.settings_wanted)
         self.minimise = self._button("minus", tr("Bubble", "Minimise"), self.minimised)
         self.close_button = self._button("close", tr("Bubble", "Close"), self.closed)
-        for opener in (self.history, self.news, self.usage):
-            opener.setCheckable(True)
         self.stop = WordButton(theme, tr("Bubble", "Stop"), "stop", self)
         self.stop.setToolTip(tr("Bubble", "Stop what Wisp is doing"))
         self.stop.clicked.connect(self.stop_wanted)
@@ -54,12 +53,13 @@ class Header(QWidget):
         self._orb = view.orb
         self.news.set_count(view.unseen)
         self.stop.setVisible(view.running)
+        self.setAccessibleName(f"{self._name}: {words}" if (words := self._words()) else self._name)
         self.update()
 
     def show_page(self, shown: GlyphButton | None) -> None:
         """Which of the buttons' pages is open."""
         for opener in (self.history, self.news, self.usage):
-            opener.setChecked(opener is shown)
+            opener.choose(chosen=opener is shown)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         theme = self._theme
@@ -100,9 +100,12 @@ class Header(QWidget):
         theme, small = self._theme, font(self._theme, "small")
         painter.setFont(small)
         painter.setPen(QColor(*theme.color("muted")))
-        words = self._doing or state_words(self._orb)
+        words = self._words()
         elided = QFontMetricsF(small).elidedText(words, Qt.TextElideMode.ElideRight, place.width())
         painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, elided)
+
+    def _words(self) -> str:
+        return self._doing or state_words(self._orb)
 
     def _button(self, glyph: str, name: str, pressed: SignalInstance) -> GlyphButton:
         button = GlyphButton(self._theme, glyph, name, self)

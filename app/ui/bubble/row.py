@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 
 from app.ui.motion import Ticker
@@ -14,6 +15,7 @@ from app.ui.theme import Theme
 class RowWidget(QWidget):
     """`height_changed` says that `height_for` has another answer now."""
 
+    ROLE = QAccessible.Role.ListItem
     height_changed = Signal()
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:

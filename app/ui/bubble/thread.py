@@ -10,8 +10,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent, QWheelEvent
+from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
+from PySide6.QtGui import QAccessible, QHideEvent, QResizeEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
 
 from app.ui.bubble.row import RowWidget
@@ -49,6 +49,7 @@ class Thread(QAbstractScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setViewport(_Rows())
         self.viewport().setAutoFillBackground(False)
         self.verticalScrollBar().setSingleStep(theme.size("card_height"))
         self._bar = QScrollBar(Qt.Orientation.Vertical, self)
@@ -239,6 +240,16 @@ class Thread(QAbstractScrollArea):
             widget.setGeometry(left, self._tops[index] - offset, width, self._height(row))
             if widget.isHidden():
                 widget.show()
+
+
+class _Rows(QWidget):
+    """What the rows stand on: a list to who cannot see it."""
+
+    ROLE = QAccessible.Role.List
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName(QCoreApplication.translate("Bubble", "Conversation"))
 
 
 def _keys_of(row: Row) -> set[str]:

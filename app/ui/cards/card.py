@@ -49,6 +49,10 @@ class _Openable(RowWidget):
         super().focusInEvent(event)
         self.update()
 
+    def press(self) -> None:
+        """What a click on the head does."""
+        self.toggled.emit(self.key)
+
     def paint_ground(self, painter: QPainter, *, waits: bool = False) -> QRectF:
         """The card's own ground; its ring while the keyboard is there; the accent while the person is waited for."""
         theme = self.theme
@@ -65,6 +69,11 @@ class CardRow(_Openable):
     """One call: its head, and below it, while open, what it wrote, what came out, the picture, what went wrong."""
 
     picture_opened = Signal(object)
+
+    @property
+    def expanded(self) -> bool | None:
+        """Whether it is open; None where there is nothing to open."""
+        return self.is_open if self._has_more() else None
 
     def __init__(self, theme: Theme, ticker: Ticker, *, is_open: bool = False) -> None:
         super().__init__(theme, ticker)
@@ -220,6 +229,10 @@ class FoldRow(_Openable):
         self.key = row.key
         self.setAccessibleName(self._words())
         self.update()
+
+    @property
+    def expanded(self) -> bool:
+        return self._fold is not None and self._fold.is_open
 
     def height_for(self, width: int) -> int:
         return self.theme.size("card_height")

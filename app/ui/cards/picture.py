@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen, QPixmap
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+)
 from PySide6.QtWidgets import QWidget
 
 from app.ui.presenter.view import Picture
@@ -14,6 +24,7 @@ from app.ui.theme import Theme
 class PictureView(QWidget):
     """Shows a picture as large as its width allows. A broken one says so instead."""
 
+    ROLE = QAccessible.Role.Graphic
     opened = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -69,15 +80,16 @@ class PictureView(QWidget):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
-            self._open()
+            self.press()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Space):
-            self._open()
+            self.press()
         else:
             super().keyPressEvent(event)
 
-    def _open(self) -> None:
+    def press(self) -> None:
+        """Open it in its full size."""
         if not self._pixmap.isNull():
             self.opened.emit(self._picture)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPixmap
+from PySide6.QtGui import QAccessible, QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from app.ui import icons
@@ -18,6 +18,7 @@ _GLYPHS = {"file": "file", "folder": "folder", "screenshot": "screen"}
 class Chip(QWidget):
     """Glyph or the picture itself, name, and a small cross."""
 
+    ROLE = QAccessible.Role.Grouping
     removed = Signal()
 
     def __init__(self, theme: Theme, attached: Attached, parent: QWidget) -> None:

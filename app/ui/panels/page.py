@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QAccessible, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.ui.buttons import GlyphButton
@@ -14,6 +14,7 @@ from app.ui.theme import Theme
 class Page(QWidget):
     """`left` is the way back, by its button or Esc; `note` says what came of what the person did."""
 
+    ROLE = QAccessible.Role.Pane
     left = Signal()
 
     def __init__(self, theme: Theme, title: str) -> None:

@@ -1,0 +1,221 @@
+"""The minimised presence, the ways of the keyboard, and what screen readers are told."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.agent import events as agent_events
+from app.settings.store import Settings
+from app.ui.appearance import look_of
+from app.ui.cards.card import CardRow
+from app.ui.gallery import samples
+from app.ui.orb.state import Orb
+from app.ui.presence import Presence
+from app.ui.x11 import Server
+from tests.support.observer import Seen, observe
+from tests.ui.conftest import Drive
+from tests.ui.fake_agent import FakeAgent, center_of, hand, until
+
+_PRESS = """
+import gi, sys
+gi.require_version("Atspi", "2.0")
+from gi.repository import Atspi
+
+def look(node):
+    if node is None:
+        return
+    if node.get_name() == sys.argv[2]:
+        node.get_action_iface().do_action(0)
+    for index in range(node.get_child_count()):
+        look(node.get_child_at_index(index))
+
+desk = Atspi.get_desktop(0)
+for index in range(desk.get_child_count()):
+    program = desk.get_child_at_index(index)
+    if program is not None and program.get_name() == sys.argv[1]:
+        look(program)
+"""
+
+
+def pressed(name: str) -> None:
+    """Press it through the accessibility bus, from another program."""
+    command = ["/usr/bin/python3", "-W", "ignore", "-c", _PRESS, QApplication.applicationName(), name]
+    subprocess.run(command, check=True, timeout=20)
+
+
+def test_minimised_the_work_goes_on_beside_the_orb_and_a_click_opens_it_again(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    agent.holds = True
+
+    async def person() -> None:
+        presence.send("something long")
+        await until(lambda: presence.inbox.view.running)
+        agent.tell(agent_events.TagStart("1", "open_app", {"name": "Calculator"}))
+        await until(lambda: presence.stage.shows_bubble and presence.inbox.view.doing)
+        qtbot.mouseClick(presence.bubble.header.minimise, Qt.MouseButton.LeftButton)
+        chip = presence.stage.chip
+        assert (presence.is_open, chip.isVisible()) == (False, True)
+        assert chip.accessibleName() == "Opening Calculator"
+        assert chip.body_rect().overlap(presence.orb.rest_rect()) is None
+        agent.tell(agent_events.TagStart("2", "open_app", {"name": "Editor"}))
+        await until(lambda: chip.accessibleName() == "Opening Editor")
+        await hand("mousemove", *center_of(chip), "click", 1)
+        await until(lambda: presence.stage.shows_bubble)
+        assert not chip.isVisible()
+        agent.stop()
+
+    drive(person())
+
+
+def test_minimised_the_end_of_the_turn_is_told(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    agent.holds = True
+
+    async def person() -> None:
+        presence.send("something long")
+        await until(lambda: presence.inbox.view.running and presence.stage.shows_bubble)
+        presence.minimise()
+        agent.stop()
+        await until(lambda: presence.stage.chip.accessibleName() == "Done")
+        assert presence.inbox.view.unread == 1
+
+    drive(person())
+
+
+def test_where_nothing_runs_to_minimise_is_to_close(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        presence.send("go")
+        await until(lambda: agent.sent and not presence.inbox.view.running and presence.stage.shows_bubble)
+        presence.minimise()
+        assert (presence.is_open, presence.stage.chip.isVisible()) == (False, False)
+
+    drive(person())
+
+
+def test_with_a_compositor_the_bubble_fades_away_and_counts_as_closed_at_once(qtbot: QtBot, qapp: QApplication) -> None:
+    compositor = subprocess.Popen(["picom", "--backend", "xrender"], stderr=subprocess.DEVNULL)
+    server = Server()
+    try:
+        qtbot.waitUntil(server.is_composited, timeout=5000)
+        look = look_of(qapp, Settings({}, {}))
+        made = Presence(look)
+        made.show()
+        for event in samples.finished():
+            made.inbox.receive(event)
+        qtbot.waitUntil(lambda: bool(made.inbox.view.items))
+        made.unfold()
+        qtbot.waitUntil(lambda: made.bubble.windowOpacity() == 1.0 and made.bubble.isVisible(), timeout=5000)
+        made.close()
+        assert not made.is_open
+        assert made.bubble.isVisible()
+        qtbot.waitUntil(lambda: not made.bubble.isVisible(), timeout=5000)
+        assert made.bubble.windowOpacity() == 1.0
+        made.unfold()
+        made.close()
+        made.unfold()
+        qtbot.waitUntil(lambda: made.bubble.windowOpacity() == 1.0 and made.stage.shows_bubble, timeout=5000)
+        made.close()
+        made.orb.close()
+        look.around.close()
+    finally:
+        compositor.terminate()
+        compositor.wait(5)
+        server.close()
+
+
+def test_a_question_opens_the_bubble_once_and_stays_closed_when_the_person_closes_it(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        agent.tell(*samples.approval())
+        await until(lambda: presence.stage.shows_bubble)
+        presence.close()
+        agent.tell(agent_events.Notice("info", "Still waiting."))
+        await until(lambda: len(presence.inbox.view.items) == 5)
+        assert not presence.is_open
+        assert presence.orb.state is Orb.NEEDS_YOU
+
+    drive(person())
+
+
+def test_f6_leads_from_the_composer_into_the_thread_and_tab_reaches_every_control_in_its_order(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        agent.tell(*samples.approval(), *samples.question())
+        await until(lambda: len(presence.inbox.view.items) > 4)
+        presence.open()
+        await until(presence.composer.field.hasFocus)
+        await hand("key", "F6")
+        await until(presence.bubble.isActiveWindow)
+        reached = []
+        for _ in range(30):
+            now = presence.bubble.focusWidget()
+            assert now is not None
+            reached.append(now)
+            await hand("key", "Tab")
+            await until(lambda now=now: presence.bubble.focusWidget() is not now)
+        header = presence.bubble.header
+        wanted = {header.history, header.news, header.usage, header.settings, header.minimise, header.close_button}
+        wanted |= {child for child in presence.bubble.findChildren(CardRow) if child.isVisible()}
+        assert wanted <= set(reached)
+        await hand("key", "F6")
+        await until(presence.composer.isActiveWindow)
+
+    drive(person())
+
+
+def test_a_screen_reader_hears_what_everything_is_and_can_press_it(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    agent.script = [
+        agent_events.SayDelta("s", "warm", "Good morning."),
+        agent_events.TagStart("1", "execute_command", {"command": "ls"}),
+        agent_events.ToolProgress("1", "output", {"output": "a.txt\n"}),
+        agent_events.ToolFinished("1", "execute_command", True, "ran"),
+    ]
+
+    def seen() -> list[tuple[str, str]]:
+        return [(node.role, node.name) for node in look() if node.showing]
+
+    def look() -> list[Seen]:
+        return observe(QApplication.applicationName(), os.environ)
+
+    async def person() -> None:
+        presence.send("go")
+        await until(lambda: presence.stage.shows_bubble and not presence.inbox.view.running)
+        nodes: list[tuple[str, str]] = []
+        async with asyncio.timeout(30):
+            while ("list item", "Ran ls") not in nodes:
+                nodes = await asyncio.to_thread(seen)
+        for expected in (
+            ("push button", "Wisp"),
+            ("frame", "Wisp"),
+            ("tool bar", "Wisp"),
+            ("push button", "Conversations"),
+            ("push button", "Close"),
+            ("list", "Conversation"),
+            ("list item", "You said"),
+            ("list item", "Wisp says"),
+            ("push button", "Write to Wisp"),
+        ):
+            assert expected in nodes, nodes
+        assert not [node for node in nodes if node[0] == "filler" and node[1]]
+        read = " / ".join(name for role, name in nodes if role == "list item")
+        assert "You said / Wisp says / Ran ls" in read
+        (card,) = [row for row in presence.bubble.thread_view.realised.values() if isinstance(row, CardRow)]
+        assert card.is_open
+        await asyncio.to_thread(pressed, "Ran ls")
+        await until(lambda: not card.is_open)
+
+    drive(person())
