@@ -141,13 +141,19 @@ def _button_of(call: ToolCall) -> Button:
 def path_of(call: ToolCall) -> list[Target]:
     """The points of a drag: `path`, or `from` and `to`."""
     if call.has("path"):
-        found = [_place(part, call) for part in re.findall(r"\S+\s*,\s*\S+", call.text("path"))]
+        found = [_place(part, call) for part in _pairs(call.text("path"))]
         if len(found) < 2 or any(target.spot is None for target in found):
             raise ToolMisuse('path needs two points or more, as in path="600,500 750,560".')
         return found
     if not (call.has("from") and call.has("to")):
         raise ToolMisuse('Drag from where to where? path="600,500 750,560", or from="report.txt" to="Trash".')
     return [_place(call.text("from"), call), _place(call.text("to"), call)]
+
+
+def _pairs(text: str) -> list[str]:
+    """The words with a comma in them; blanks around a comma belong to its word."""
+    close = ",".join(part.strip() for part in text.split(","))
+    return [word for word in close.split() if "," in word.strip(",")]
 
 
 def _place(text: str, call: ToolCall) -> Target:

@@ -13,8 +13,8 @@ _ESCAPES = re.compile(
 _BACKSPACED = re.compile(r"[^\n\x08]\x08")
 _CONTROLS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # zero width and bidi
-    "\U000e0000-\U000e007f]"  # tags
+    "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # zero width and bidi
+    "\ufe00-\ufe0e\U000e0000-\U000e01ef\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"  # tags, variants, notation
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ _NEVER_DEEP = frozenset(
     {"node_modules", "__pycache__", ".git", ".venv", "venv", ".tox", ".mypy_cache", "dist", "target"}
 )
 """Folders that are named but not gone into when listing recursively."""
+_RULES_CHARS = 100_000
+_STARS = re.compile(r"\*+")
+_MOST_STARS = 3
+"""With each star more a pattern takes as many times longer as a name has signs; three are enough for real ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +99,24 @@ class _Rules:
     def of(folder: Path, prefix: str) -> tuple[_Rules, ...]:
         from pathspec import GitIgnoreSpec
 
-        try:
-            lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            return ()
-        return (_Rules(prefix, GitIgnoreSpec.from_lines(lines)),)
+        lines = _lines_of(folder / ".gitignore")
+        return (_Rules(prefix, GitIgnoreSpec.from_lines(lines)),) if lines else ()
 
     def verdict(self, path: str) -> bool | None:
         """Whether it excludes the path, or None where it says nothing about it."""
         return self.spec.check_file(path[len(self.prefix) :]).include
+
+
+def _lines_of(file: Path) -> list[str]:
+    """The patterns, without those that could take a long time: they become Python's own, which holds up everything."""
+    try:
+        if not file.is_file():
+            return []
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            text = opened.read(_RULES_CHARS)
+    except OSError:
+        return []
+    return [line for line in text.splitlines() if len(_STARS.findall(line)) <= _MOST_STARS]
 
 
 def _is_excluded(path: str, rules: tuple[_Rules, ...]) -> bool:

@@ -11,10 +11,11 @@ _ESCAPES = re.compile(
     r"|[ -/]*[0-~])"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n|$)")
 
 
 def plain(output: str) -> str:
     """The text without anything a terminal would act on; a carriage return begins its line anew."""
-    text = _ESCAPES.sub("", output).replace("\r\n", "\n")
-    return _CONTROLS.sub("", _OVERWRITTEN.sub("", text).replace("\r", ""))
+    text = _ESCAPES.sub("", output)
+    if "\r" in text:  # by lines: a pattern for it would look at a long line again from each of its signs
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return _CONTROLS.sub("", text)
