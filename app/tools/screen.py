@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.base.clipping import clip_line
-from app.base.errors import ToolMisuse
+from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
 from app.desktop.desk import Desktop
 from app.desktop.elements import SECRET, Element, Outline, OutlineRequest, View
@@ -66,8 +66,11 @@ async def _read(seat: Seat, call: ToolCall) -> ToolResult:
     if view is View.FIND and not query.strip():
         raise ToolMisuse('view="find" needs a query, as in query="Save".')
     request = OutlineRequest(view, query, call.text("window"), call.integer("budget", _BUDGET))
-    outline = await seat.backend.accessibility.outline(request)
+    outline, lost = await _outline(seat, request)
     texts = await _texts(seat, outline, request)
+    if lost and not texts.elements:
+        raise lost
+    note = f"{lost} Only what is written is told." if lost else texts.note
     lines = [*outline.text.splitlines(), *texts.lines]
     payload: dict[str, JsonValue] = {
         "view": view.value,
@@ -76,7 +79,15 @@ async def _read(seat: Seat, call: ToolCall) -> ToolResult:
         "lines": [clip_line(line, _SHOWN_CHARS) for line in lines[:_CARD_LINES]],
         "silent": list(outline.silent),
     }
-    return ToolResult(True, call.name, payload, _told(request, outline, lines, texts.note))
+    return ToolResult(True, call.name, payload, _told(request, outline, lines, note))
+
+
+async def _outline(seat: Seat, request: OutlineRequest) -> tuple[Outline, ToolFailed | None]:
+    """What programs tell, or why they cannot be asked."""
+    try:
+        return await seat.backend.accessibility.outline(request), None
+    except ToolFailed as lost:
+        return Outline(""), lost
 
 
 async def _texts(seat: Seat, outline: Outline, request: OutlineRequest) -> Texts:

@@ -175,11 +175,9 @@ def _text_shows(text: str) -> Condition:
     wanted = text.casefold()
 
     async def ask(seat: Seat, _left_s: float) -> bool:
-        found = await seat.backend.accessibility.find(text, limit=1)
-        if found and found[0].score >= _SURE:
-            return True
         outline = await everything(seat)
-        if wanted in outline.text.casefold():
+        told = (part for element in outline.elements for part in (element.name, element.value, element.window))
+        if any(wanted in part.casefold() for part in told):
             return True
         written = await texts_in(seat, seat.written.mute(outline)[:_WINDOWS_READ])
         return wanted in " ".join(element.name for element in written.elements).casefold()
