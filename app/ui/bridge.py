@@ -48,8 +48,8 @@ class Agent(Protocol):
         """Stop what runs and let go of everything; the last call."""
         ...
 
-    def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
-        """The person's decision about a call that waits."""
+    def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = "once") -> None:
+        """The person's decision about a call that waits: `words` go with a no, `scope` says how far a yes reaches."""
         ...
 
     async def take_back(self, turn_id: str) -> list[str]:

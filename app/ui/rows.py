@@ -32,10 +32,11 @@ _QUIET: Mapping[type[Item], type[RowWidget]] = {
 class RowMaker(QObject):
     """Makes rows and passes on what the person does with them. `opened` says which cards and folds are open."""
 
-    answered = Signal(str, bool)
+    answered = Signal(str, bool, str, str)
     chosen = Signal(str)
     take_back_wanted = Signal(str)
     picture_opened = Signal(object)
+    keyboard_wanted = Signal()
     folds_changed = Signal()
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
@@ -71,6 +72,8 @@ class RowMaker(QObject):
         if isinstance(row, Approval):
             approval = ApprovalRow(self._theme, self._ticker)
             approval.answered.connect(self.answered)
+            approval.picture_opened.connect(self.picture_opened)
+            approval.keyboard_wanted.connect(self.keyboard_wanted)
             return approval
         if isinstance(row, Offer):
             offer = OfferRow(self._theme, self._ticker)

@@ -254,6 +254,7 @@ class Stage(QObject):
 
             made = RowMaker(self._look.theme, self._look.ticker)
             made.answered.connect(self.answered)
+            made.keyboard_wanted.connect(self.engage)
             made.chosen.connect(lambda words: self.said.emit(words, ()))
             made.take_back_wanted.connect(self.take_back_wanted)
             made.picture_opened.connect(self._open_picture)

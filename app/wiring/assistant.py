@@ -80,8 +80,8 @@ class Assistant:
         self._desktop.stop()
         self.session.stop()
 
-    def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
-        self.session.answer(approval_id, allow=allow, words=words)
+    def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = "once") -> None:
+        self.session.answer(approval_id, allow=allow, words=words, scope=scope)
 
     async def run(self, block: Block) -> ToolResult:
         """Run one call that the person (not a model) wrote: nobody is asked."""

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
 from app.ui import application, eventloop
+from app.ui.approvals.devices import WITNESS, EveryPress
 from app.ui.look import Look
 from app.ui.presence import Presence
 from tests.ui.fake_agent import FakeAgent
@@ -27,6 +28,14 @@ def ended_before_the_server(desktop: VirtualDesktop, qapp: QApplication) -> Iter
     """Qt hangs up before the X server goes: it would end the process otherwise."""
     yield
     qapp.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def every_press_counts() -> Iterator[None]:
+    """Qt's own test presses come from no device; what tells devices apart has tests of its own."""
+    WITNESS.use(EveryPress())
+    yield
+    WITNESS.use(None)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ class FakeAgent:
         self.media: list[Any] = []
         self.stopped = 0
         self.answers: list[tuple[str, bool]] = []
+        self.decided: list[tuple[str, str]] = []
         self.script: list[agent.AgentEvent] = []
         self.taken_back: list[str] = []
         self.problem = ""
@@ -73,9 +74,10 @@ class FakeAgent:
     async def close(self) -> None:
         self.closed = True
 
-    def answer(self, approval_id: str, *, allow: bool, words: str = "") -> None:
+    def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = "once") -> None:
         self.answers.append((approval_id, allow))
-        self.tell(agent.ApprovalAnswered(approval_id, allow, words))
+        self.decided.append((words, scope))
+        self.tell(agent.ApprovalAnswered(approval_id, allow, words, agent.Scope(scope)))
 
     async def take_back(self, turn_id: str) -> list[str]:
         self.taken_back.append(turn_id)

@@ -66,8 +66,10 @@ class Board(QWidget):
             "cards": samples.cards(),
             "checklist": samples.checklist(),
             "small-actions": samples.small_actions(),
+            "web": samples.web(),
             "tones": samples.tones(self._theme),
             "approval": samples.approval(),
+            "approval-click": samples.click_approval(),
             "question": samples.question(),
             "trouble": samples.trouble(),
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
@@ -148,6 +149,25 @@ def checklist() -> Events:
     ]
 
 
+def web() -> Events:
+    """A search, and a browser after three steps."""
+    visit = "https://museum.example/visit"
+    results = [
+        {"title": "Opening hours", "url": visit, "snippet": "Open from 10 to 18, on Thursdays to 20."},
+        {"title": "Museum of Clocks", "url": "https://en.example.org/wiki/Clocks", "snippet": "Founded in 1923."},
+    ]
+    made: list[agent.AgentEvent] = [agent.TurnStarted("t1", "When does the museum of clocks close today?")]
+    made += _call("1", "web_search", {"query": "museum of clocks opening hours"}, payload={"results": results})
+    steps: list[dict[str, object]] = [
+        {"action": "launch", "url": visit},
+        {"action": "click", "url": visit, "x": 512.0, "y": 330.0},
+        {"action": "click", "url": f"{visit}/today", "x": 480.0, "y": 155.0, "console": ["error: map.js not found"]},
+    ]
+    for number, step in enumerate(steps, start=10):
+        made += _call(str(number), "browser_action", step, payload=step, media=(picture(),), elapsed_s=1.2)
+    return made
+
+
 def tones(theme: Theme) -> Events:
     """One sentence in each tone of voice."""
     words = {
@@ -172,8 +192,34 @@ def approval() -> Events:
             "a1",
             "1",
             "execute_command",
-            "Wisp wants to run a command that deletes files in your Downloads folder.",
+            "It runs a command, after it has read the screen, which somebody else wrote.",
             "rm -r ~/Downloads/old\u202e",
+            undo="What a command does cannot be undone by Wisp.",
+            rule="outward after reading (default.toml:69)",
+            sources=("the screen",),
+            reasons=("It works in ~/Downloads, outside the workspace.",),
+            scopes=(agent.Scope.ONCE, agent.Scope.TASK),
+        ),
+    ]
+
+
+def click_approval() -> Events:
+    """The largest of its kind: a picture of the place, and every way to answer."""
+    shown: dict[str, Any] = {"picture": picture(480, 200), "ring": (240, 104)}
+    return [
+        agent.TurnStarted("t1", "Answer the mail from Jo"),
+        agent.TagStart("1", "computer_click", {"target": "Send"}),
+        agent.ApprovalWanted(
+            "a1",
+            "1",
+            "computer_click",
+            "It presses “Send” in “Re: Friday”, which sends something out.",
+            "target: Send",
+            who="Re: Friday (thunderbird)",
+            undo="What is sent cannot be called back.",
+            rule="mode ask: outward (default.toml)",
+            scopes=tuple(agent.Scope),
+            **shown,
         ),
     ]
 

@@ -17,6 +17,7 @@ from app.ui.presenter.cardsteps import KEPT_CHARS, CardSteps, open_card
 from app.ui.presenter.cardwords import Words
 from app.ui.presenter.items import added, dropped_below, replaced
 from app.ui.presenter.offers import offered, withdrawn
+from app.ui.presenter.questions import question
 from app.ui.presenter.view import Approval, Asked, Card, Command, Ended, Item, Said, Status, Told, View
 
 SAID_CHARS = 2_000
@@ -160,13 +161,13 @@ def _approval_wanted(view: View, event: agent.ApprovalWanted, _now: float) -> Vi
     view = replace(view, orb=Orb.NEEDS_YOU)
     view = _with_card(view, event.call_id, Status.WAITING)
     key = f"a{event.approval_id}"
-    return added(view, Approval(key, event.approval_id, event.call_id, event.sentence, event.detail))
+    return added(view, question(key, event))
 
 
 def _approval_answered(view: View, event: agent.ApprovalAnswered, _now: float) -> View:
     def answered(item: Item) -> Item:
         if isinstance(item, Approval) and item.approval_id == event.approval_id and item.is_open:
-            return replace(item, allowed=event.allowed, words=event.words)
+            return replace(item, allowed=event.allowed, words=event.words, scope=event.scope)
         return item
 
     asked = view.open_approval

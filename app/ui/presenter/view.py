@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.agent.archive import Spent
-from app.agent.events import Outcome
+from app.agent.events import Outcome, Scope
 from app.ui.orb.state import Orb
 
 
@@ -53,8 +53,28 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Sight:
+    """What a browser showed after one step: where it was, the page, the console's new lines."""
+
+    action: str
+    url: str
+    picture: Picture | None = None
+    console: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One thing that a search in the web has found."""
+
+    title: str
+    url: str
+    snippet: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
-    """One call. `since` is when it began, on the presence's clock; `body` holds the end of a long text."""
+    """One call. `since` is when it began, on the presence's clock; `body` holds the end of a long text. The calls of
+    one browser share a card: `call` is then the newest one's id, and `sights` has a step for each."""
 
     key: str
     tool: str
@@ -74,10 +94,14 @@ class Card:
     left_s: float | None = None
     share: float | None = None
     small: bool = False
+    call: str = ""
+    url: str = ""
+    sights: tuple[Sight, ...] = ()
+    sources: tuple[Source, ...] = ()
 
     @property
     def call_id(self) -> str:
-        return self.key.partition(":")[2]
+        return self.call or self.key.partition(":")[2]
 
     @property
     def is_open(self) -> bool:
@@ -87,7 +111,10 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A call that waits for the person. `allowed` is None until it is answered; `closed` once nobody waits any more."""
+    """A call that waits for the person. `allowed` is None until it is answered; `closed` once nobody waits any more.
+
+    The other fields are those of the question itself; `scope` is how far the answer reached.
+    """
 
     key: str
     approval_id: str
@@ -98,6 +125,14 @@ class Approval:
     allowed: bool | None = None
     words: str = ""
     closed: bool = False
+    who: str = ""
+    undo: str = ""
+    rule: str = ""
+    sources: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    scopes: tuple[Scope, ...] = (Scope.ONCE,)
+    scope: Scope = Scope.ONCE
+    picture: Picture | None = None
 
     @property
     def is_open(self) -> bool:

@@ -1,0 +1,128 @@
+"""The card that asks: what it shows, how it is answered, and that only a person can say yes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+from Xlib import XK
+
+from app.agent import events as agent_events
+from app.desktop.x11.virtual import VirtualDesktop
+from app.ui.approvals.devices import WITNESS
+from app.ui.approvals.row import ApprovalRow
+from app.ui.gallery import samples
+from app.ui.presence import Presence
+from tests.support.device import PersonsDevices
+from tests.ui.conftest import Drive
+from tests.ui.fake_agent import FakeAgent, center_of, hand, until
+
+
+async def _asked(presence: Presence, agent: FakeAgent, events: samples.Events) -> ApprovalRow:
+    agent.tell(*events)
+    await until(lambda: any(isinstance(row, ApprovalRow) for row in presence.bubble.thread_view.realised.values()))
+    found = [row for row in presence.bubble.thread_view.realised.values() if isinstance(row, ApprovalRow)]
+    await until(found[-1].allow.isEnabled)
+    return found[-1]
+
+
+@pytest.fixture
+def person(desktop: VirtualDesktop) -> Iterator[PersonsDevices]:
+    """A real mouse and keyboard, and presses told apart by their devices."""
+    devices = PersonsDevices(desktop.environment)
+    WITNESS.use(None)
+    yield devices
+    devices.close()
+
+
+def test_it_shows_who_and_what_and_why_and_what_can_be_undone(
+    presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def script() -> None:
+        row = await _asked(presence, agent, samples.click_approval())
+        assert row.accessibleDescription().splitlines() == [
+            "It presses “Send” in “Re: Friday”, which sends something out.",
+            "Re: Friday (thunderbird)",
+            "What is sent cannot be called back.",
+            "Asked by the rule “mode ask: outward (default.toml)”.",
+            "target: Send",
+        ]
+        assert all(row.rect().contains(part.geometry()) for part, _ in row._parts())
+
+    drive(script())
+
+
+@pytest.mark.parametrize("scope", list(agent_events.Scope))
+def test_a_yes_reaches_as_far_as_was_pressed(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, scope: agent_events.Scope
+) -> None:
+    async def script() -> None:
+        row = await _asked(presence, agent, samples.click_approval())
+        qtbot.mouseClick(row.choices.allows[scope], Qt.MouseButton.LeftButton)
+        assert (agent.answers, agent.decided) == ([("a1", True)], [("", scope.value)])
+
+    drive(script())
+
+
+def test_only_what_may_be_chosen_is_offered(presence: Presence, agent: FakeAgent, drive: Drive) -> None:
+    async def script() -> None:
+        row = await _asked(presence, agent, samples.approval())
+        shown = [scope for scope, button in row.choices.allows.items() if button.isVisible()]
+        assert shown == [agent_events.Scope.ONCE, agent_events.Scope.TASK]
+
+    drive(script())
+
+
+def test_a_no_carries_the_words_for_the_model(qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive) -> None:
+    async def script() -> None:
+        row = await _asked(presence, agent, samples.approval())
+        qtbot.keyClicks(row.choices.words, "only the old ones")
+        qtbot.keyClick(row.choices.words, Qt.Key.Key_Return)
+        assert (agent.answers, agent.decided) == ([("a1", False)], [("only the old ones", "once")])
+
+    drive(script())
+
+
+def test_a_press_that_a_program_made_up_allows_nothing(
+    presence: Presence, agent: FakeAgent, drive: Drive, person: PersonsDevices
+) -> None:
+    async def script() -> None:
+        row = await _asked(presence, agent, samples.click_approval())
+        pressed: list[bool] = []
+        row.allow.pressed.connect(lambda: pressed.append(True))
+        await hand("mousemove", *center_of(row.allow), "click", 1)
+        await until(lambda: pressed == [True])
+        assert agent.answers == []
+
+    drive(script())
+
+
+def test_a_persons_own_mouse_allows(presence: Presence, agent: FakeAgent, drive: Drive, person: PersonsDevices) -> None:
+    async def script() -> None:
+        row = await _asked(presence, agent, samples.click_approval())
+        await hand("mousemove", *center_of(row.allow))
+        person.click()
+        await until(lambda: agent.answers == [("a1", True)])
+
+    drive(script())
+
+
+def test_keys_allow_only_from_a_persons_own_keyboard(
+    presence: Presence, agent: FakeAgent, drive: Drive, person: PersonsDevices
+) -> None:
+    async def script() -> None:
+        row = await _asked(presence, agent, samples.click_approval())
+        presence.stage.engage()
+        row.allow.setFocus()
+        await until(lambda: presence.bubble.isActiveWindow() and row.allow.hasFocus())
+        pressed: list[bool] = []
+        row.allow.pressed.connect(lambda: pressed.append(True))
+        await hand("key", "space")
+        await until(lambda: pressed == [True])
+        assert agent.answers == []
+        person.tap(XK.XK_space)
+        await until(lambda: agent.answers == [("a1", True)])
+
+    drive(script())
