@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TypeVar
 
 from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
@@ -11,10 +12,14 @@ from PySide6.QtWidgets import QWidget
 
 from app.ui.bubble.prose import Prose
 from app.ui.bubble.row import RowWidget
+from app.ui.cards.browser import BrowserView
 from app.ui.cards.code import CodeView
 from app.ui.cards.head import Head, elapsed_words, paint_head
+from app.ui.cards.part import CardPart
 from app.ui.cards.picture import PictureView
+from app.ui.cards.sources import SourcesView
 from app.ui.motion import Ticker
+from app.ui.presenter.browsing import newest_picture
 from app.ui.presenter.folding import Fold
 from app.ui.presenter.view import Card, Picture, Status
 from app.ui.theme import Theme
@@ -86,6 +91,7 @@ class CardRow(_Openable):
         self._body: CodeView | None = None
         self._output: CodeView | None = None
         self._picture: PictureView | None = None
+        self._own: CardPart | None = None
         self._small: tuple[Picture, QPixmap] | None = None
 
     def show_row(self, row: Card) -> None:
@@ -137,17 +143,17 @@ class CardRow(_Openable):
         if card.status is Status.RUNNING:
             self._paint_line(painter, box)
 
-    def _parts(self) -> list[Prose | CodeView | PictureView]:
-        parts = (self._sentence, self._body, self._output, self._picture)
+    def _parts(self) -> list[Prose | CodeView | PictureView | CardPart]:
+        parts = (self._sentence, self._own, self._body, self._output, self._picture)
         return [part for part in parts if part is not None]
 
     def _has_more(self) -> bool:
         card = self._card
-        return card is not None and bool(_own_body(card) or card.output.strip() or card.picture)
+        return card is not None and bool(_own_body(card) or card.output.strip() or card.picture or _has_own(card))
 
     def _thumbnail(self) -> QPixmap | None:
         """The picture, small, in the head of a closed card."""
-        picture = self._card.picture if self._card else None
+        picture = newest_picture(self._card) if self._card else None
         if picture is None or self.is_open:
             return None
         if self._small is None or self._small[0] is not picture:
@@ -172,6 +178,7 @@ class CardRow(_Openable):
         self._body = self._code(self._body, body, as_diff=card.tool == "replace_in_file")
         output = with_left_out(card.output, card.output_left_out) if self.is_open and card.output.strip() else ""
         self._output = self._code(self._output, output)
+        self._fill_own(card)
         picture = card.picture if self.is_open else None
         if picture is None:
             _drop(self._picture)
@@ -181,6 +188,18 @@ class CardRow(_Openable):
                 self._picture = _shown(PictureView(theme, self))
                 self._picture.opened.connect(self.picture_opened)
             self._picture.show_picture(picture)
+
+    def _fill_own(self, card: Card) -> None:
+        """The part that only this kind of card has."""
+        if not (self.is_open and _has_own(card)):
+            _drop(self._own)
+            self._own = None
+            return
+        if self._own is None:
+            self._own = _shown(_OWN[card.kind](self.theme, self))
+            self._own.opened.connect(self.picture_opened)
+            self._own.height_changed.connect(self.height_changed)
+        self._own.show_card(card)
 
     def _code(self, view: CodeView | None, text: str, *, as_diff: bool = False) -> CodeView | None:
         if not text:
@@ -268,6 +287,13 @@ def with_left_out(text: str, count: int) -> str:
 def _own_body(card: Card) -> str:
     """The card's text; nothing where the head says all of it."""
     return "" if card.body.strip() in card.object else card.body
+
+
+_OWN: Mapping[str, type[CardPart]] = {"browser": BrowserView, "web": SourcesView}
+
+
+def _has_own(card: Card) -> bool:
+    return card.kind in _OWN and bool(card.sights or card.sources)
 
 
 def _elapsed(card: Card) -> str:

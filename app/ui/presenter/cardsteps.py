@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from app.agent import events as agent
 from app.base.clipping import clip_line
 from app.ui.orb.state import Orb
+from app.ui.presenter import browsing
 from app.ui.presenter.cardwords import Words, words_for
 from app.ui.presenter.checklists import is_checklist, listed
 from app.ui.presenter.items import added, replaced, without_old_pictures
@@ -33,11 +34,16 @@ class CardSteps:
         entry = words_for(event.tool)
         if event.voiced or entry.hidden:
             return view
+        verb = self.words(entry.present)
+        open_browser = browsing.going_on(view, entry.kind)
+        if open_browser is not None:
+            card = browsing.resumed(open_browser, event, verb, now)
+            return replace(replaced(view, card), doing=doing(card))
         card = Card(
             key=f"c{view.serial}:{event.call_id}",
             tool=event.tool,
             glyph=entry.glyph,
-            verb=self.words(entry.present),
+            verb=verb,
             object=entry.object_of({"tool": readable(event.tool), **event.attrs}, self.words),
             kind=entry.kind,
             since=now,
@@ -96,6 +102,7 @@ class CardSteps:
             share=None,
         )
         view = replace(view, doing="", pointed=None if card.picture else view.pointed)
+        card = browsing.finished(card, event)
         return without_old_pictures(replaced(view, card))
 
     def _sentence(self, event: agent.ToolFinished) -> str:

@@ -1,0 +1,147 @@
+"""Cards of their own kind, and what bad input does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from pytestqt.qtbot import QtBot
+
+from app.agent import events as agent_events
+from app.ui.bubble.row import RowWidget
+from app.ui.cards.browser import BrowserView
+from app.ui.cards.card import CardRow
+from app.ui.cards.code import CodeView
+from app.ui.cards.picture import PictureView
+from app.ui.cards.sources import SourceLink
+from app.ui.gallery import samples
+from app.ui.look import Look
+from app.ui.presence import Presence
+from app.ui.presenter.view import Card
+from app.ui.viewer import PictureWindow
+
+Made = Callable[[Sequence[agent_events.AgentEvent], str], CardRow]
+
+
+@pytest.fixture
+def card(qtbot: QtBot, still: Look) -> Made:
+    def made(events: Sequence[agent_events.AgentEvent], tool: str) -> CardRow:
+        items = samples.view_of(events).items
+        shown = [item for item in items if isinstance(item, Card) and item.tool == tool][-1]
+        row = CardRow(still.theme, still.ticker, is_open=True)
+        qtbot.addWidget(row)
+        row.show_row(shown)
+        row.resize(368, row.height_for(368))
+        row.show()
+        return row
+
+    return made
+
+
+def part(row: RowWidget, kind: type) -> object:
+    (found,) = row.findChildren(kind)
+    return found
+
+
+def test_a_browsers_steps_are_gone_through_by_the_keyboard(qtbot: QtBot, card: Made) -> None:
+    row = card(samples.web(), "browser_action")
+    browser = part(row, BrowserView)
+    assert isinstance(browser, BrowserView)
+    assert (browser.words, browser.accessibleName()) == ("Step 3 of 3", "https://museum.example/visit/today")
+    console = part(row, CodeView)
+    assert isinstance(console, CodeView)
+    assert (console.shown, console.isVisible()) == ("error: map.js not found", True)
+    with qtbot.waitSignal(row.height_changed):
+        qtbot.keyClick(browser.slider, Qt.Key.Key_Left)
+    assert (browser.words, browser.accessibleName()) == ("Step 2 of 3", "https://museum.example/visit")
+    assert not console.isVisible()
+    assert row.expanded
+
+
+def test_a_found_page_opens_in_the_persons_own_browser_and_only_pages_do(qtbot: QtBot, card: Made) -> None:
+    class Opener(QObject):
+        def __init__(self) -> None:
+            super().__init__()
+            self.opened: list[str] = []
+
+        @Slot(QUrl)
+        def open(self, url: QUrl) -> None:
+            self.opened.append(url.toString())
+
+    results = [
+        {"title": "Good", "url": "https://museum.example/visit"},
+        {"title": "Bad", "url": "file:///etc/passwd"},
+        {"title": "Worse", "url": "javascript:alert(1)"},
+    ]
+    row = card(
+        [
+            agent_events.TagStart("1", "web_search", {"query": "x"}),
+            agent_events.ToolFinished("1", "web_search", True, "web_search", {"results": results}),
+        ],
+        "web_search",
+    )
+    opener = Opener()
+    for scheme in ("https", "file", "javascript"):
+        QDesktopServices.setUrlHandler(scheme, opener, "open")
+    links = row.findChildren(SourceLink)
+    for link in links:
+        qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
+    for scheme in ("https", "file", "javascript"):
+        QDesktopServices.unsetUrlHandler(scheme)
+    assert [link.text() for link in links] == ["Good", "Bad", "Worse"]
+    assert opener.opened == ["https://museum.example/visit"]
+
+
+def test_a_diff_of_ten_thousand_lines_is_shown_by_its_end(qtbot: QtBot, card: Made) -> None:
+    diff = "".join(f"-old line {number}\n+new line {number}\n" for number in range(5_000))
+    row = card(
+        [
+            agent_events.TagStart("1", "replace_in_file", {"path": "long.py"}),
+            agent_events.TagDelta("1", "diff", diff),
+            agent_events.ToolFinished("1", "replace_in_file", True, "file_changed", {"path": "long.py"}),
+        ],
+        "replace_in_file",
+    )
+    code = part(row, CodeView)
+    assert isinstance(code, CodeView)
+    assert code.shown.startswith("… ")
+    assert code.shown.endswith("+new line 4999")
+    assert row.height() < 400
+
+
+def test_escapes_and_markup_in_output_are_only_text(qtbot: QtBot, card: Made) -> None:
+    row = card(
+        [
+            agent_events.TagStart("1", "execute_command", {"command": "x"}),
+            agent_events.ToolProgress("1", "output", {"output": "\x1b[31mred\x1b[0m <b>bold</b>\x1b]0;title\x07\n"}),
+            agent_events.ToolFinished("1", "execute_command", True, "ran"),
+        ],
+        "execute_command",
+    )
+    code = part(row, CodeView)
+    assert isinstance(code, CodeView)
+    assert code.toPlainText() == "red <b>bold</b>"
+
+
+def test_a_tap_on_the_screens_picture_opens_it_in_full(qtbot: QtBot, presence: Presence) -> None:
+    for event in samples.finished():
+        presence.inbox.receive(event)
+    presence.inbox.change(lambda view: view)
+    presence.unfold()
+    qtbot.waitUntil(lambda: bool(presence.bubble.findChildren(PictureView)))
+    (picture,) = presence.bubble.findChildren(PictureView)
+    qtbot.mouseClick(picture, Qt.MouseButton.LeftButton)
+    viewer = presence.stage._viewer
+    assert isinstance(viewer, PictureWindow)
+    qtbot.waitUntil(viewer.isVisible)
+    qtbot.keyClick(viewer, Qt.Key.Key_Escape)
+    assert not viewer.isVisible()
+
+
+def test_an_event_of_no_known_kind_changes_nothing(qtbot: QtBot, presence: Presence) -> None:
+    before = presence.inbox.view
+    presence.inbox.receive(object())  # type: ignore[arg-type]
+    presence.inbox.change(lambda view: view)
+    assert presence.inbox.view is before
