@@ -10,7 +10,7 @@ import json
 import platform
 
 from app.base.errors import NeedsPerson
-from app.commands.checks import models, python, screen
+from app.commands.checks import commands, models, python, screen
 from app.commands.checks.report import Finding, Verdict, fail, note
 from app.commands.display import on_a_display
 
@@ -37,7 +37,7 @@ def examine() -> list[Finding]:
     """All findings, in the order a person would mend them."""
     seen = _x11() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
     libraries = [python.qt_and_python(), python.xlib_clash()]
-    return [*libraries, *seen, python.ocr(), models.keys(), models.reachable()]
+    return [*libraries, *seen, commands.sandbox(), python.ocr(), models.keys(), models.reachable()]
 
 
 def _x11() -> list[Finding]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app.agent.policy import Control, Decision, Policy, Provenance, Verdict
 from app.agent.policy.tables import table
+from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.commands import options as shared
 from app.protocol.arguments import to_call
@@ -43,8 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from app.wiring import judged_by, registry
+    from app.wiring.commands import commands_of
 
-    policy = judged_by(shared.settings_of(options))
+    settings = shared.settings_of(options)
+    _, commands = commands_of(settings, SystemClock())
+    policy = judged_by(settings, commands)
     for problem in policy.book.problems:
         print(f"wisp: {problem}", file=sys.stderr)
     return _explained(options, policy, registry().specs) if options.what else _listed(policy)
@@ -91,7 +95,7 @@ def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[Tool
 
 
 def _blocks(text: str, specs: Sequence[ToolSpec]) -> list[Block]:
-    is_batch = text.lstrip().startswith((_BATCH, "<execute"))
+    is_batch = text.lstrip().startswith((_BATCH, "<execute>"))
     dialect = by_name("batch" if is_batch else "xml")
     reader = dialect.reader(specs)
     given = f"<execute>\n{text}\n</execute>" if text.lstrip().startswith(_BATCH) else text

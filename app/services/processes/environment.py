@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +11,12 @@ RUN_MARK = "WISP_RUN_ID"
 """Set in every command's environment, so that children that left its process group are still known as its own."""
 
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE")
+_SECRET_VALUE = re.compile(
+    r"://[^/\s:@]{0,200}:[^/\s@]{1,200}@"  # an address with a password in it
+    r"|\b(?:sk|pk|rk)[-_][\w-]{16}|\bgh[pousr]_\w{16}|\bgithub_pat_\w{16}|\bglpat-[\w-]{16}|\bxox[abeoprs]-[\w-]{10}"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30}|\beyJ[\w-]{10,2000}\.eyJ|-----BEGIN [A-Z ]{0,30}PRIVATE KEY"
+)
+"""How the keys of well-known services look, whatever the variable is called."""
 _OURS = "WISP_"
 _SHELLS = ("bash", "zsh", "dash", "ksh", "mksh", "sh")
 
@@ -17,7 +24,7 @@ _SHELLS = ("bash", "zsh", "dash", "ksh", "mksh", "sh")
 def for_command(run_id: str, *, pty: bool, environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """The variables of a command. Pagers are off, because nobody sits at them."""
     found = os.environ if environment is None else environment
-    kept = {name: value for name, value in found.items() if not _is_secret(name)}
+    kept = {name: value for name, value in found.items() if not (_is_secret(name) or _SECRET_VALUE.search(value))}
     terminal = "xterm-256color" if pty else "dumb"
     return {**kept, RUN_MARK: run_id, "TERM": terminal, "PAGER": "cat", "GIT_PAGER": "cat"}
 

@@ -26,7 +26,8 @@ def wall(workspace: Path, *, wanted: bool, readable: tuple[Path, ...] = ()) -> W
 
 
 def _rooms(workspace: Path, readable: tuple[Path, ...]) -> Rooms:
-    own = (paths.config_dir(), paths.state_dir(), paths.data_dir(), paths.runtime_dir())
+    moved = os.environ.get("WISP_DATA_DIR")
+    own = (paths.config_dir(), paths.state_dir(), paths.data_dir(), *((Path(moved),) if moved else ()))
     return Rooms(
         workspace=_real(workspace),
         person_home=_real(Path.home()),
