@@ -79,6 +79,12 @@ def label(tokens: Tokens) -> str | Refusal:
     return said(rest)
 
 
+def is_any_of_a_kind(tokens: Tokens) -> bool:
+    """`the file`, `a folder`: there are many, and nothing says which."""
+    rest = without_article(tokens)
+    return len(rest) == 1 < len(tokens) and rest[0].kind is Kind.WORD and _is_listed(rest[0], "objects.labels.kinds")
+
+
 def spoken(name: str | Refusal, tokens: Tokens) -> str:
     """The name with the article that it was said with."""
     return f"the {name}" if tokens and tokens[0].low == "the" else str(name)

@@ -13,7 +13,7 @@ from app.providers.offline.words import Kind, Token
 
 _POINT = re.compile(
     r"(?P<lead>at |on |to )?(?:the )?(?P<noun>(?:screen )?(?:position|point|coordinates?|pixel|location|coords?) )?"
-    r"(?P<open>\( ?)?(?:x ?[=:]? ?)?(?P<x>\d{1,5}) ?(?:,| |and|by) ?(?:y ?[=:]? ?)?(?P<y>\d{1,5})(?(open) ?\))",
+    r"(?P<open>\( ?)?(?:x ?[=:]? ?)?(?P<x>-?\d{1,5}) ?(?:,| |and|by) ?(?:y ?[=:]? ?)?(?P<y>-?\d{1,5})(?(open) ?\))",
     re.IGNORECASE,
 )
 _POINTED = re.compile(r"\d+,\d+")
@@ -38,7 +38,7 @@ def point(tokens: Sequence[Token]) -> tuple[int, int] | None:
     if not found:
         return None
     x, y = int(found["x"]), int(found["y"])
-    is_sure = found["lead"] or found["noun"] or found["open"] or max(x, y) >= _SURE_FROM
+    is_sure = found["lead"] or found["noun"] or found["open"] or max(x, y) >= _SURE_FROM or min(x, y) < 0
     return (x, y) if is_sure else None
 
 
@@ -53,6 +53,8 @@ def click(action: str, tokens: Sequence[Token], modifier: str = "") -> Steps:
     if modifier:
         extra["modifiers"] = modifier
     if place := point(rest):
+        if min(place) < 0:
+            return Refusal("off_screen", names.said(tokens))
         arguments: dict[str, Value] = {"x": place[0], "y": place[1], "space": "screen"}
         return (Step("computer_click", {**arguments, **extra}, action, f"at {place[0]}, {place[1]}"),)
     name = names.label(rest[1:] if len(rest) > 1 and rest[0].low == "on" else rest)
@@ -130,4 +132,8 @@ def drag(tokens: Sequence[Token]) -> Steps:
 
 def _end_of_drag(tokens: Sequence[Token]) -> str | Refusal:
     place = point(tokens)
+    if place and min(place) < 0:
+        return Refusal("off_screen", names.said(tokens))
+    if names.is_any_of_a_kind(tokens):
+        return Refusal("which", names.said(tokens))
     return f"{place[0]},{place[1]}" if place else names.label(tokens)
