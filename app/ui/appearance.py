@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -20,12 +21,23 @@ from app.ui.theme import Theme
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the desktop asks of its programs beyond what Qt knows. `dark` is None where it has no wish."""
+
+    reduced: bool = False
+    dark: bool | None = None
+
+
+_NOTHING = Wanted()
+
+
 def look_of(
-    application: QApplication, settings: Settings, before: Look | None = None, *, reduced: bool = False
+    application: QApplication, settings: Settings, before: Look | None = None, wanted: Wanted = _NOTHING
 ) -> Look:
     """Theme and surroundings as the person and the system want them; the application is dressed in them. What the
-    windows stand on and their clock go on from the look `before`. `reduced`: the system wants little motion."""
-    chosen = theme_of(application, settings, reduced=reduced)
+    windows stand on and their clock go on from the look `before`."""
+    chosen = theme_of(application, settings, wanted)
     dress(application, chosen)
     return Look(
         chosen,
@@ -36,12 +48,12 @@ def look_of(
     )
 
 
-def theme_of(application: QApplication, settings: Settings, *, reduced: bool = False) -> Theme:
+def theme_of(application: QApplication, settings: Settings, wanted: Wanted) -> Theme:
     """The tokens that hold now. What is wrong with the person's own theme file is logged."""
     chosen = theme.load(
-        scheme_of(application, settings[catalog.THEME]),
+        scheme_of(application, settings[catalog.THEME], dark=wanted.dark),
         scale=style.system_scale(),
-        reduced=reduced or settings[catalog.REDUCED_MOTION],
+        reduced=wanted.reduced or settings[catalog.REDUCED_MOTION],
         own=_own_theme(),
     )
     for problem in chosen.problems:
@@ -55,11 +67,12 @@ def dress(application: QApplication, chosen: Theme) -> None:
     application.setStyleSheet(style.sheet(chosen))
 
 
-def scheme_of(application: QApplication, choice: str) -> str:
+def scheme_of(application: QApplication, choice: str, *, dark: bool | None = None) -> str:
     """`light` or `dark`: as chosen, or as the system has it."""
     if choice in theme.SCHEMES:
         return choice
-    dark = application.styleHints().colorScheme() is Qt.ColorScheme.Dark
+    if dark is None:
+        dark = application.styleHints().colorScheme() is Qt.ColorScheme.Dark
     return "dark" if dark else "light"
 
 

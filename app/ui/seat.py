@@ -36,6 +36,17 @@ class Seat:
         elif primary is not None:
             self._orb.put(places.first_place(_rect(primary), Size(side, side), self._theme.size("screen_gap")))
 
+    def retake(self) -> None:
+        """The monitors are others now: where it was last put on these, or else as near as it can to where it is."""
+        screens, now = _screens(), self._orb.rest_rect()
+        if not screens:
+            return  # between two monitors there may be none for a moment
+        if places.remembered(places.layout_name(screens)) is not None:
+            self.take()
+            return
+        gap, reach = self._theme.size("screen_gap"), self._theme.size("snap")
+        self._orb.put(places.snapped(now, places.screen_of(now, screens), gap, reach))
+
     def settle(self, rect: Rect) -> None:
         """The orb was let go there: snap it to an edge that is near, and remember."""
         screens, gap, reach = _screens(), self._theme.size("screen_gap"), self._theme.size("snap")

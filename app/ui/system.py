@@ -87,7 +87,7 @@ class System(QObject):
 
     def _restyle(self) -> None:
         """Make the looks anew: the person or the system wants others."""
-        self._look = look_of(self._application, self._settings, self._look, reduced=self._taste.reduced)
+        self._look = look_of(self._application, self._settings, self._look, self._taste.wanted)
         self._presence.restyle(self._look)
         if self._tray is not None:
             self._tray.restyle(self._look.theme)

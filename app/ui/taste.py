@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
+
+from app.ui.appearance import Wanted
 
 if TYPE_CHECKING:
     from dbus_fast import Message
@@ -19,7 +22,10 @@ _log = logging.getLogger(__name__)
 _PORTAL = "org.freedesktop.portal.Desktop"
 _PATH = "/org/freedesktop/portal/desktop"
 _SETTINGS = "org.freedesktop.portal.Settings"
-_NAMESPACE, _KEY = "org.gnome.desktop.interface", "enable-animations"
+_ANIMATIONS = ("org.gnome.desktop.interface", "enable-animations")
+_SCHEME = ("org.freedesktop.appearance", "color-scheme")
+_DARK, _LIGHT = 1, 2
+"""The portal's answers about the scheme; 0 is no preference."""
 _CLIENT_AREA_ANIMATION = 0x1042
 """SPI_GETCLIENTAREAANIMATION of SystemParametersInfo."""
 
@@ -31,7 +37,7 @@ class Taste(QObject):
 
     def __init__(self, application: QApplication) -> None:
         super().__init__()
-        self.reduced = False
+        self.wanted = Wanted()
         self._application = application
         self._bus: MessageBus | None = None
         self._soon = QTimer(self)
@@ -47,11 +53,11 @@ class Taste(QObject):
         return False
 
     async def follow(self) -> None:
-        """Ask the system about motion, and listen from then on where it tells."""
+        """Ask the system, and listen from then on where it tells."""
         if QGuiApplication.platformName() in ("xcb", "wayland"):
             await self._follow_portal()
         else:
-            self._note(reduced=await asyncio.to_thread(_is_reduced))
+            self._note(replace(self.wanted, reduced=await asyncio.to_thread(_is_reduced)))
 
     def close(self) -> None:
         """Listen no more."""
@@ -71,23 +77,29 @@ class Taste(QObject):
             rule = f"type='signal',interface='{_SETTINGS}',member='SettingChanged'"
             name, path = "org.freedesktop.DBus", "/org/freedesktop/DBus"
             await self._bus.call(Message(name, path, name, "AddMatch", signature="s", body=[rule]))
-            asked = Message(_PORTAL, _PATH, _SETTINGS, "Read", signature="ss", body=[_NAMESPACE, _KEY])
-            answer = await self._bus.call(asked)
+            for key in (_ANIMATIONS, _SCHEME):
+                asked = Message(_PORTAL, _PATH, _SETTINGS, "Read", signature="ss", body=list(key))
+                answer = await self._bus.call(asked)
+                if answer is not None and answer.message_type is MessageType.METHOD_RETURN:
+                    self._told(key, answer.body[0])
         except (OSError, EOFError, DBusError, InvalidAddressError) as error:
-            _log.info("The desktop does not say whether motion is wanted: %s", error)
-            return
-        if answer is not None and answer.message_type is MessageType.METHOD_RETURN:
-            self._note(reduced=_bare(answer.body[0]) is False)
+            _log.info("The desktop does not say what it wants of its programs: %s", error)
 
     def _heard(self, message: Message) -> None:
         if message.member == "SettingChanged" and message.interface == _SETTINGS:
             namespace, key, value = message.body
-            if (namespace, key) == (_NAMESPACE, _KEY):
-                self._note(reduced=_bare(value) is False)
+            self._told((namespace, key), value)
 
-    def _note(self, *, reduced: bool) -> None:
-        if reduced != self.reduced:
-            self.reduced = reduced
+    def _told(self, key: tuple[str, str], value: Any) -> None:
+        bare = _bare(value)
+        if key == _ANIMATIONS:
+            self._note(replace(self.wanted, reduced=bare is False))
+        elif key == _SCHEME:
+            self._note(replace(self.wanted, dark={_DARK: True, _LIGHT: False}.get(bare)))
+
+    def _note(self, wanted: Wanted) -> None:
+        if wanted != self.wanted:
+            self.wanted = wanted
             self._soon.start()
 
 

@@ -1,0 +1,203 @@
+"""What the desktop does to the presence: monitors that come and go, dark mode, large letters, little motion."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from dbus_fast import Message, MessageType, Variant
+from dbus_fast.aio import MessageBus
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.agent import events as agent_events
+from app.base.geometry import Point, Rect
+from app.settings.store import Settings
+from app.ui import appearance, eventloop, places
+from app.ui.presence import Look, Presence
+from app.ui.system import System
+from app.ui.taste import Taste
+from tests.ui.fake_agent import until
+
+NO_KEY = {"presence.summon_key": ""}
+
+
+def _xrandr(*words: str) -> None:
+    subprocess.run(["xrandr", *words], check=True, capture_output=True, timeout=20)
+
+
+@pytest.fixture
+def two_monitors(qtbot: QtBot) -> Iterator[None]:
+    """The screen's left half is a monitor of its own, and so is its right half."""
+    _xrandr("--setmonitor", "left", "640/170x800/200+0+0", "screen")
+    _xrandr("--setmonitor", "right", "640/170x800/200+640+0", "none")
+    qtbot.waitUntil(lambda: len(QGuiApplication.screens()) == 2)
+    yield
+    for name in ("left", "right"):
+        subprocess.run(["xrandr", "--delmonitor", name], check=False, capture_output=True, timeout=20)
+    qtbot.waitUntil(lambda: [s.geometry().width() for s in QGuiApplication.screens()] == [1280])
+
+
+@pytest.fixture
+def open_presence(two_monitors: None, still: Look) -> Iterator[Presence]:
+    """On the right monitor, with its bubble and its composer open."""
+    made = Presence(still)
+    made.show()
+    made.stage.seat.settle(Rect(1100, 700, 56, 56))
+    made.inbox.receive(agent_events.TurnStarted("t", "hello"))
+    made.open()
+    yield made
+    made.close()
+    made.orb.close()
+
+
+def _rects(presence: Presence) -> list[Rect]:
+    return [presence.orb.rest_rect(), presence.bubble.body_rect(), presence.composer.body_rect()]
+
+
+def _inside(rect: Rect, screen: Rect) -> bool:
+    return rect.overlap(screen) == rect
+
+
+def test_a_monitor_unplugged_while_all_is_open_takes_nothing_with_it(qtbot: QtBot, open_presence: Presence) -> None:
+    qtbot.waitUntil(lambda: open_presence.stage.shows_bubble)
+    _xrandr("--delmonitor", "right")
+    left = Rect(0, 0, 640, 800)
+    qtbot.waitUntil(lambda: all(_inside(rect, left) for rect in _rects(open_presence)), timeout=10_000)
+    assert open_presence.is_open
+
+
+def test_each_set_of_monitors_has_a_place_of_its_own(qtbot: QtBot, open_presence: Presence) -> None:
+    on_two = open_presence.orb.rest_rect()
+    _xrandr("--delmonitor", "right")
+    qtbot.waitUntil(lambda: open_presence.orb.rest_rect().right <= 640)
+    open_presence.stage.seat.settle(Rect(300, 0, 56, 56))
+    on_one = open_presence.orb.rest_rect()
+    _xrandr("--setmonitor", "right", "640/170x800/200+640+0", "none")
+    qtbot.waitUntil(lambda: open_presence.orb.rest_rect() == on_two, timeout=10_000)
+    _xrandr("--delmonitor", "right")
+    qtbot.waitUntil(lambda: open_presence.orb.rest_rect() == on_one, timeout=10_000)
+    assert places.remembered("640x800+0+0 640x800+640+0") == Point(on_two.x, on_two.y)
+
+
+class Portal:
+    """A settings portal on the private session bus, which says what a test has told it."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[str, str], Variant] = {}
+        self._bus: MessageBus | None = None
+
+    async def start(self) -> None:
+        self._bus = await MessageBus().connect()
+        self._bus.add_message_handler(self._answer)
+        await self._bus.request_name("org.freedesktop.portal.Desktop")
+
+    def _answer(self, message: Message) -> Message | None:
+        if message.message_type is not MessageType.METHOD_CALL or message.member != "Read":
+            return None
+        value = self._values.get((message.body[0], message.body[1]))
+        if value is None:
+            return Message.new_error(message, "org.freedesktop.portal.Error.NotFound", "no such setting")
+        return Message.new_method_return(message, "v", [Variant("v", value)])
+
+    async def tell(self, key: tuple[str, str], value: Variant) -> None:
+        assert self._bus is not None
+        self._values[key] = value
+        name, path = "org.freedesktop.portal.Settings", "/org/freedesktop/portal/desktop"
+        await self._bus.send(Message.new_signal(path, name, "SettingChanged", "ssv", [*key, value]))
+
+    def stop(self) -> None:
+        assert self._bus is not None
+        self._bus.disconnect()
+
+
+ANIMATIONS = ("org.gnome.desktop.interface", "enable-animations")
+SCHEME = ("org.freedesktop.appearance", "color-scheme")
+
+
+@pytest.fixture
+def followed(qapp: QApplication, still: Look) -> Iterator[Presence]:
+    presence = Presence(still)
+    presence.show()
+    yield presence
+    presence.close()
+    presence.orb.close()
+    appearance.look_of(qapp, Settings({}, {}), still)
+
+
+def test_the_systems_dark_mode_is_followed_while_it_runs(qapp: QApplication, still: Look, followed: Presence) -> None:
+    portal = Portal()
+
+    async def story() -> int:
+        await portal.start()
+        await portal.tell(SCHEME, Variant("u", 1))
+        system = System(qapp, followed, still, Settings(NO_KEY, {}))
+        followed.open()
+        await until(lambda: followed.theme.scheme == "dark")
+        assert (followed.orb.theme.scheme, followed.composer.theme.scheme) == ("dark", "dark")
+        assert followed.is_open
+        await portal.tell(SCHEME, Variant("u", 2))
+        await until(lambda: followed.theme.scheme == "light")
+        system.close()
+        portal.stop()
+        return 0
+
+    eventloop.run_until(qapp, story())
+
+
+def test_a_chosen_scheme_stays_whatever_the_system_does(qapp: QApplication) -> None:
+    assert appearance.scheme_of(qapp, "light", dark=True) == "light"
+    assert appearance.scheme_of(qapp, "system", dark=True) == "dark"
+
+
+def test_larger_letters_of_the_system_make_all_of_it_larger(
+    qapp: QApplication, still: Look, followed: Presence
+) -> None:
+    usual = qapp.font()
+
+    async def story() -> int:
+        system = System(qapp, followed, still, Settings(NO_KEY, {}))
+        before = followed.theme.size("orb")
+        middle = followed.orb.rest_rect().center
+        larger = qapp.font()
+        larger.setPointSizeF(15.0)
+        qapp.setFont(larger)
+        await until(lambda: followed.theme.size("orb") == round(before * 1.5))
+        assert followed.orb.rest_rect().center == middle
+        qapp.setFont(usual)
+        await until(lambda: followed.theme.size("orb") == before)
+        system.close()
+        return 0
+
+    eventloop.run_until(qapp, story())
+
+
+def test_a_wish_for_little_motion_is_read_from_the_desktop_and_followed(qapp: QApplication) -> None:
+    portal, told = Portal(), []
+
+    async def story() -> int:
+        await portal.start()
+        await portal.tell(ANIMATIONS, Variant("b", False))
+        taste = Taste(qapp)
+        taste.changed.connect(lambda: told.append(taste.wanted.reduced))
+        await taste.follow()
+        await until(lambda: told == [True])
+        await portal.tell(ANIMATIONS, Variant("b", True))
+        await until(lambda: told == [True, False])
+        taste.close()
+        portal.stop()
+        return 0
+
+    eventloop.run_until(qapp, story())
+
+
+def test_a_desktop_that_says_nothing_changes_nothing(qapp: QApplication) -> None:
+    async def story() -> int:
+        taste = Taste(qapp)
+        await taste.follow()
+        taste.close()
+        return int(taste.wanted != appearance.Wanted())
+
+    assert eventloop.run_until(qapp, story()) == 0
