@@ -40,6 +40,7 @@ from app.tools.registry import Registry
 from app.wiring.checklists import Keeper
 from app.wiring.commands import commands_of
 from app.wiring.facts import MachineFacts
+from app.wiring.guarding import Watch
 from app.wiring.journal import Journal, journal_of
 from app.wiring.judging import judged_by
 from app.wiring.onlooker import Onlooker
@@ -63,16 +64,18 @@ class Assistant:
         self._own = own
         self._desktop = own.desktop
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._watch = Watch(session, own.desktop)
         session.subscribe(self._allow_input)
         self._desktop.on_stop(lambda: self._soon(session.stop))
         self._desktop.on_driving(lambda is_driving: self._soon(partial(session.give_way, is_driving=is_driving)))
 
     def subscribe(self, listener: Callable[[AgentEvent], None]) -> Callable[[], None]:
-        return self.session.subscribe(listener)
+        return self._watch.subscribe(listener)
 
     async def send(self, text: str, media: Sequence[Media] = ()) -> TurnEnded:
         """One turn, from the person's words to its end."""
         self._loop = asyncio.get_running_loop()
+        self._watch.begin()
         return await self.session.send(text, tuple(media))
 
     def stop(self) -> None:
@@ -116,6 +119,7 @@ class Assistant:
     async def close(self) -> None:
         await self.session.close()
         self._desktop.close()
+        await asyncio.to_thread(self._watch.close)
 
     def _soon(self, act: Callable[[], None]) -> None:
         """From the desktop's threads to the session's loop."""

@@ -1,0 +1,77 @@
+"""The watchdog's own process: `python -m app.commands.watchdog PID`, started by the session, never by a person.
+
+It reads a word a line from the program it watches, and writes a line for each thing it did. It imports nothing heavy
+and needs nothing of the program but its process id.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+from app.services.watchdog.vigil import Deed, Vigil, Word
+
+_LOOK_S = 0.25
+_HUNG = "Wisp does not answer at the moment. The stop key still works."
+
+
+def main(parent: int) -> None:
+    """Until the program says goodbye, or is gone."""
+    words: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_listen, args=(words,), daemon=True).start()
+    vigil = Vigil(time.monotonic())
+    while not vigil.is_over:
+        try:
+            deed = vigil.heard(words.get(timeout=_LOOK_S), time.monotonic())
+        except queue.Empty:
+            deed = vigil.due(time.monotonic())
+        if deed:
+            _do(deed, parent)
+
+
+def _listen(words: queue.Queue[str]) -> None:
+    for line in sys.stdin:
+        words.put(line.strip())
+    words.put(Word.GONE)
+
+
+def _do(deed: Deed, parent: int) -> None:
+    if deed is Deed.TELL_HUNG:
+        _notify(_HUNG)
+        _tell("hung 0")
+        return
+    if deed is Deed.END_ALL:
+        from app.services.watchdog.ending import end_commands
+
+        _tell(f"ended {end_commands(parent)}")
+    if (display := os.environ.get("DISPLAY")) and sys.platform.startswith("linux"):
+        from app.desktop.x11.letting_go import let_go
+
+        _tell(f"let_go {let_go(display)}")
+
+
+def _notify(sentence: str) -> None:
+    """By the desktop's own notifications, where it has them: our windows may hang as well."""
+    if program := shutil.which("notify-send"):
+        subprocess.Popen(
+            [program, "--app-name=Wisp", "Wisp", sentence],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+def _tell(line: str) -> None:
+    try:
+        print(line, flush=True)
+    except OSError:  # nobody listens any more; what was to be done is done
+        return
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

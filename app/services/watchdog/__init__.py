@@ -1,0 +1,1 @@
+"""A second process that can end what was started when the first one hangs."""
