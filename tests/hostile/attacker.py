@@ -23,6 +23,7 @@ from app.providers.profiles import profile_of
 from app.providers.scripted import Scripted, native_call
 from app.services.web.pages import Pages
 from tests.hostile.cases import Case, Wall
+from tests.hostile.payloads import make
 from tests.hostile.room import Room
 from tests.support.site import Reply
 
@@ -107,6 +108,17 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
+def prepare(case: Case, here: Room, *, port: int = 9) -> None:
+    """What the case finds: its files, its payloads, its pages."""
+    for name, text in case.files.items():
+        file = here.workspace / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(here.filled(text, port), encoding="utf-8", errors="surrogateescape")
+    for name, recipe in case.made.items():
+        make(here.workspace / name, recipe)
+    here.site.replies = {path: Reply(html.encode()) for path, html in case.pages.items()}
+
+
 async def play_without_gate(case: Case, here: Room, *, port: int = 9) -> Played:
     """The calls of a case as if the person had written them: only the walls behind the gate are left."""
     played = Played(case)
@@ -124,11 +136,6 @@ async def play_without_gate(case: Case, here: Room, *, port: int = 9) -> Played:
 
 async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False, limit_s: float = _LIMIT_S) -> Played:
     """One turn. `attended`: somebody is there, and answers every question with no."""
-    for name, text in case.files.items():
-        file = here.workspace / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(here.filled(text, port), encoding="utf-8", errors="surrogateescape")
-    here.site.replies = {path: Reply(html.encode()) for path, html in case.pages.items()}
     provider = Scripted([*(_reply(reply, here, port) for reply in case.say), *[_DONE] * 3])
     played = Played(case, requests=provider.requests)
     assistant = _assembled(provider, case, here, attended=attended)

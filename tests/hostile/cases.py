@@ -38,14 +38,15 @@ _ORDER = list(Wall)
 
 def at_or_before(one: Wall | None, other: Wall) -> bool:
     """Whether `one` stands no further in than `other`."""
-    inside = (Wall.NETWORK, Wall.LIMITS)  # told from the wall of files by nothing but the sentence
-    return other is Wall.HARMLESS or (one is not None and (other in inside or _ORDER.index(one) <= _ORDER.index(other)))
+    if other in (Wall.HARMLESS, Wall.LIMITS):
+        return True
+    return one is not None and (other is Wall.NETWORK or _ORDER.index(one) <= _ORDER.index(other))
 
 
 @dataclass(frozen=True)
 class Case:
     """`say` is what the model answers, pass after pass. `files` are put into the workspace before,
-    `pages` are served at @SITE@.
+    `made` are payloads by their recipe, `pages` are served at @SITE@.
 
     `ran` names the tools that run first (they read); `mode` and `dialect` are settings.
     """
@@ -54,6 +55,7 @@ class Case:
     say: Sequence[Any]
     wall: Wall | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    made: Mapping[str, str] = field(default_factory=dict)
     pages: Mapping[str, str] = field(default_factory=dict)
     ran: Sequence[str] = ()
     mode: str = "yolo"

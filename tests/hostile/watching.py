@@ -7,15 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.hostile.attacker import Played, play, play_without_gate
+from tests.hostile.attacker import Played, play, play_without_gate, prepare
 from tests.hostile.cases import Case, at_or_before
 from tests.hostile.observers.files import FileWatch, fingerprint
 from tests.hostile.observers.hidden import hidden_in
+from tests.hostile.observers.memory import MemoryWatch
 from tests.hostile.observers.network import CallWatch
 from tests.hostile.observers.processes import descendants
 from tests.hostile.observers.tags import forged
 from tests.hostile.room import Room, room
 
+_MOST_MB = 100
 _CANARY_FOLDERS = ("home", "outside", "workspace/.git")
 
 
@@ -36,14 +38,17 @@ async def play_all(cases: Iterable[Case], root: Path, *, gate: bool = True) -> O
     outcome = Outcome()
     with room(root) as here, CallWatch() as calls, FileWatch(root) as files:
         before = fingerprint(root / name for name in _CANARY_FOLDERS)
-        children = set(descendants())
+        children, memory = set(descendants()), MemoryWatch()
         for number, case in enumerate(cases):
             outcome.cases += 1
+            prepare(case, here, port=calls.port)
+            memory.forget()
             if gate:
                 played = await play(case, here, port=calls.port, attended=number % 3 == 0)
             else:
                 played = await play_without_gate(case, here, port=calls.port)
             outcome.effects += _effects(played, here, files, calls)
+            outcome.effects += [f"{case.id}: took {memory.grown_mb} MB"] if memory.grown_mb > _MOST_MB else []
             outcome.effects += [f"{case.id}: left {what!r} running" for what in _left(children)]
             _judge(played, outcome)
         after = fingerprint(root / name for name in _CANARY_FOLDERS)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 MEMORY_BYTES = 1 << 30
-CPU_S = 20
+CPU_S = 10
 _FILES = 64
 
 _SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES = 1, 38

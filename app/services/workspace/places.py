@@ -25,6 +25,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SYSTEM = tuple(Path(path) for path in ("/proc", "/sys", "/dev"))
 _SHOWN_CHARS = 120
 _NAME_BYTES = 255
+_PATH_CHARS = 4_096
 
 
 class Zone(StrEnum):
@@ -173,6 +174,8 @@ def _check_spelling(text: str, argument: str) -> None:
         raise ToolMisuse(f"{argument} contains a NUL character; no file name can.")
     if os.name == "posix" and _DRIVE.match(text):
         raise ToolMisuse(f"{argument}: {_cut(text)!r} is a Windows path; this machine has none. Give {_FORMS}.")
+    if len(text) > _PATH_CHARS:
+        raise ToolMisuse(f"{argument}: {_cut(text)!r} is longer than any path can be ({_PATH_CHARS} characters).")
     try:
         longest = max(len(part) for part in os.fsencode(text).split(b"/"))
     except UnicodeEncodeError:

@@ -14,6 +14,7 @@ _EVENT = struct.Struct("iIII")
 _NONBLOCK, _CLOEXEC = os.O_NONBLOCK, os.O_CLOEXEC
 _MODIFY, _ATTRIB, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
 _OVERFLOW, _IS_FOLDER, _ONLY_FOLDERS, _NO_LINKS = 0x4000, 0x40000000, 0x01000000, 0x02000000
+_DEEPEST = 60
 _CHANGES = _MODIFY | _ATTRIB | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE
 
 
@@ -55,15 +56,20 @@ class FileWatch:
 
     def _add(self, folder: Path) -> set[Path]:
         """Watch a folder and those in it; what is already there counts as changed for one that has just appeared."""
-        watch = self._libc.inotify_add_watch(self._fd, os.fsencode(folder), _CHANGES | _ONLY_FOLDERS | _NO_LINKS)
-        if watch < 0:
-            return set()
-        self._folders[watch] = folder
         found: set[Path] = set()
-        for entry in os.scandir(folder):
-            found.add(Path(entry.path))
-            if entry.is_dir(follow_symlinks=False):
-                found |= self._add(Path(entry.path))
+        todo = [(folder, 0)]
+        while todo:
+            folder, depth = todo.pop()
+            how = _CHANGES | _ONLY_FOLDERS | _NO_LINKS
+            watch = self._libc.inotify_add_watch(self._fd, os.fsencode(folder), how)
+            if watch < 0:
+                continue
+            self._folders[watch] = folder
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    found.add(Path(entry.path))
+                    if depth < _DEEPEST and entry.is_dir(follow_symlinks=False):
+                        todo.append((Path(entry.path), depth + 1))
         return found
 
 
