@@ -1,0 +1,164 @@
+"""What a click or a key would really press decides whether somebody is asked: on a real desktop, in a real program."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import wiring
+from app.agent.events import AgentEvent, ApprovalWanted, ToolFinished
+from app.desktop.x11.virtual import VirtualDesktop
+from app.settings.store import Settings
+from tests.support import observer
+from tests.support.fixture_window import FixtureWindow
+
+pytestmark = pytest.mark.timeout(120)
+
+FORM = Path(__file__).with_name("qt_form.py")
+ORDERED = "Ordered"
+
+
+class Run:
+    """A scripted model before a person who answers every question alike."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.asked: list[ApprovalWanted] = []
+        self.finished: list[ToolFinished] = []
+        self.answer: dict[str, Any] = {"allow": False}
+        self._assistant: wiring.Assistant | None = None
+
+    async def says(self, *replies: str) -> None:
+        """One turn with these replies of the model."""
+        script = self._folder / "script.toml"
+        script.write_text("".join(f"[[replies]]\ntext = '''{reply}'''\n" for reply in (*replies, "Done.")))
+        values = {"model.provider": "scripted", "model.script": str(script), "files.workspace": str(self._folder)}
+        self._assistant = wiring.assemble(Settings(values, {}))
+        try:
+            self._assistant.subscribe(self._hear)
+            await self._assistant.send("Do it.")
+        finally:
+            await self._assistant.close()
+
+    def _hear(self, event: AgentEvent) -> None:
+        if isinstance(event, ToolFinished):
+            self.finished.append(event)
+        if isinstance(event, ApprovalWanted):
+            self.asked.append(event)
+            assistant = self._assistant
+            assert assistant is not None
+            asyncio.get_running_loop().call_soon(lambda: assistant.answer(event.approval_id, **self.answer))
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path / "wisp"))
+    return Run(tmp_path)
+
+
+@pytest.fixture
+def form(desktop: VirtualDesktop) -> Iterator[subprocess.Popen[bytes]]:
+    with observer.started(sys.executable, str(FORM), app="Order form") as program:
+        yield program
+
+
+def _names() -> set[str]:
+    return {node.name for node in observer.observe("Order form")}
+
+
+def _place(name: str) -> tuple[int, int]:
+    found = next(node for node in observer.observe("Order form") if node.name == name)
+    left, top, width, height = found.box
+    return left + width // 2, top + height // 2
+
+
+def _is_ordered() -> bool:
+    return any(name.startswith(ORDERED) for name in _names())
+
+
+async def test_a_button_that_orders_is_pressed_only_after_a_yes(form: object, run: Run) -> None:
+    await run.says('<computer_click target="Order now"/>')
+    (asked,) = run.asked
+    assert asked.sentence == "It presses “Order now” in “Order form”, which sends something out."
+    assert (asked.who, asked.rule) == ("Order form (Order form)", "mode ask: irreversible (default.toml)")
+    assert asked.picture is not None
+    assert asked.ring is not None
+    assert not _is_ordered()
+    run.answer = {"allow": True}
+    await run.says('<computer_click target="Order now"/>')
+    assert observer.eventually(_is_ordered)
+
+
+async def test_coordinates_are_judged_by_what_is_there(form: object, run: Run) -> None:
+    x, y = _place("Order now")
+    await run.says(f'<computer_click x="{x}" y="{y}" space="screen"/>')
+    assert [asked.tool for asked in run.asked] == ["computer_click"]
+    assert not _is_ordered()
+    x, y = _place("Cancel")
+    run.asked.clear()
+    await run.says(f'<computer_click x="{x}" y="{y}" space="screen"/>')
+    assert run.asked == []
+
+
+async def test_every_action_of_a_batch_passes_the_gate(form: object, run: Run) -> None:
+    await run.says(
+        '<computer_batch><action do="click" target="Gift wrapping"/><action do="click" target="Order now"/>'
+        '<action do="click" target="Cancel"/></computer_batch>'
+    )
+    assert [asked.tool for asked in run.asked] == ["computer_click"]
+    assert not _is_ordered()
+    (batch,) = run.finished
+    assert batch.payload["done"] == 1
+
+
+async def test_keys_are_judged_by_what_has_the_keyboard(form: object, run: Run) -> None:
+    await run.says(
+        '<computer_click target="Gift wrapping"/>',
+        '<computer_key keys="Tab"/>',
+        '<computer_key keys="space"/>',
+    )
+    assert [asked.tool for asked in run.asked] == ["computer_key"]
+    assert "Order now" in run.asked[0].sentence
+    assert not _is_ordered()
+
+
+async def test_nothing_is_typed_into_a_password_field(form: object, run: Run) -> None:
+    run.answer = {"allow": True}
+    await run.says('<computer_click target="Password"/>', "<computer_type>secret</computer_type>")
+    assert run.asked == []
+    assert [event.ok for event in run.finished] == [True, False]
+    assert "password field" in run.finished[1].echo
+
+
+async def test_what_came_up_since_the_capture_is_not_clicked(desktop: VirtualDesktop, run: Run) -> None:
+    options = ("--at", "300,300", "--size", "200x120")
+    with FixtureWindow("canvas", *options, environment=desktop.environment) as below:
+        script = ["<screen_capture/>", '<computer_click x="400" y="360"/>', '<computer_click x="400" y="360"/>']
+        assert below.ready
+
+        class Swapped(Run):
+            """Another window comes up between the look and the click."""
+
+            def _hear(self, event: AgentEvent) -> None:
+                if isinstance(event, ToolFinished) and event.tool == "screen_capture":
+                    above.append(FixtureWindow("canvas", *options, environment=desktop.environment).__enter__())
+                super()._hear(event)
+
+        above: list[FixtureWindow] = []
+        swapped = Swapped(run._folder)
+        try:
+            await swapped.says(*script)
+            assert [event.ok for event in swapped.finished] == [True, False, True]
+            assert "Nothing was clicked" in swapped.finished[1].echo
+            assert len(swapped.finished[1].media) == 1
+            hit = above[0].wait(lambda event: event["event"] == "press")
+            assert (hit["x"], hit["y"]) == (400.0, 360.0)
+        finally:
+            above[0].__exit__(None, None, None)
+        assert [event for event in below.told if event["event"] == "press"] == []
