@@ -20,6 +20,8 @@ from app.services.sandbox.layout import Rooms, table
 
 _LAUNCH = 'trap : TERM; info=$1; shift; if [ -s "$0" ]; then "$@" 8>"$info" 9<"$0"; else "$@" 8>"$info"; fi; exit $?'
 """A parent of its own for bubblewrap, which ends with its parent: so it ends with the run, but not with Wisp."""
+PLACES = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
+"""Not PATH: a workspace may be in that."""
 _INFO = "inside.json"
 _PROBE_LIMIT_S = 10.0
 _SETTLE_LIMIT_MS = 5_000
@@ -49,7 +51,7 @@ class Bubblewrap:
 
     @functools.cached_property
     def _program(self) -> str | None:
-        return shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin")
+        return shutil.which("bwrap", path=PLACES)
 
     def missing(self) -> str:
         return self._missing

@@ -12,7 +12,7 @@ from app.services.workspace.beneath import hold
 
 _MOST_BYTES = 65_536
 _SECTION = re.compile(r'\[([A-Za-z]+)(?: "[^"\\]*")?\]')
-_ENTRY = re.compile(r'[ \t]*([A-Za-z]+) = ([^"\\;#]*)')
+_ENTRY = re.compile(r'[ \t]*([A-Za-z]+) = ([^"\\;#\x00-\x1f]*)')
 _HELPER = "::"
 """In an address it names a program that fetches."""
 
