@@ -10,7 +10,7 @@ from functools import partial
 
 from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.geometry import Point
+from app.base.geometry import Point, Rect
 from app.desktop.accessibility import acting, matching
 from app.desktop.accessibility.bus import Bus
 from app.desktop.accessibility.nodes import Key, Node, Program
@@ -51,7 +51,7 @@ class AtSpi:
     """Implements `Accessibility`. Nothing is connected before the first look; all methods run on one event loop.
 
     `windows` tells the top-level windows, topmost first; with it, what another window hides is known to be `covered`.
-    `private` windows are left out.
+    `private` windows are left out. `monitors` tells where the monitors are: at a scale, some programs count from there.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class AtSpi:
         environment: Mapping[str, str] | None = None,
         windows: Callable[[], Sequence[Window]] = _no_windows,
         private: Private | None = None,
+        monitors: Callable[[], Sequence[Rect]] = tuple,
     ) -> None:
         self._bus = Bus(os.environ if environment is None else environment)
         self._private = private or Private()
@@ -66,10 +67,11 @@ class AtSpi:
         self._reader = Reader(self._bus)
         self._refs = RefBook()
         self._windows = windows
+        self._monitors = monitors
         self._outliner = Outliner()
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
-        ways, roles, stack = readings(query), roles_called(role), Stack(self._windows())
+        ways, roles, stack = readings(query), roles_called(role), self._stack()
         async with self._surveyor.look() as look:
             active = await look.active()
             if active:
@@ -93,12 +95,12 @@ class AtSpi:
         named = [(window, node) for window, node in hidden if matching.score(node, ways) >= _CLEAR]
         if len(named) != 1 or not await acting.scroll_to(self._bus, named[0][1].key):
             return None
-        await self._reader.fill([(program, named[0][1])], Stack(self._windows()))
+        await self._reader.fill([(program, named[0][1])], self._stack())
         ref = self._refs.element(program, *named[0]).ref
         return await self._in_sight(ref, matching.score(named[0][1], ways))
 
     async def at(self, point: Point) -> Element | None:
-        stack = Stack(self._windows())
+        stack = self._stack()
         async with self._surveyor.look() as look:
             for program in await look.programs(partial(self._reader.read, stack=stack)):
                 if under := _innermost(program, point, stack):
@@ -115,14 +117,14 @@ class AtSpi:
         if not holders:
             return None
         window, node = holders[-1]
-        await self._reader.fill([(program, node)], Stack(self._windows()))
+        await self._reader.fill([(program, node)], self._stack())
         return self._refs.element(program, window, node)
 
     async def outline(self, request: OutlineRequest) -> Outline:
         if request.view is View.FIND:
             matches = await self.find(request.query, limit=_MOST_MATCHES)
             return self._outliner.found(matches, request, await self.silent())
-        stack = Stack(self._windows())
+        stack = self._stack()
 
         async def read(program: Program) -> None:
             if _is_asked_for(program, request.window):
@@ -157,6 +159,9 @@ class AtSpi:
     async def close(self) -> None:
         await self._bus.close()
 
+    def _stack(self) -> Stack:
+        return Stack(self._windows(), self._monitors())
+
     def _is_private(self, program: Program, window: Node) -> bool:
         """By what the program says of itself, and by what the system says of its windows."""
         if self._private.hides(title=window.name, app=program.name, pid=program.pid):
@@ -169,7 +174,7 @@ class AtSpi:
         limit = asyncio.get_running_loop().time() + _SCROLL_LIMIT_S
         seen = self._refs.last_seen(ref)
         assert seen is not None
-        while (node := await self._reader.again(seen, Stack(self._windows()))) is None:
+        while (node := await self._reader.again(seen, self._stack())) is None:
             if asyncio.get_running_loop().time() > limit:
                 return None
             await asyncio.sleep(_LOOK_AGAIN_S)
@@ -180,7 +185,7 @@ class AtSpi:
         seen = self._refs.last_seen(ref)
         if seen is None:
             raise ToolMisuse(f"There is no element {ref!r}. Refs come from read_screen; read the screen again.")
-        now = await self._reader.again(seen, Stack(self._windows()))
+        now = await self._reader.again(seen, self._stack())
         if now is None:
             raise ToolFailed(await self._gone(seen.element))
         return seen.key, self._refs.renewed(ref, now)

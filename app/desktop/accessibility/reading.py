@@ -92,7 +92,7 @@ class Reader:
         except TimeoutError as late:
             raise ToolFailed(f"The program does not answer within {PROGRAM_LIMIT_S:g} s.", transient=True) from late
         areas = stack.areas(seen.element.pid, seen.element.window)
-        scale = scale_of(told, areas) if areas and not seen.is_apart else seen.scale
+        scale = scale_of(told, areas, stack.corners) if areas and not seen.is_apart else seen.scale
         node.box = scale.on_screen(node.box or told)
         return node
 
@@ -117,7 +117,7 @@ class Reader:
             program.is_cut = True
         for window in frames:
             if window.box and (areas := stack.areas(program.pid, window.name)):
-                program.scales[window.key] = scale_of(window.box, areas)
+                program.scales[window.key] = scale_of(window.box, areas, stack.corners)
         if is_vague:
             popups = stack.popups(program.pid)
             program.scales |= {node.key: scale for node in wanted if (scale := _of_popup(node, popups))}

@@ -1,8 +1,9 @@
 """From the coordinates a program tells to pixels of the screen: at a scale above 1 they are not the same.
 
-Measured on X11: GTK 3 and Qt tell everything in logical pixels, positions included. Chromium does so for its own
-controls and tells physical pixels for what is in a page. GTK 4 does not know where its windows are and tells
-positions within them. What a window is like is seen by laying its box over the area that the X server knows.
+Measured on X11: GTK 3 and Qt tell everything in logical pixels, positions included; Qt counts them from the corner of
+the monitor that the window is on. Chromium does as GTK for its own controls and tells physical pixels for what is in a
+page. GTK 4 does not know where its windows are and tells positions within them. What a window is like is seen by laying
+its box over the area that the X server knows.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 
 _FACTORS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 4.0)
 _BORDER_PX = 16
@@ -39,15 +40,22 @@ NOWHERE = Scale(0.0)
 """Of what is not on the screen yet: a menu that is just opening."""
 
 
-def scale_of(told: Rect, areas: Sequence[Rect]) -> Scale:
-    """How a window tells coordinates, from its own box and the areas (frame included) that it may have."""
+def scale_of(told: Rect, areas: Sequence[Rect], corners: Sequence[Point] = (Point(0, 0),)) -> Scale:
+    """How a window tells coordinates, from its own box and the areas (frame included) that it may have.
+
+    `corners` are those of the monitors.
+    """
     if told.size.area == 0:
         return AS_TOLD
-    scales = [Scale(factor) for factor in _FACTORS]
+    scales = [_counted_from(corner, factor) for factor in _FACTORS for corner in (Point(0, 0), *corners)]
     if (told.x, told.y) == (0, 0):
         scales += [_moved(told, area, factor) for factor in _FACTORS for area in areas]
     fitting = (scale for scale in scales if any(_lies_in(scale.on_screen(told), area) for area in areas))
     return next(fitting, AS_TOLD)
+
+
+def _counted_from(corner: Point, factor: float) -> Scale:
+    return Scale(factor, round(corner.x * (1 - factor)), round(corner.y * (1 - factor)))
 
 
 def _moved(told: Rect, area: Rect, factor: float) -> Scale:

@@ -14,9 +14,10 @@ _POPUPS = frozenset({"window", "popup menu", "menu", "tool tip"})
 
 
 class Stack:
-    """The windows at one moment, topmost first; with none known nothing is covered."""
+    """The windows at one moment, topmost first; with none known nothing is covered. `corners` are the monitors'."""
 
-    def __init__(self, windows: Sequence[Window] = ()) -> None:
+    def __init__(self, windows: Sequence[Window] = (), monitors: Sequence[Rect] = ()) -> None:
+        self.corners = tuple(Point(monitor.x, monitor.y) for monitor in monitors)
         own = (window for window in windows if not window.is_minimised and (window.pid or not window.is_popup))
         self._windows = list(own)  # what belongs to nobody may be an overlay that clicks go through
 

@@ -31,7 +31,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     windows = X11Windows(connection)
     clipboard, primary = Selection(connection, "CLIPBOARD"), Selection(connection, "PRIMARY")
     apps = DesktopEntries(environment)
-    accessibility = AtSpi(environment, windows.shown, private)
+    accessibility = AtSpi(environment, windows.shown, private, screen.monitors)
 
     async def close() -> None:
         with ExitStack() as leaving:

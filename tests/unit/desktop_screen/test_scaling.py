@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.desktop.accessibility.scaling import AS_TOLD, Scale, scale_of
 
 
@@ -28,6 +28,11 @@ def test_a_window_laid_over_its_area_shows_how_it_tells_coordinates(told: Rect, 
 
 def test_nothing_known_of_windows_leaves_coordinates_as_they_are_told() -> None:
     assert scale_of(Rect(0, 0, 10, 10), []) == AS_TOLD
+
+
+def test_positions_may_be_counted_from_the_corner_of_a_monitor() -> None:
+    scale = scale_of(Rect(1200, 50, 200, 100), [Rect(1400, 80, 400, 220)], [Point(0, 0), Point(1000, 0)])
+    assert scale.on_screen(Rect(1250, 60, 20, 10)) == Rect(1500, 120, 40, 20)
 
 
 def test_edges_that_touch_still_touch_when_scaled() -> None:
