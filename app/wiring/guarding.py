@@ -55,8 +55,9 @@ class Guard:
         except OSError as error:
             _log.warning("There is no watchdog: %s", error)
             return
-        if self._process.stdin:
-            os.set_blocking(self._process.stdin.fileno(), False)
+        set_blocking = getattr(os, "set_blocking", None)  # not on Windows before Python 3.12
+        if set_blocking and self._process.stdin:
+            set_blocking(self._process.stdin.fileno(), False)
         threading.Thread(target=self._listen, name="watchdog", daemon=True).start()
         self._beat()
 

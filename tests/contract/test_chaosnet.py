@@ -1,0 +1,16 @@
+"""A short run of what `scripts/bench/chaosnet.py` does with fifty seeds a kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.bench import chaosnet
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("kind", chaosnet.KINDS)
+async def test_a_turn_survives_a_failing_network_and_does_nothing_twice(tmp_path: Path, kind: str, seed: int) -> None:
+    plan = chaosnet.plan_of(kind, seed)
+    assert chaosnet.faults_of(plan, await chaosnet.play(plan, tmp_path)) == []
