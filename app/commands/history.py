@@ -56,4 +56,5 @@ async def _delete(archive: JournalArchive, names: list[str]) -> None:
 def _line(past: PastConversation) -> str:
     at = datetime.datetime.fromtimestamp(past.changed_at).strftime("%Y-%m-%d %H:%M")
     cost = "" if not past.cost_usd else f"  ${past.cost_usd:.2f}"
-    return f"{past.id}  {at}  {past.turns:>3} turns{cost}  {past.title}"
+    turns = "1 turn " if past.turns == 1 else f"{past.turns} turns"
+    return f"{past.id}  {at}  {turns:>9}{cost}  {past.title}"
