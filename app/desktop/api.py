@@ -60,13 +60,14 @@ class Window:
 @dataclass(frozen=True, slots=True)
 class App:
     """A program that is installed. `ref` is what the backend starts it by; `words` (in lower case) are what else it is
-    known as; `categories` are those of freedesktop.org.
+    known as; `categories` are those of freedesktop.org. What is not `is_offered` is started only when it is named.
     """
 
     ref: str
     name: str
     words: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    is_offered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +213,10 @@ class Apps(Protocol):
     """Knows and starts programs."""
 
     def installed(self) -> tuple[App, ...]: ...
+
+    def command(self, name: str) -> App | None:
+        """A program that opens windows and is in no menu, by the name of its command alone."""
+        ...
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         """Start it in a session of its own. ToolFailed when the system refuses."""

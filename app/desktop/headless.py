@@ -220,6 +220,9 @@ class _Apps:
     def installed(self) -> tuple[App, ...]:
         return _APPS
 
+    def command(self, name: str) -> App | None:  # noqa: ARG002
+        return None
+
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._start(" ".join((app.name, *arguments)))
 

@@ -36,7 +36,7 @@ class Opener:
 
     async def open(self, name: str) -> Opened:
         """The program's window, mapped and with the keyboard. ToolFailed: no such program, or no window of it."""
-        app = choose(name, self._backend.apps.installed())
+        app = choose(name, self._backend.apps.installed(), self._backend.apps.command)
         self._stop.check()
         before = self._backend.windows.all()
         return await self._wait(self._backend.apps.launch(app), before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -20,6 +20,13 @@ _LOWEST_LIKENESS = 45
 _FILLERS = re.compile(r"^(?:the|my|a|an)\s+|\s+(?:app|application|program|programme|window|please)$")
 
 
+Command = Callable[[str], App | None]
+
+
+def _no_command(_name: str) -> App | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class _Alias:
     """What people call a sort of program, and how to tell programs of that sort."""
@@ -29,18 +36,23 @@ class _Alias:
     first: tuple[str, ...]
 
 
-def choose(name: str, apps: Sequence[App]) -> App:
-    """The one program that is meant. ToolFailed with the nearest names when none, or none clearly, is."""
+def choose(name: str, apps: Sequence[App], command: Command = _no_command) -> App:
+    """The one program that is meant. ToolFailed with the nearest names when none, or none clearly, is.
+
+    `command` knows programs that are in no menu.
+    """
     wanted = _plain(name)
     if not wanted:
         raise ToolFailed(f"Which program? {_offer(apps)}")
     for candidates in (_called(wanted, apps), _sort_of(wanted, apps), _known_as(wanted, apps)):
         if candidates:
             return candidates[0]
+    if bare := command(name.strip()):
+        return bare
     likely = _like(wanted, apps)
     if likely and likely[0][1] >= _SURE and (len(likely) == 1 or likely[0][1] - likely[1][1] >= _CLEAR_LEAD):
         return likely[0][0]
-    near = [app for app, _score in likely[:_SUGGESTIONS]]
+    near = [app for app, _score in likely if app.is_offered][:_SUGGESTIONS]
     raise ToolFailed(f"No program called {name!r} is installed. {_offer(near or apps)}")
 
 
@@ -92,7 +104,7 @@ def _like(wanted: str, apps: Iterable[App]) -> list[tuple[App, float]]:
 
 
 def _offer(apps: Sequence[App]) -> str:
-    names = sorted({app.name for app in apps})[: _SUGGESTIONS * 3]
+    names = sorted({app.name for app in apps if app.is_offered})[: _SUGGESTIONS * 3]
     return f"Installed are: {', '.join(names)}." if names else "No programs with a desktop entry are installed."
 
 

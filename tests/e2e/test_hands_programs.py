@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import shutil
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -102,6 +103,20 @@ async def test_changes_are_told_by_place_and_text(tools: Tools) -> None:
     told = await tools("changes")
     assert told.payload["regions"]
     assert "Changed since c1" in told.llm_echo
+
+
+async def test_a_windowed_program_in_no_menu_is_opened_by_its_command(screen: Screen, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    shutil.copy(str(shutil.which("galculator")), tmp_path / "bin" / "sumpad")
+    screen.environment["PATH"] += f":{tmp_path / 'bin'}"
+    desktop = open_desktop(environment=screen.environment)
+    try:
+        tools = Tools(desktop)
+        assert (await tools("open_app", name="sumpad")).payload["name"] == "sumpad"
+        with pytest.raises(ToolFailed, match="No program called 'ls'"):
+            await tools("open_app", name="ls")
+    finally:
+        desktop.close()
 
 
 async def test_several_of_one_name_are_asked_about(tools: Tools, screen: Screen) -> None:

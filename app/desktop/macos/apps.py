@@ -21,6 +21,9 @@ class MacApps:
         found = (path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.app")))
         return tuple(App(str(path), path.stem, (path.stem.lower(),)) for path in found)
 
+    def command(self, name: str) -> App | None:  # noqa: ARG002
+        return None
+
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._open(app.name, ["-a", app.ref, *(("--args", *arguments) if arguments else ())])
 

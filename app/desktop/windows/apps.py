@@ -27,6 +27,9 @@ class StartMenu:
         found = (path for folder in folders for path in sorted(folder.rglob("*.lnk")))
         return tuple(App(str(path), path.stem, (path.stem.lower(),)) for path in found)
 
+    def command(self, name: str) -> App | None:  # noqa: ARG002
+        return None
+
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._start(app.name, app.ref, " ".join(arguments))
 

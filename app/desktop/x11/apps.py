@@ -7,18 +7,22 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import IO
 
+from app.base import paths
 from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed
 from app.desktop.api import App, Launched
 from app.desktop.x11.describing import describing, needs_flags, with_flags
+from app.desktop.x11.windowed import windowed_program
 
 _SECRETS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 _FIELD_CODES = ("%f", "%F", "%u", "%U")
 _LAST_WORDS_CHARS = 300
 _ASKING_LIMIT_S = 2.0
+_COMMAND = "command:"
 _TERMINALS = ("x-terminal-emulator", "xterm", "gnome-terminal", "konsole", "xfce4-terminal")
 
 
@@ -49,8 +53,14 @@ class DesktopEntries:
         folders = (Path(base) / "applications" for base in (home, *shared.split(":")) if base)
         return [folder for folder in folders if folder.is_dir()]
 
+    def command(self, name: str) -> App | None:
+        path = windowed_program(name, self._environment.get("PATH"))
+        return App(f"{_COMMAND}{path}", name, is_offered=False) if path else None
+
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
-        return self._start(app.name, with_flags(list(self._command(app, arguments))))
+        bare = app.ref.removeprefix(_COMMAND)
+        command = [bare, *arguments] if bare != app.ref else list(self._command(app, arguments))
+        return self._start(app.name, with_flags(command))
 
     def _command(self, app: App, arguments: Sequence[str]) -> Iterator[str]:
         from xdg.DesktopEntry import DesktopEntry
@@ -143,4 +153,12 @@ def _read(path: Path) -> App | None:
         return None
     categories = tuple(entry.getCategories())
     words = (entry.getGenericName(), *entry.getKeywords(), Path(program.split()[0].strip('"')).name)
-    return App(str(path), entry.getName(), tuple(dict.fromkeys(w.lower() for w in words if w)), categories)
+    is_offered = not entry.getTerminal() and path.stem not in _unoffered()
+    return App(str(path), entry.getName(), tuple(dict.fromkeys(w.lower() for w in words if w)), categories, is_offered)
+
+
+@cache
+def _unoffered() -> frozenset[str]:
+    """Programs without a window of their own, which nobody opens."""
+    text = (paths.resources() / "desktop" / "unoffered.txt").read_text(encoding="utf-8")
+    return frozenset(text.split())

@@ -1,0 +1,71 @@
+"""A bare name starts only what opens windows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.base.errors import ToolFailed
+from app.desktop.api import App
+from app.desktop.programs import choose
+from app.desktop.x11.windowed import windowed_program
+
+_PROGRAM = b"\x7fELF...libc.so.6.libgtk-3.so.0..."
+
+
+def _put(folder: Path, name: str, content: bytes, mode: int = 0o755) -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    path.chmod(mode)
+    return path
+
+
+def test_a_program_with_a_toolkit_is_found_by_its_bare_name(tmp_path: Path) -> None:
+    path = _put(tmp_path, "drawer", _PROGRAM)
+    assert windowed_program("drawer", str(tmp_path)) == path
+
+
+@pytest.mark.parametrize(
+    ("content", "mode"),
+    [
+        (b"\x7fELF...libc.so.6...", 0o755),
+        (b"\x7fELF...libX11.so.6...", 0o755),
+        (b"#!/bin/sh\n# libgtk-3.so.0\nrm -rf ~\n", 0o755),
+        (_PROGRAM, 0o4755),
+        (_PROGRAM, 0o777),
+        (_PROGRAM, 0o644),
+    ],
+    ids=["no windows", "no toolkit", "a script", "another's rights", "anybody's to change", "not to be run"],
+)
+def test_anything_else_is_not(tmp_path: Path, content: bytes, mode: int) -> None:
+    _put(tmp_path, "drawer", content, mode)
+    assert windowed_program("drawer", str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("name", ["", "drawer --erase", "../drawer", "/tmp/drawer", "drawer;ls", "-drawer", "missing"])
+def test_no_words_paths_or_options(tmp_path: Path, name: str) -> None:
+    _put(tmp_path, "drawer", _PROGRAM)
+    assert windowed_program(name, str(tmp_path)) is None
+
+
+def test_a_folder_that_depends_on_where_one_stands_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _put(tmp_path, "drawer", _PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    assert windowed_program("drawer", ".") is None
+
+
+def test_what_is_in_the_menu_comes_before_a_bare_command() -> None:
+    paint = App("/usr/share/applications/paint.desktop", "Paint")
+    bare = App("command:/usr/bin/drawer", "drawer", is_offered=False)
+    assert choose("Paint", (paint,), lambda _name: bare) == paint
+    assert choose("drawer", (paint,), lambda name: bare if name == "drawer" else None) == bare
+
+
+def test_terminal_programs_and_those_nobody_opens_are_not_offered_but_found() -> None:
+    apps = (App("paint.desktop", "Paint"), App("vim.desktop", "Vim", is_offered=False))
+    with pytest.raises(ToolFailed, match=r"Installed are: Paint\.$"):
+        choose("photoshop", apps)
+    assert choose("vim", apps).name == "Vim"
