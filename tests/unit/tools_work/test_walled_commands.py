@@ -1,0 +1,176 @@
+"""What is different behind the wall, and what a call may ask for."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.base.clock import SystemClock
+from app.base.errors import ToolFailed
+from app.services.processes.processes import Processes
+from app.services.sandbox.enclosure import Enclosure
+from app.services.sandbox.none import NoWall
+from tests.support.observer import eventually
+from tests.unit.tools_work.bench import Bench
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    made = Bench(tmp_path, walled=True)
+    yield made
+    await made.stop_all()
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+async def _output(bench: Bench, command: str, **more: str | bool) -> str:
+    return str((await bench.call("execute_command", command=command, **more)).payload["stdout"])
+
+
+async def test_the_network_is_there_only_where_it_was_asked_for(bench: Bench, port: int) -> None:
+    dial = f"(echo x > /dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo reached || echo alone"
+    assert await _output(bench, dial) == "alone\n"
+    assert await _output(bench, dial, network=True) == "reached\n"
+
+
+async def test_the_network_brings_no_socket_of_the_session(bench: Bench) -> None:
+    name = "\0wisp-test-door"
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(name)
+        door.listen()
+        knock = "import socket; socket.socket(socket.AF_UNIX).connect('\\0wisp-test-door')"
+        command = f'python3 -c "{knock}" 2>/dev/null && echo reached || echo alone'
+        assert await _output(bench, command, network=True) == "alone\n"
+        assert await _output(bench, command, outside=True) == "reached\n"
+
+
+async def test_outside_there_is_no_wall(bench: Bench) -> None:
+    (bench.home / "letter.txt").write_text("Dear Ada")
+    inside = await bench.call("execute_command", command=f"cat {bench.home}/letter.txt")
+    outside = await bench.call("execute_command", command=f"cat {bench.home}/letter.txt", outside=True)
+    assert [(found.payload["sandboxed"], found.payload["stdout"]) for found in (inside, outside)] == [
+        (True, ""),
+        (False, "Dear Ada"),
+    ]
+
+
+async def test_a_folder_outside_says_what_to_do(bench: Bench) -> None:
+    result = await bench.call("execute_command", command="pwd", cwd="device:/")
+    assert result.llm_echo == (
+        f"execute_command: cwd: {str(bench.home)!r} is outside the workspace. Say outside=true to work there; "
+        "the person is asked then."
+    )
+    assert await _output(bench, "pwd", cwd="device:/", outside=True) == f"{bench.home}\n"
+
+
+async def test_what_runs_by_itself_is_set_aside_and_told(bench: Bench) -> None:
+    result = await bench.call("execute_command", command="echo x > .envrc; echo y > other")
+    assert result.payload["set_aside"] == [".envrc"]
+    assert "It left what runs by itself; renamed to end in .set-aside: .envrc. Tell the person." in result.llm_echo
+    assert sorted(path.name for path in bench.root.iterdir()) == [".envrc.set-aside", "other"]
+
+
+async def test_a_server_that_nobody_outside_can_reach_says_so(bench: Bench) -> None:
+    command = "python3 -u -m http.server 0 --bind 127.0.0.1"
+    alone = await bench.call("execute_command", command=command, background=True)
+    served = await bench.call("execute_command", command=command, background=True, network=True)
+    assert "inside its sandbox only; start it with network=true" in alone.llm_echo
+    assert "inside its sandbox" not in served.llm_echo
+    number = int(str(served.payload["url"]).rstrip("/").rpartition(":")[2])
+    assert (await bench.call("wait_until", port=number)).payload["met"] is True
+
+
+async def test_its_environment_holds_what_programs_need_and_nothing_else(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MY_TOKEN", "DATABASE_URL", "ANYTHING", "DISPLAY", "SSH_AUTH_SOCK", "LD_PRELOAD", "BASH_ENV"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("LC_TIME", "C")
+    names = (await _output(bench, "env | cut -d= -f1 | sort")).split()
+    assert {"HOME", "LC_TIME", "PATH", "TMPDIR", "WISP_RUN_ID"} <= set(names)
+    assert (
+        set(names) & {"MY_TOKEN", "DATABASE_URL", "ANYTHING", "DISPLAY", "SSH_AUTH_SOCK", "LD_PRELOAD", "BASH_ENV"}
+        == set()
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "postgres://ada:pass@db/x",
+        "sk-ant-api03-abcdefghijklmnop",
+        "ghp_abcdefghijklmnopqrst",
+        "AKIAABCDEFGHIJKLMNOP",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx",
+        "-----BEGIN OPENSSH PRIVATE KEY-----",
+    ],
+)
+async def test_no_command_finds_a_value_that_looks_like_a_key(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("LC_ALIAS", value)
+    monkeypatch.setenv("LC_PLAIN", "https://example.org:80/a@b")
+    for outside in (False, True):
+        assert await _output(bench, "echo $LC_ALIAS $LC_PLAIN", outside=outside) == "https://example.org:80/a@b\n"
+
+
+async def test_what_a_command_started_ends_with_it(bench: Bench) -> None:
+    before = set(psutil.pids())
+    await bench.call("execute_command", command="setsid sleep 4711 & (trap '' TERM HUP; sleep 4711) & sleep 0.1")
+    assert eventually(lambda: [pid for pid in set(psutil.pids()) - before if _is_sleeping(pid)] == [])
+
+
+def _is_sleeping(pid: int) -> bool:
+    try:
+        return "4711" in psutil.Process(pid).cmdline()
+    except psutil.Error:
+        return False
+
+
+async def test_temporary_files_stay_for_the_next_command_and_are_not_the_systems(bench: Bench) -> None:
+    await _output(bench, "echo x > /tmp/wisp-kept; echo y > ~/kept")
+    assert await _output(bench, "cat /tmp/wisp-kept ~/kept") == "x\ny\n"
+    assert not Path("/tmp/wisp-kept").exists()
+
+
+async def test_a_command_asked_to_end_may_do_so_in_peace(bench: Bench) -> None:
+    command = "trap 'echo goodbye; exit 3' TERM; echo ready; while :; do sleep 0.05; done"
+    started = await bench.call("execute_command", command=command, background=True)
+    run = bench.processes.find(str(started.payload["run_id"]))
+    await bench.call("stop_command", run_id=run.id)
+    assert (run.stdout.text(0, 100), run.record.exit_code) == ("ready\ngoodbye\n", 3)
+
+
+async def test_what_it_left_is_set_aside_also_when_wisp_was_started_again(bench: Bench, tmp_path: Path) -> None:
+    command = "echo on; echo x > .mcp.json; sleep 300"
+    started = await bench.call("execute_command", command=command, background=True)
+    later = Processes(tmp_path / "runs", SystemClock(), wall=bench.wall)
+    [left] = later.left_over()
+    assert (left.id, left.record.walled) == (started.payload["run_id"], True)
+    await later.stop(left)
+    assert [path.name for path in bench.root.iterdir()] == [".mcp.json.set-aside"]
+
+
+class _Broken(NoWall):
+    """A wall that stands and fails."""
+
+    def missing(self) -> str:
+        return ""
+
+    def enclose(self, _cwd: Path, _environment: Mapping[str, str], _folder: Path, *, network: bool) -> Enclosure:
+        raise ToolFailed("The wall fell.")
+
+
+async def test_where_the_wall_fails_nothing_runs(tmp_path: Path) -> None:
+    processes = Processes(tmp_path / "runs", SystemClock(), wall=_Broken(""))
+    with pytest.raises(ToolFailed, match="The wall fell"):
+        await processes.start(f"touch {tmp_path}/ran", tmp_path)
+    assert (list((tmp_path / "runs").iterdir()), (tmp_path / "ran").exists()) == ([], False)
