@@ -93,6 +93,7 @@ SUMMON_KEY = Setting(
 NOTIFICATIONS = Setting(
     "presence.notifications", True, "Notify on the desktop when it is done or needs you while you look elsewhere."
 )
+SPEAK = Setting("presence.speak", False, "Speak aloud what it says; needs pyside6-addons to be installed.")
 AUTOSTART = Setting("presence.autostart", False, "Open Wisp when you log in.")
 LANGUAGE = Setting(
     "presence.language", "", "The language of the presence; empty takes the system's.", choices=("", "en", "de")
@@ -155,6 +156,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     POINTER_RING,
     SUMMON_KEY,
     NOTIFICATIONS,
+    SPEAK,
     AUTOSTART,
     LANGUAGE,
     MODE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
@@ -24,6 +25,9 @@ from app.ui.notifications.worth import Note
 from app.ui.presence import Presence
 from app.ui.taste import Taste
 
+if TYPE_CHECKING:
+    from app.ui.speech.voice import Voice
+
 _log = logging.getLogger(__name__)
 
 
@@ -40,6 +44,7 @@ class System(QObject):
         self._taste.changed.connect(self._restyle)
         self._asking = asyncio.ensure_future(self._taste.follow())
         self._note: NoteWindow | None = None
+        self._voice: Voice | None = None
         self._tray = tray.Tray(look.theme, presence.actions, look.name) if tray.has_tray() else None
         self.hotkey = Hotkey()
         self.hotkey.pressed.connect(self._summoned)
@@ -59,6 +64,7 @@ class System(QObject):
         if _looks(before) != _looks(settings):
             self._restyle()
         self.notifier.on = settings[catalog.NOTIFICATIONS]
+        self._speak(on=settings[catalog.SPEAK])
         if problem := self.hotkey.use(settings[catalog.SUMMON_KEY]):
             self._presence.tell("warning", problem)
 
@@ -77,6 +83,7 @@ class System(QObject):
         """Let go of everything; a clean end."""
         self._asking.cancel()
         self._taste.close()
+        self._speak(on=False)
         self.hotkey.close()
         self._bus.close()
         if self._tray is not None:
@@ -98,6 +105,25 @@ class System(QObject):
             self._presence.close()
         else:
             self._presence.open()
+
+    def _speak(self, *, on: bool) -> None:
+        """Speak from now on, or not."""
+        if on is (self._voice is not None):
+            return
+        if self._voice is not None:
+            self._presence.inbox.events_shown.disconnect(self._voice.hear)
+            self._voice.hush()
+            self._voice = None
+            return
+        from app.ui.speech.engine import QtEngine
+        from app.ui.speech.voice import Voice
+
+        try:
+            self._voice = Voice(QtEngine())
+        except ValueError as error:
+            self._presence.tell("warning", str(error))
+            return
+        self._presence.inbox.events_shown.connect(self._voice.hear)
 
     def _ways(self) -> tuple[Show, ...]:
         ways: list[Show] = []

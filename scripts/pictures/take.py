@@ -69,7 +69,7 @@ def pieces(folder: Path) -> None:
     from app.settings.store import Settings
     from app.ui import application, style
     from app.ui.gallery import board
-    from app.ui.panels.settings import SettingsWindow
+    from app.ui.preferences.window import SettingsWindow
 
     process = application.make_application()
     made = board.boards()

@@ -1,0 +1,129 @@
+"""Speech out loud: sentences from a stream, tones as manners, silence when the person wants it."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtWidgets import QApplication
+
+from app.agent import events as agent
+from app.settings.store import Settings
+from app.ui import eventloop, theme
+from app.ui.presence import Look, Presence
+from app.ui.presenter.view import Told
+from app.ui.speech.sentences import Sentence, Sentences
+from app.ui.speech.voice import Manner, Voice, manner_of
+from app.ui.system import System
+
+
+class SilentEngine:
+    """Keeps what it was to say; the test decides when it has finished."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.manners: list[Manner] = []
+        self.stopped = 0
+        self.finished = lambda: None
+
+    def say(self, text: str, manner: Manner) -> None:
+        self.said.append(text)
+        self.manners.append(manner)
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+@pytest.fixture
+def engine() -> SilentEngine:
+    return SilentEngine()
+
+
+@pytest.fixture
+def voice(engine: SilentEngine) -> Voice:
+    return Voice(engine)
+
+
+def _said(*texts: str, tone: str = "warm") -> list[agent.AgentEvent]:
+    return [agent.SayDelta("s", tone, text) for text in texts]
+
+
+def test_sentences_are_spoken_whole_and_one_after_the_other(voice: Voice, engine: SilentEngine) -> None:
+    voice.hear(_said("I open", " the file. Then I re"))
+    assert engine.said == ["I open the file."]
+    voice.hear(_said("ad it. "))
+    assert engine.said == ["I open the file."]
+    engine.finished()
+    assert engine.said == ["I open the file.", "Then I read it."]
+    engine.finished()
+    voice.hear([*_said("And"), agent.TagStart("1", "read_file")])
+    assert engine.said[-1] == "And"
+
+
+def test_a_tone_is_a_manner_of_speaking_and_an_unknown_one_is_neutral(voice: Voice, engine: SilentEngine) -> None:
+    voice.hear(_said("Stop! ", tone="urgent"))
+    assert engine.manners == [manner_of("urgent")]
+    assert manner_of("urgent").rate > manner_of("calm").rate
+    assert manner_of("sarcastic") == manner_of("neutral")
+
+
+def test_every_tone_of_the_theme_has_a_manner() -> None:
+    manners = {tone: manner_of(tone) for tone in theme.load("light").tones}
+    assert len(set(manners.values())) == len(manners)
+    for manner in manners.values():
+        assert -1 <= manner.rate <= 1
+        assert -1 <= manner.pitch <= 1
+        assert 0 <= manner.volume <= 1
+
+
+@pytest.mark.parametrize(
+    "event",
+    [agent.TurnStarted("t", "something else"), agent.TurnEnded("t", agent.Outcome.STOPPED, "")],
+    ids=["the person speaks", "the person stops it"],
+)
+def test_it_is_silent_at_once(voice: Voice, engine: SilentEngine, event: agent.AgentEvent) -> None:
+    voice.hear(_said("One. Two. Three. And"))
+    voice.hear([event])
+    engine.finished()
+    assert (engine.said, engine.stopped) == (["One."], 1)
+
+
+def test_signs_that_are_not_spoken_are_left_out_and_nothing_empty_is_said(voice: Voice, engine: SilentEngine) -> None:
+    voice.hear(_said("**Done**: `ls`.\n---\n"))
+    engine.finished()
+    assert engine.said == ["Done : ls ."]
+
+
+@given(st.text(max_size=2000), st.integers(1, 50))
+def test_how_the_text_is_cut_on_its_way_does_not_matter_and_no_sentence_is_endless(text: str, size: int) -> None:
+    whole, pieces = Sentences(), Sentences()
+    in_one = [*whole.add("warm", text), *whole.rest()]
+    cut = [s for start in range(0, len(text), size) for s in pieces.add("warm", text[start : start + size])]
+    cut += pieces.rest()
+    letters = "".join(s.text for s in in_one)
+    assert "".join("".join(s.text for s in cut).split()) == "".join(letters.split())
+    assert all(len(s.text) <= 400 for s in cut)
+
+
+def test_another_tone_begins_another_sentence() -> None:
+    sentences = Sentences()
+    assert list(sentences.add("warm", "Hello")) == []
+    assert list(sentences.add("calm", "there. ")) == [Sentence("warm", "Hello"), Sentence("calm", "there.")]
+
+
+def test_without_the_extra_package_the_person_is_told_what_to_install(
+    qapp: QApplication, still: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "PySide6.QtTextToSpeech", None)
+    presence = Presence(still)
+
+    async def story() -> int:
+        settings = Settings({"presence.speak": True, "presence.summon_key": ""}, {})
+        System(qapp, presence, still, settings).close()
+        return 0
+
+    eventloop.run_until(qapp, story())
+    (told,) = [item for item in presence.inbox.view.items if isinstance(item, Told)]
+    assert "pip install “pyside6-addons<6.12”" in told.sentence
