@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 from contextlib import suppress
 
 import psutil
@@ -41,10 +42,7 @@ def members(run_id: str, pid: int, started: float) -> list[psutil.Process]:
 
     `started` is when the process `pid` was born; where another has that number now, only the mark counts.
     """
-    if psutil.pid_exists(pid) and abs(born(pid) - started) > 1.0:
-        pid = 0
-    below = _descendants(pid) if pid else set()
-    return [process for process in psutil.process_iter() if _belongs(process, run_id, pid, below)]
+    return list(_members(run_id, pid, started))
 
 
 async def end(run_id: str, pid: int, started: float, *, grace_s: float = _GRACE_S) -> int:
@@ -58,11 +56,35 @@ async def end(run_id: str, pid: int, started: float, *, grace_s: float = _GRACE_
         found = [process for process in found if _lives(process)]
     killed = 0
     until = loop.time() + _KILL_LIMIT_S
-    while (found := await asyncio.to_thread(members, run_id, pid, started)) and loop.time() < until:
+    while (found := await asyncio.to_thread(_held, run_id, pid, started)) and loop.time() < until:
         killed += len(found)
-        _kill(found)
+        for process in found:
+            with suppress(*_GONE):
+                process.kill()
         await asyncio.sleep(_STEP_S)
     return killed
+
+
+def _members(run_id: str, pid: int, started: float) -> Iterator[psutil.Process]:
+    """The youngest first: one that starts a child and ends, again and again, is found before it has done so."""
+    if psutil.pid_exists(pid) and abs(born(pid) - started) > 1.0:
+        pid = 0
+    below = _descendants(pid) if pid else set()
+    for number in sorted(psutil.pids(), reverse=True):
+        with suppress(*_GONE):
+            process = psutil.Process(number)
+            if _belongs(process, run_id, pid, below):
+                yield process
+
+
+def _held(run_id: str, pid: int, started: float) -> list[psutil.Process]:
+    """All members, each held still as soon as it is found, so that a fork bomb cannot outrun its end."""
+    found = []
+    for process in _members(run_id, pid, started):
+        with suppress(*_GONE):
+            process.send_signal(getattr(signal, "SIGSTOP", signal.SIGTERM))
+        found.append(process)
+    return found
 
 
 def _belongs(process: psutil.Process, run_id: str, pid: int, below: set[int]) -> bool:
@@ -115,11 +137,3 @@ def _signal(processes: list[psutil.Process], number: int) -> None:
     for process in processes:
         with suppress(*_GONE):
             process.send_signal(number)
-
-
-def _kill(processes: list[psutil.Process]) -> None:
-    """Hold all still first, so that a fork bomb cannot outrun it."""
-    _signal(processes, getattr(signal, "SIGSTOP", signal.SIGTERM))
-    for process in processes:
-        with suppress(*_GONE):
-            process.kill()
