@@ -38,11 +38,11 @@ def born(pid: int) -> float:
 
 
 def members(run_id: str, pid: int, started: float) -> list[psutil.Process]:
-    """All living processes of a run: of its session, its descendants, or marked by its environment.
+    """All living processes of a run, the oldest first: of its session, its descendants, or marked by its environment.
 
     `started` is when the process `pid` was born; where another has that number now, only the mark counts.
     """
-    return list(_members(run_id, pid, started))
+    return list(_members(run_id, pid, started))[::-1]
 
 
 async def end(run_id: str, pid: int, started: float, *, grace_s: float = _GRACE_S) -> int:
