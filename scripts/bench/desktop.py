@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
+import itertools
 import os
 import shutil
 import statistics
@@ -24,12 +25,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from app.base.geometry import Rect
 from app.desktop.capture import Budget, encoded, fitted
 from app.desktop.choose import open_desktop
 from app.desktop.elements import OutlineRequest
 from app.desktop.hands import Press
 from app.desktop.seat import Seat
 from app.desktop.x11.virtual import VirtualDesktop
+from tests.support.repainting import repainting
 
 _PAGE = "".join(
     f'<p><a href="#{n}">Link {n}</a> <button>Button {n}</button> <label><input type=checkbox> Box {n}</label></p>'
@@ -105,6 +108,8 @@ class Scene:
         await self.row("locate '7' by its name", lambda: seat.marksman.at_name("7"))
         seven = (await seat.marksman.at_name("7")).point
         corner = seven.moved(0, 300)
+        in_turn = itertools.cycle((seven, (await seat.marksman.at_name("AC")).point))
+        await self._clicked_at((await seat.marksman.at_name("AC")).point)
 
         async def found_and_clicked() -> None:
             aim = await seat.marksman.at_name("7")
@@ -116,7 +121,9 @@ class Scene:
             await seat.hands.move(corner)
 
         async def step() -> None:
-            await seat.act(lambda: self._clicked_at(seven))
+            """Each changes what the calculator shows."""
+            receipt = await seat.act(lambda: self._clicked_at(next(in_turn)))
+            assert receipt.verdict == "changed", receipt.sentence
             await seat.eyes.capture(self.extent, "screen", Budget())
 
         async def step_with_a_fixed_wait() -> None:
@@ -124,15 +131,32 @@ class Scene:
             await asyncio.sleep(_FIXED_WAIT_S)
             await seat.eyes.capture(self.extent, "screen", Budget())
 
+        await self.row("step: click, settle, receipt, capture", step)
         await self.row("click at a known point", clicked)
         await self.row("locate '7' and click it", found_and_clicked)
-        await self.row("step: click, settle, receipt, capture", step)
         await self.row("step with a fixed wait of two seconds", step_with_a_fixed_wait, 3)
 
     async def _clicked_at(self, point: object) -> None:
         """Never twice on one spot as far as the hands know: keeping clicks apart is not what is measured."""
         self.seat.hands.forget_last_click()
         await self.seat.hands.click(point, Press())  # type: ignore[arg-type]
+
+    async def settling(self) -> None:
+        """From a click to a settled picture, on programs that paint a known time after it."""
+        for options in (("--after", "20"), ("--after", "100"), ("--busy", "400"), ("--still",)):
+            with repainting(*options, "--at", "1400,500", environment=os.environ):
+                await self._settled(" ".join(options).replace("-", ""))
+
+    async def _settled(self, program: str) -> None:
+        seat = self.seat
+        inside = seat.find_window("Repainting").area.center
+        spot = Rect(inside.x, inside.y, 1, 1)
+
+        async def step() -> None:
+            await seat.act(lambda: self._clicked_at(inside), spot)
+            await seat.eyes.capture(self.extent, "screen", Budget())
+
+        await self.row(f"step on a program: {program} ms", step, max(self.times // 2, 5))
 
     async def typing(self) -> None:
         seat = self.seat
@@ -166,7 +190,7 @@ async def _all(seat: Seat, times: int, page: Path) -> None:
             await seat.backend.windows.changed(0.2)
     scene = Scene(seat, times)
     print(f"{'':<58} {'median':>9} {'p95':>9}")
-    for part in (scene.eyes, scene.screen_reading, scene.hands, scene.typing):
+    for part in (scene.eyes, scene.screen_reading, scene.hands, scene.settling, scene.typing):
         await part()
 
 
