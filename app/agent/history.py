@@ -29,7 +29,7 @@ class Entry:
 class Watcher(Protocol):
     """Who keeps the history elsewhere. What `rewrite` takes out does not concern it."""
 
-    def entries_added(self, entries: Sequence[Entry], heard: int) -> None: ...
+    def entries_added(self, entries: Sequence[Entry], heard: int, whole: Sequence[Entry]) -> None: ...
 
     def entries_replaced(self, entries: Sequence[Entry]) -> None: ...
 
@@ -63,7 +63,7 @@ class History:
         added = [entry for entry in entries if entry.message.parts]
         self._entries += added
         if added and self._watcher:
-            self._watcher.entries_added(added, heard)
+            self._watcher.entries_added(added, heard, self._entries)
 
     def clear(self) -> None:
         self.replace(())

@@ -23,8 +23,8 @@ class Record(Protocol):
         """What the presence was shown. A turn that starts makes the conversation, where there is none yet."""
         ...
 
-    def entries_added(self, entries: Sequence[Entry], heard: int) -> None:
-        """The history grew. `heard`: how many of the words said meanwhile are among them."""
+    def entries_added(self, entries: Sequence[Entry], heard: int, whole: Sequence[Entry]) -> None:
+        """The history grew. `heard`: how many of the words said meanwhile are among them; `whole`: all of it now."""
         ...
 
     def entries_replaced(self, entries: Sequence[Entry]) -> None:
@@ -60,7 +60,7 @@ class Unrecorded:
     def take(self, _event: AgentEvent) -> None:
         return None
 
-    def entries_added(self, _entries: Sequence[Entry], _heard: int) -> None:
+    def entries_added(self, _entries: Sequence[Entry], _heard: int, _whole: Sequence[Entry]) -> None:
         return None
 
     def entries_replaced(self, _entries: Sequence[Entry]) -> None:

@@ -31,6 +31,7 @@ _TITLE_CHARS = 70
 _PAYLOAD_CHARS = 20_000
 """Of one call's payload as it streamed, each half of it; the rest was in the file it went to."""
 _WORDLESS = "A picture"
+_DONE = "Done."
 _SHORTEST_SECRET = 4
 """Shorter texts stand everywhere; blanking them out would spoil all that is kept."""
 
@@ -53,9 +54,9 @@ class JournalRecord:
         self._keeps_words = keeps_words
         self._clock = clock
         self._model = model
-        self._entries: list[Entry] = []
         self._withheld: list[str] = []
         self._losses = 0
+        self._is_begun = False
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -111,19 +112,17 @@ class JournalRecord:
         self._show(replace(piece, text=text), text if isinstance(piece, events.SayDelta) else "")
 
     def _show(self, event: AgentEvent, said: str = "") -> None:
-        text, words = self._without_withheld(event_to_text(event)), self._without_withheld(without_secrets(said))
-        stored = StoredEvent(self.turn, self._clock.wall(), text, words)
-        self._soon(writing.add_event, stored)
+        turn, at = self.turn, self._clock.wall()
+        self._soon(
+            writing.add_event, lambda: StoredEvent(turn, at, self._plain(event_to_text(event)), self._cleaned(said))
+        )
 
     def _begin_turn(self, event: events.TurnStarted) -> None:
         self.turn, self._used = event.turn_id, None
-        title = clip_line(without_secrets(event.text), _TITLE_CHARS) or _WORDLESS
+        title = clip_line(self._cleaned(event.text), _TITLE_CHARS) or _WORDLESS
         now = self._clock.wall()
         self._soon(writing.begin_turn, StoredTurn(self.turn, title, now, self._model, holder()))
-        if not self._is_begun or self._losses != self._db.losses:
-            self._losses = self._db.losses
-            self._is_begun = True
-            self.entries_replaced(self._entries)
+        self._is_begun = True
         self._show(event, event.text)
 
     def _use(self, event: events.UsageChanged) -> None:
@@ -143,28 +142,35 @@ class JournalRecord:
 
     # what the model reads
 
-    def entries_added(self, entries: Sequence[Entry], heard: int) -> None:
-        self._entries += entries
-        if self._is_begun:
-            self._soon(writing.add_entries, [self._stored(entry) for entry in entries], heard)
+    def entries_added(self, entries: Sequence[Entry], heard: int, whole: Sequence[Entry]) -> None:
+        """What was lost while the disk refused is written again as a whole."""
+        if self._losses != self._db.losses:
+            self._losses = self._db.losses
+            self.entries_replaced(whole)
+        elif self._is_begun:
+            added = tuple(entries)
+            self._soon(writing.add_entries, lambda: [self._stored(entry) for entry in added], heard)
 
     def entries_replaced(self, entries: Sequence[Entry]) -> None:
-        self._entries = list(entries)
         if self._is_begun:
-            self._soon(writing.replace_entries, [self._stored(entry) for entry in entries], self._heard)
+            new = tuple(entries)
+            self._soon(writing.replace_entries, lambda: [self._stored(entry) for entry in new], self._heard)
             self._heard = 0
 
     def said_meanwhile(self, text: str) -> None:
-        self._soon(writing.say_meanwhile, without_secrets(text))
+        self._soon(writing.say_meanwhile, lambda: self._cleaned(text))
 
     def call_begins(self, call: ToolCall, said: Message) -> None:
-        arguments = self._without_withheld(values_to_text(call.arguments))
-        begun = StoredCall(self.turn, call.id, call.name, arguments, self._clock.wall())
-        self._soon(writing.begin_call, self._stored(Entry(Kind.MODEL, said)), begun)
+        turn, at = self.turn, self._clock.wall()
+
+        def begun() -> StoredCall:
+            return StoredCall(turn, call.id, call.name, self._plain(values_to_text(call.arguments)), at)
+
+        self._soon(writing.begin_call, lambda: self._stored(Entry(Kind.MODEL, said)), begun)
 
     def call_ended(self, call_id: str, result: ToolResult) -> None:
-        echo = self._without_withheld(without_secrets(result.llm_echo))
-        self._soon(writing.end_call, call_id, echo or "Done.")
+        echo = result.llm_echo
+        self._soon(writing.end_call, call_id, lambda: self._cleaned(echo) or _DONE)
 
     def withhold(self, text: str) -> None:
         if len(text) < _SHORTEST_SECRET:
@@ -174,14 +180,17 @@ class JournalRecord:
         self._withheld += sorted(spellings, key=len, reverse=True)
         self._soon(writing.blank_out, tuple(self._withheld), shown())
 
-    def _without_withheld(self, text: str) -> str:
-        for secret in self._withheld:
+    def _cleaned(self, text: str) -> str:
+        return self._plain(without_secrets(text))
+
+    def _plain(self, text: str) -> str:
+        for secret in tuple(self._withheld):
             text = text.replace(secret, shown())
         return text
 
     def _stored(self, entry: Entry) -> StoredEntry:
         text, altered = message_to_text(entry.message)
-        kept = self._without_withheld(text)
+        kept = self._plain(text)
         return StoredEntry(entry.kind.name, kept, altered or kept != text)
 
     async def settled(self) -> str:
@@ -194,11 +203,13 @@ class JournalRecord:
 
     def _let_go(self) -> None:
         """Other processes may have the conversation."""
-        if self._entries:
+        if self._is_begun:
             self._soon(writing.let_go, holder())
-        self._entries = []
 
     def _soon(self, work: Callable[..., None], *values: object) -> None:
+        """Values that are functions are worked out on the database's thread: reading for secrets takes its time."""
         conversation = self.conversation
         if self._keeps_words:
-            self._db.soon(lambda connection: work(connection, conversation, *values))
+            self._db.soon(
+                lambda db: work(db, conversation, *(value() if callable(value) else value for value in values))
+            )

@@ -21,11 +21,17 @@ from tests.unit.journal.kept import Kept
 LOOK_FIRST = told("ended_call")
 
 
-async def _killed(folder: Path, dialect: str, *replies: Reply, meanwhile: str = "") -> Path:
-    """Run until the call `long` hangs; a copy of the disk at that moment."""
+async def _killed(folder: Path, dialect: str, *replies: Reply, meanwhile: str = "", finished: str = "") -> Path:
+    """Run until the call `long` hangs, and the call `finished` is over; a copy of the disk at that moment."""
     kept = Kept(folder, *replies, dialect=dialect, mode=Mode.YOLO)
+    over = asyncio.Event()
+    kept.stage.session.subscribe(
+        lambda event: over.set() if isinstance(event, ToolFinished) and event.tool == finished else None
+    )
     running = asyncio.ensure_future(kept.stage.send("Fetch it."))
     await kept.stage.bench.began.wait()
+    if finished:
+        await over.wait()
     if meanwhile:
         speaking = asyncio.ensure_future(kept.stage.session.send(meanwhile))
         await asyncio.sleep(0)
@@ -74,7 +80,8 @@ async def test_a_call_that_was_running_is_answered_and_not_run_again(tmp_path: P
 
 async def test_calls_that_had_ended_keep_their_results(tmp_path: Path) -> None:
     reply = (*native_call("n1", "run", {"command": "ls"}), *native_call("n2", "long", {"name": "a"}))
-    copy = await _killed(tmp_path, "native", [OpaqueBlock("anthropic", {"signature": "EqoB"}), "Both.", *reply])
+    said = [OpaqueBlock("anthropic", {"signature": "EqoB"}), "Both.", *reply]
+    copy = await _killed(tmp_path, "native", said, finished="run")
     kept, _ = await _reopened(copy, "native")
     entries = kept.stage.session.history.entries
     assert [type(part).__name__ for part in entries[1].message.parts] == [
