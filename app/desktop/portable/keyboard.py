@@ -52,7 +52,7 @@ class PortableKeyboard:
         return self._controller
 
     def key(self, name: str, *, down: bool) -> None:
-        key = _key(name)
+        key = portable_key(name)
         (self._keys().press if down else self._keys().release)(key)
 
     def can_type(self, text: str) -> bool:  # noqa: ARG002
@@ -69,7 +69,8 @@ class PortableKeyboard:
         return None
 
 
-def _key(name: str) -> Any:
+def portable_key(name: str) -> Any:
+    """pynput's name of a key of `keys.py`. ToolMisuse where it has none."""
     if len(name) == 1:
         return name
     if name in _KEYPAD:

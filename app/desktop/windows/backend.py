@@ -6,12 +6,15 @@ import sys
 
 from app.desktop.backend import Backend
 from app.desktop.elements import NoAccessibility
+from app.desktop.keys import Chord
 from app.desktop.portable.keyboard import DirectTyping, PortableKeyboard
+from app.desktop.portable.listening import PortableListener
 from app.desktop.portable.pointer import PortablePointer
 from app.desktop.portable.screen import PortableScreen
 
 if sys.platform == "win32":
     import ctypes
+    from collections.abc import Callable
 
     from app.desktop.windows.apps import PowerShellClipboard, StartMenu
     from app.desktop.windows.windows import Win32Windows
@@ -27,6 +30,9 @@ if sys.platform == "win32":
         async def close() -> None:
             screen.close()
 
+        def listen(stop_key: Chord, stop: Callable[[], None], touched: Callable[[], None]) -> Callable[[], None]:
+            return PortableListener(stop_key, stop, touched).close
+
         return Backend(
             name="windows",
             screen=screen,
@@ -38,4 +44,5 @@ if sys.platform == "win32":
             clipboard=PowerShellClipboard(),
             accessibility=NoAccessibility("Wisp does not read Windows' accessibility tree."),
             close=close,
+            listen=listen,
         )
