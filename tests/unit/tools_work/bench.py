@@ -16,6 +16,7 @@ from app.services.checkpoints.store import Checkpoints
 from app.services.processes.processes import Limits, Processes
 from app.services.sandbox import choose
 from app.services.tasks.checklist import Checklist
+from app.services.workspace.beneath import Folder
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
 from app.tools.code import CODE, Code
@@ -108,6 +109,6 @@ class Bench:
     async def _audit(self, kind: str, _details: Mapping[str, JsonValue]) -> None:
         self.audited.append(kind)
 
-    def _to_trash(self, path: Path) -> bool:
-        path.rename(self.trash / path.name)
+    def _to_trash(self, folder: Folder, name: str) -> bool:
+        folder.move(name, self.trash / name)
         return True

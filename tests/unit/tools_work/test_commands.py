@@ -15,6 +15,7 @@ from app.base.clock import SystemClock
 from app.protocol.result import ToolResult
 from app.services.processes import tree
 from app.services.processes.processes import Limits, Processes
+from tests.support.observer import eventually
 from tests.unit.tools_work.bench import Bench
 
 _PYTHON = sys.executable
@@ -110,7 +111,7 @@ async def test_a_quiet_background_command_returns_at_its_first_rest(bench: Bench
 async def test_the_timeout_of_the_call_ends_it_with_all_it_started(bench: Bench) -> None:
     result = await bench.call("execute_command", command="sleep 60 & sleep 60", timeout_seconds=0.3)
     assert (result.payload["exit_code"], result.payload["stopped"]) == (-15, "it was ended after its 0.3 seconds")
-    assert tree.members(_text(result, "run_id"), 0, 0.0) == []
+    assert eventually(lambda: tree.members(_text(result, "run_id"), 0, 0.0) == [])
 
 
 @pytest.mark.parametrize(("yolo", "running"), [(False, True), (True, False)])

@@ -142,7 +142,7 @@ async def test_a_deleted_file_is_in_the_trash_and_comes_back(bench: Bench) -> No
 
 
 async def test_without_a_trash_a_file_is_deleted_and_still_comes_back(bench: Bench) -> None:
-    changes = Changes(bench.workspace, bench.checkpoints, lambda _path: False)
+    changes = Changes(bench.workspace, bench.checkpoints, lambda _folder, _name: False)
     (bench.root / "a.txt").write_text("old")
     done = changes.delete(bench.workspace.locate("a.txt"), Origin("t1", "delete_file"))
     assert (done.trashed, (bench.root / "a.txt").exists()) == (False, False)
