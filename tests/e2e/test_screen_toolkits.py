@@ -118,6 +118,10 @@ async def test_a_password_is_never_told(eyes: AtSpi, form: object) -> None:
     outline = await eyes.outline(OutlineRequest(View.FULL, window="Order form"))
     (field,) = [element for element in outline.elements if element.role == "password text"]
     assert (field.value, "hunter2" in outline.text) == ("", False)
+    assert await eyes.text_of(field.ref) == ""
+    assert await eyes.set_value(field.ref, "hunter3") == ""
+    matches = [match.element for match in await eyes.find("Password field") if match.element.app == "Order form"]
+    assert [element.value for element in matches] == [""]
 
 
 async def test_all_that_shows_of_three_hundred_elements_is_named(eyes: AtSpi, browser: object) -> None:
