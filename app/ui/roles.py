@@ -6,6 +6,7 @@ the factory for each widget once somebody listens on the accessibility bus.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Protocol, cast, runtime_checkable
 
 from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QAccessibleInterface
@@ -28,7 +29,11 @@ class _Face(QAccessibleWidget):
 
     def __init__(self, widget: QWidget, role: QAccessible.Role) -> None:
         super().__init__(widget, role)
-        self._shown = widget
+        self._weakly = weakref.ref(widget)  # Qt keeps interfaces longer than their widgets
+
+    @property
+    def _shown(self) -> QWidget | None:
+        return self._weakly()
 
     def state(self) -> Any:
         state = super().state()
@@ -54,7 +59,9 @@ class _Face(QAccessibleWidget):
 
     def _children(self) -> list[QWidget]:
         """From top to bottom, as they are read: they may have been made in any order."""
-        found = [child for child in self._shown.children() if isinstance(child, QWidget) and not child.isHidden()]
+        if (shown := self._shown) is None:
+            return []
+        found = [child for child in shown.children() if isinstance(child, QWidget) and not child.isHidden()]
         return sorted((child for child in found if not child.isWindow()), key=lambda child: (child.y(), child.x()))
 
     def actionNames(self) -> list[str]:
@@ -62,8 +69,9 @@ class _Face(QAccessibleWidget):
         return [_PRESS(), *names] if isinstance(self._shown, Pressable) else names
 
     def doAction(self, name: str) -> None:
-        if name == _PRESS() and isinstance(self._shown, Pressable):
-            self._shown.press()
+        shown: object = self._shown
+        if name == _PRESS() and isinstance(shown, Pressable):
+            shown.press()
         else:
             super().doAction(name)
 

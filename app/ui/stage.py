@@ -64,7 +64,9 @@ class Stage(QObject):
     def bubble(self) -> BubbleWindow:
         if self._bubble is None:
             from app.ui.bubble.window import BubbleWindow
+            from app.ui.presenter.cardwords import words_for
 
+            words_for("")  # the table is read now, not while the first words stream in
             made = BubbleWindow(self._look.theme, self._look.around, self._row_maker().make, self._look.name)
             made.closed.connect(self.left)
             header = made.header

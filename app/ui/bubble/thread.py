@@ -6,14 +6,13 @@ where it is, whatever is added or turns out higher than thought.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QHideEvent, QResizeEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
 
+from app.ui.bubble.column import Column
 from app.ui.bubble.row import RowWidget
 from app.ui.presenter.folding import Fold, Row
 from app.ui.presenter.view import Asked, Ended, Said
@@ -32,10 +31,8 @@ class Thread(QAbstractScrollArea):
         super().__init__(parent)
         self._theme = theme
         self._make = make
-        self._rows: tuple[Row, ...] = ()
-        self._shown_keys: tuple[str, ...] = ()
-        self._tops: list[int] = [0]
-        self._heights: dict[str, int] = {}
+        self._column = Column(lambda row: _guessed(row, theme), theme.size("gap"))
+        self._placed: tuple[Row, ...] = ()
         self._widgets: dict[str, RowWidget] = {}
         self._shown: dict[str, Row] = {}
         self._follows = True
@@ -62,15 +59,13 @@ class Thread(QAbstractScrollArea):
 
     @property
     def wanted_height(self) -> int:
-        return self._tops[-1]
+        return self._column.height
 
     def show_rows(self, rows: Sequence[Row]) -> None:
         """Show these rows; those whose value is the same object as before are left alone."""
-        self._rows = tuple(rows)
-        keys = {row.key for row in self._rows}
-        for key in [key for key in self._widgets if key not in keys]:
+        self._column.show(rows)
+        for key in [key for key in self._widgets if self._column.index_of(key) is None]:
             self._release(key)
-        self._heights = {key: height for key, height in self._heights.items() if key in keys}
         self._arrange()
 
     def follow(self) -> None:
@@ -80,9 +75,9 @@ class Thread(QAbstractScrollArea):
 
     def show_row_of(self, key: str) -> None:
         """Scroll to the row of an item, or to the one that stands for it."""
-        index = next((i for i, row in enumerate(self._rows) if key in _keys_of(row)), None)
+        index = next((at for at, row in enumerate(self._column.rows) if key in _keys_of(row)), None)
         if index is not None:
-            self.verticalScrollBar().setValue(self._tops[index])
+            self.verticalScrollBar().setValue(self._column.tops[index])
 
     def bring_into_sight(self, part: QWidget) -> None:
         """Scroll as little as it takes to see a part of a row."""
@@ -125,7 +120,7 @@ class Thread(QAbstractScrollArea):
         """A row's height holds for one width."""
         if self._measured != self._width():
             self._measured = self._width()
-            self._heights.clear()
+            self._column.forget_all()
 
     def _arrange(self) -> None:
         """Make what comes into sight, let go of what left it, and put everything in its place."""
@@ -134,59 +129,50 @@ class Thread(QAbstractScrollArea):
         self._arranging = True
         self._soon.stop()
         self._forget_heights()
-        before, page = self._tops[-1], self.height()
+        before, page = self._column.height, self.height()
         anchor = self._anchor()
-        self._reckon()
+        self._column.reckon()
         for _ in range(3):  # real heights of new rows may bring further rows into sight
             self._scroll(anchor)
             if not self._realise():
                 break
-            self._reckon()
+            self._column.reckon()
         self._scroll(anchor)
         self._put()
         self._put_bar()
         self._arranging = False
-        if self._tops[-1] != before:
-            self.wanted_height_changed.emit(self._tops[-1])
+        self._placed = self._column.rows
+        if self._column.height != before:
+            self.wanted_height_changed.emit(self._column.height)
             if self.height() != page:  # the resize event comes later, or not at all while hidden
                 self._arrange()
 
     def _anchor(self) -> tuple[str, int]:
-        """The first row in sight and how far above the edge it begins."""
-        top = self.verticalScrollBar().value()
-        index = bisect_right(self._tops, top) - 1
-        placed = self._shown_keys
-        return (placed[index], top - self._tops[index]) if 0 <= index < len(placed) else ("", 0)
-
-    def _reckon(self) -> None:
-        gap = self._theme.size("gap")
-        steps = (self._height(row) + (0 if _continues(row) else gap) for row in self._rows)
-        self._tops = list(accumulate(steps, initial=0))
-        self._shown_keys = tuple(row.key for row in self._rows)
-
-    def _height(self, row: Row) -> int:
-        return self._heights.get(row.key) or _guessed(row, self._theme)
+        """The first row in sight, as the rows stood before, and how far above the edge it begins."""
+        top, tops = self.verticalScrollBar().value(), self._column.tops
+        index = self._column.at(top)
+        return (self._placed[index].key, top - tops[index]) if 0 <= index < len(self._placed) else ("", 0)
 
     def _scroll(self, anchor: tuple[str, int]) -> None:
         bar, page = self.verticalScrollBar(), self.height()
-        bar.setRange(0, max(self._tops[-1] - page, 0))
+        bar.setRange(0, max(self._column.height - page, 0))
         bar.setPageStep(page)
+        index = self._column.index_of(anchor[0])
         if self._follows:
             bar.setValue(bar.maximum())
-        elif anchor[0] in self._shown_keys:
-            bar.setValue(self._tops[self._shown_keys.index(anchor[0])] + anchor[1])
+        elif index is not None:
+            bar.setValue(self._column.tops[index] + anchor[1])
 
     def _in_sight(self) -> range:
         """Indexes of the rows in sight and a page around them."""
         page = self.height()
         top = self.verticalScrollBar().value()
-        first = max(bisect_right(self._tops, top - page) - 1, 0)
-        last = bisect_right(self._tops, top + 2 * page)
-        return range(first, min(last, len(self._rows)))
+        first, last = max(self._column.at(top - page), 0), self._column.at(top + 2 * page) + 1
+        return range(first, min(last, len(self._column.rows)))
 
     def _realise(self) -> bool:
         """Whether a row turned out to have another height than thought."""
-        wanted = [self._rows[index] for index in self._in_sight()]
+        wanted = [self._column.rows[index] for index in self._in_sight()]
         keys = {row.key for row in wanted}
         for key in [key for key in self._widgets if key not in keys]:
             self._release(key)
@@ -196,11 +182,9 @@ class Thread(QAbstractScrollArea):
             if self._shown.get(row.key) is not row:
                 self._shown[row.key] = row
                 widget.show_row(row)
-                self._heights.pop(row.key, None)
-            if row.key not in self._heights:
-                height = widget.height_for(self._width())
-                changed |= height != _guessed(row, self._theme)
-                self._heights[row.key] = height
+                self._column.forget(row.key)
+            if not self._column.measured(row.key):
+                changed |= self._column.measure(row, widget.height_for(self._width()))
         return changed
 
     def _realised(self, row: Row) -> RowWidget:
@@ -211,7 +195,7 @@ class Thread(QAbstractScrollArea):
         return widget
 
     def _grown(self, key: str) -> None:
-        self._heights.pop(key, None)
+        self._column.forget(key)
         self._soon.start()
 
     def _release(self, key: str) -> None:
@@ -233,11 +217,11 @@ class Thread(QAbstractScrollArea):
         left, width = self._theme.size("padding"), self._width()
         offset = self.verticalScrollBar().value()
         for index in self._in_sight():
-            row = self._rows[index]
+            row = self._column.rows[index]
             widget = self._widgets.get(row.key)
             if widget is None:
                 continue
-            widget.setGeometry(left, self._tops[index] - offset, width, self._height(row))
+            widget.setGeometry(left, self._column.tops[index] - offset, width, self._column.height_of(row))
             if widget.isHidden():
                 widget.show()
 
@@ -254,11 +238,6 @@ class _Rows(QWidget):
 
 def _keys_of(row: Row) -> set[str]:
     return {row.key, *(card.key for card in row.cards)} if isinstance(row, Fold) else {row.key}
-
-
-def _continues(row: Row) -> bool:
-    """Whether the row goes on without a gap (the gap is kept below a row, so that it belongs to the next one)."""
-    return isinstance(row, Said) and row.done and len(row.text) > 1500
 
 
 def _guessed(row: Row, theme: Theme) -> int:
