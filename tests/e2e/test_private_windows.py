@@ -20,6 +20,7 @@ from app.protocol.result import JsonValue, ToolResult
 from app.tools.context import TurnContext
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
+from tests.support.compositor import composited
 from tests.support.hands import Tools
 
 pytestmark = pytest.mark.timeout(120)
@@ -119,3 +120,12 @@ async def _popups(seat: Seat) -> list[Rect]:
     listed = {window.area for window in seat.backend.windows.all()}
     areas = [window.area for window in seat.backend.windows.shown() if window.area not in listed]
     return [area for area in areas if area.size.area > 2500 and area.overlap(seat.backend.screen.extent())]
+
+
+async def test_under_a_compositor_it_is_black_too(desk: Desktop, desktop: VirtualDesktop) -> None:
+    tools = Tools(desk)
+    with composited(desktop.environment), observer.started(*VAULT, app="zenity"):
+        vault = await window_called(desk, "Vault")
+        shot = await tools("screen_capture")
+        assert is_black(shot, vault.area)
+        assert not is_black(shot, Rect(0, 700, 200, 90))

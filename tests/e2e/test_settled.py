@@ -13,6 +13,7 @@ from app.desktop.hands import Press
 from app.desktop.receipts import Receipt
 from app.desktop.seat import Seat
 from app.desktop.x11.virtual import VirtualDesktop
+from tests.support.compositor import composited
 from tests.support.repainting import repainting
 
 pytestmark = pytest.mark.timeout(60)
@@ -71,6 +72,15 @@ async def test_a_program_that_does_not_work_off_its_input_is_named(desk: Desktop
         seen, _ = await desk.run(_clicked)
     assert seen.proof == "unverifiable"
     assert "'Repainting' has not answered yet: it is busy or frozen." in seen.sentence
+
+
+@pytest.mark.parametrize("options", [("--after", "20"), ("--busy", "400"), ("--after", "20", "--caret")], ids=" ".join)
+async def test_under_a_compositor_the_effect_shows_as_well(
+    desk: Desktop, desktop: VirtualDesktop, options: tuple[str, ...]
+) -> None:
+    with composited(desktop.environment), repainting(*options, environment=desktop.environment):
+        seen, is_shown = await desk.run(_clicked)
+    assert (seen.verdict, seen.is_calm, is_shown) == ("changed", True, True)
 
 
 async def test_what_moves_elsewhere_is_no_effect_of_the_click(desk: Desktop, desktop: VirtualDesktop) -> None:
