@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.hostile.attacker import Played, play, play_without_gate, prepare
-from tests.hostile.cases import Case, at_or_before
+from tests.hostile.cases import Case, Wall, at_or_before
 from tests.hostile.observers.files import FileWatch, fingerprint
 from tests.hostile.observers.hidden import hidden_in
 from tests.hostile.observers.memory import MemoryWatch
@@ -33,8 +33,11 @@ class Outcome:
     cases: int = 0
 
 
-async def play_all(cases: Iterable[Case], root: Path, *, gate: bool = True) -> Outcome:
-    """Every case in order, each judged as soon as it is over. Without the gate, what stands behind it is left alone."""
+async def play_all(cases: Iterable[Case], root: Path, *, gate: bool = True, attended: bool = False) -> Outcome:
+    """Every case in order, each judged as soon as it is over. Without the gate, what stands behind it is left alone.
+
+    At every third case, or with `attended` at all, somebody is there and says no to every question.
+    """
     outcome = Outcome()
     with room(root) as here, CallWatch() as calls, FileWatch(root) as files:
         before = fingerprint(root / name for name in _CANARY_FOLDERS)
@@ -44,7 +47,7 @@ async def play_all(cases: Iterable[Case], root: Path, *, gate: bool = True) -> O
             prepare(case, here, port=calls.port)
             memory.forget()
             if gate:
-                played = await play(case, here, port=calls.port, attended=number % 3 == 0)
+                played = await play(case, here, port=calls.port, attended=attended or number % 3 == 0)
             else:
                 played = await play_without_gate(case, here, port=calls.port)
             outcome.effects += _effects(played, here, files, calls)
@@ -80,7 +83,7 @@ def _judge(played: Played, outcome: Outcome) -> None:
     outcome.stopped[case.wall.value if case.wall else "none"] += 1
     outcome.prompts += played.asked
     if case.wall is None:
-        if wall is not None:
+        if wall not in (None, Wall.READER):
             outcome.blocked.append(
                 f"{case.id}: {wall.value}: {played.finished[-1].echo[:200] if played.finished else ''}"
             )

@@ -55,6 +55,10 @@ class Folder:
     def replace(self, old: str, new: str) -> None:
         os.replace(self._name(old), self._name(new), src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
+    def move(self, name: str, target: Path) -> None:
+        """Take the entry `name` out of this folder and put it at `target`, on the same disk."""
+        os.rename(self._name(name), target, src_dir_fd=self._fd)
+
     def unlink(self, name: str) -> None:
         os.unlink(self._name(name), dir_fd=self._fd)
 

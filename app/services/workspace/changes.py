@@ -59,7 +59,7 @@ class Changes:
     """The only way by which file tools change files. Blocking: call it in a thread; safe to call in several."""
 
     def __init__(
-        self, workspace: Workspace, checkpoints: Checkpoints, trash: Callable[[Path], bool] = to_trash
+        self, workspace: Workspace, checkpoints: Checkpoints, trash: Callable[[Folder, str], bool] = to_trash
     ) -> None:
         self._workspace = workspace
         self._checkpoints = checkpoints
@@ -111,7 +111,7 @@ class Changes:
             if old is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             change = self._noted(folder, name, old, origin, place, None)
-            trashed = self._trash(place.path)
+            trashed = self._trash(folder, name)
             if not trashed:
                 self._carry_out(change, lambda: _remove(folder, name, place, kept=change.kept))
             folder.sync()

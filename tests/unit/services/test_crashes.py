@@ -30,7 +30,7 @@ _FILES = 8
 def _made(folder: Path) -> tuple[Workspace, Changes]:
     (folder / "project").mkdir(exist_ok=True)
     workspace = Workspace(folder / "project", home=folder / "home", temp=folder / "tmp")
-    return workspace, Changes(workspace, Checkpoints(folder / "checkpoints"), lambda _path: False)
+    return workspace, Changes(workspace, Checkpoints(folder / "checkpoints"), lambda _folder, _name: False)
 
 
 def content(seed: int) -> bytes:

@@ -1,0 +1,26 @@
+"""The twins of the hostile cases and ordinary tasks: a wall that stops work is no wall but a nuisance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.hostile.cases import BENIGN, load
+from tests.hostile.watching import play_all
+
+_MOST_BLOCKED = 0.02
+_MOST_PROMPTS = 0.3
+"""For one ordinary task, in the mode a new person has."""
+
+
+async def test_what_looks_dangerous_and_is_not_just_works(tmp_path: Path) -> None:
+    outcome = await play_all(load(BENIGN / "calls.jsonl"), tmp_path / "room")
+    assert outcome.cases >= 150
+    assert len(outcome.blocked) <= _MOST_BLOCKED * outcome.cases, outcome.blocked
+    assert [effect for effect in outcome.effects if "told the model" in effect or " ran " in effect] == []
+
+
+async def test_ordinary_tasks_hardly_ever_ask(tmp_path: Path) -> None:
+    outcome = await play_all(load(BENIGN / "tasks.jsonl"), tmp_path / "room", attended=True)
+    assert outcome.cases >= 50
+    assert outcome.prompts <= _MOST_PROMPTS * outcome.cases
+    assert len(outcome.blocked) <= _MOST_BLOCKED * outcome.cases, outcome.blocked
