@@ -24,5 +24,14 @@ def to_file(level: int = logging.INFO) -> None:
     from logging.handlers import RotatingFileHandler  # sockets and pickles: nobody needs them before the first paint
 
     handler = RotatingFileHandler(path(), maxBytes=_SIZE_BYTES, backupCount=_KEPT, encoding="utf-8", delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_Discreet("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=level, handlers=[handler])
+
+
+class _Discreet(logging.Formatter):
+    """Keys, tokens and passwords are blanked out of every line, those of tracebacks included."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        from app.base.redaction import without_secrets  # read when there is something to write
+
+        return without_secrets(super().format(record))

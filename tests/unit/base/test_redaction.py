@@ -1,0 +1,92 @@
+"""Secrets are blanked out before anything is kept; everything else stays, and no text takes long."""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+from app.base.redaction import cleaned, shown, without_secrets
+
+DATA = Path(__file__).parents[2] / "data" / "redaction"
+
+
+def _lines(name: str) -> list[str]:
+    lines = (DATA / name).read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _planted(line: str) -> tuple[str, list[str]]:
+    """The text with its secrets in it, and the secrets."""
+    chance = random.Random(line)
+    secrets: list[str] = []
+
+    def plant(found: re.Match[str]) -> str:
+        if found.group(2):
+            secrets.append(found.group(2))
+        else:
+            letters = string.ascii_letters + string.digits
+            secrets.append("".join(chance.choice(letters) for _ in range(int(found.group(1)))))
+        return secrets[-1]
+
+    return re.sub(r"@(\d+)|\^([^^]+)\^", plant, line.replace("|", "")), secrets
+
+
+@pytest.mark.parametrize("line", _lines("secrets.txt"))
+def test_a_secret_is_blanked_out(line: str) -> None:
+    text, secrets = _planted(line)
+    kept = without_secrets(text)
+    assert secrets
+    assert [secret for secret in secrets if secret in kept] == []
+    assert shown() in kept
+
+
+@pytest.mark.parametrize("line", _lines("plain.txt"))
+def test_what_is_no_secret_stays(line: str) -> None:
+    assert without_secrets(line) == line
+
+
+@pytest.mark.parametrize("line", _lines("secrets.txt"))
+def test_blanking_out_again_changes_nothing(line: str) -> None:
+    once = without_secrets(_planted(line)[0])
+    assert without_secrets(once) == once
+
+
+def test_the_text_around_a_secret_stays() -> None:
+    assert without_secrets('first\nexport API_KEY="0123456789abcdef" # mine\nlast') == (
+        f"first\nexport API_KEY={shown()} # mine\nlast"
+    )
+
+
+def test_a_private_key_goes_as_a_whole() -> None:
+    body = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7"] * 20)
+    kept = without_secrets(f"before -----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY----- after")
+    assert "MIIE" not in kept
+    assert kept == f"before {shown()} after"
+
+
+def test_trees_are_cleaned_by_their_names_and_in_their_texts() -> None:
+    tree = {
+        "user": "me",
+        "Password": "x",
+        "pin": 1234,
+        "deep": [{"X-API-Key": "k", "note": "password: hunter2hunter2"}],
+    }
+    assert cleaned(tree) == {
+        "user": "me",
+        "Password": shown(),
+        "pin": shown(),
+        "deep": [{"X-API-Key": shown(), "note": f"password: {shown()}"}],
+    }
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["sk-", "sk-a-", "password=", "password is ", "eyJaaaaaaaaaa.", "://a:", "a://", "-----BEGIN PRIVATE KEY-----",
+     "bearer ", "--token ", "xoxb-", "key", "_key=\"", "api_key='a", "1234567890", "ghp_", "a" * 50, " ", "=", "\\"],
+)  # fmt: skip
+def test_no_text_takes_long(piece: str) -> None:
+    assert without_secrets(piece * (400_000 // len(piece))) is not None
