@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.agent import events as agent_events
 from app.base.geometry import Point, Rect
+from app.commands import checks
 from app.settings import catalog
 from app.ui import languages
 from app.ui.gallery import board, samples
@@ -156,11 +157,17 @@ def _texts_of_the_settings() -> set[str]:
     return found
 
 
+def _names_of_the_findings() -> set[str]:
+    """What the doctor's checks are called."""
+    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(checks.__file__).parent.glob("*.py"))
+    return set(re.findall(r'(?:name = |ok\(|note\(|fail\()"([A-Z][^"]*)"', source))
+
+
 def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
     german = languages.texts_of("de")
     read_out = {text for state in Orb for text in [window_module.READ_OUT[state]]}
     wanted = _texts_in_the_source() | set(all_texts()) | read_out | {status.value for status in Status}
-    wanted |= set(once.wishes()) | _texts_of_the_settings()
+    wanted |= set(once.wishes()) | _texts_of_the_settings() | _names_of_the_findings()
     assert wanted - set(german) == set()
     for english, translated in german.items():
         assert sorted(re.findall(r"{\w+}", english)) == sorted(re.findall(r"{\w+}", translated))

@@ -50,6 +50,7 @@ class SomeMachine:
     def __init__(self) -> None:
         self.found: list[Finding] = [
             Finding("Display", "ok", "X11 on :1"),
+            Finding("Input", "ok", "moved the pointer"),
             Finding("Accessibility", "note", "no bus", "sudo apt-get install at-spi2-core"),
             Finding("Screen capture", "fail", "black", "Log in to an X11 session."),
         ]
@@ -187,7 +188,7 @@ def test_findings_show_what_is_to_be_mended_first_with_its_fix(
         "Log in to an X11 session.",
         "Accessibility: no bus",
         "sudo apt-get install at-spi2-core",
-        "Display: X11 on :1",
+        "Works: Display, Input",
     ]
     assert shown.note.text() == "1 to mend before Wisp can work here."
 

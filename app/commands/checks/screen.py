@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
+import time
+from typing import Any
 
 from app.base.errors import WispError
 from app.commands.checks.report import Finding, Verdict, fail, note, ok
 
 _COLOUR = (18, 52, 86)
 _SIDE_PX = 8
+_SHOWN_LIMIT_S = 2.0
+_LOOK_EVERY_S = 0.02
 
 
 def display(private: str) -> Finding:
@@ -52,17 +57,27 @@ def capture() -> Finding:
         window.map()
         connection.sync()
         with mss.MSS() as grabber:
-            shot = grabber.grab({"left": 0, "top": 0, "width": _SIDE_PX, "height": _SIDE_PX})
+            seen = _seen(grabber)
         window.destroy()
         connection.sync()
     except mss.exception.ScreenShotError as error:
         return fail(name, f"The grab failed: {error}", "Run Wisp in an X11 session on a 24-bit screen.")
     finally:
         connection.close()
-    seen = shot.pixel(_SIDE_PX // 2, _SIDE_PX // 2)
     if seen != _COLOUR:
         return fail(name, f"It drew {_COLOUR} and captured {seen}.", "Turn off what covers the screen (a locker?).")
     return ok(name, "captured the pixel it drew itself")
+
+
+def _seen(grabber: Any) -> tuple[int, ...]:
+    """The middle of what was drawn; looked for until it shows, since a compositor paints when it comes to it."""
+    limit, pause = time.monotonic() + _SHOWN_LIMIT_S, threading.Event()
+    area = {"left": 0, "top": 0, "width": _SIDE_PX, "height": _SIDE_PX}
+    while True:
+        seen: tuple[int, ...] = grabber.grab(area).pixel(_SIDE_PX // 2, _SIDE_PX // 2)
+        if seen == _COLOUR or time.monotonic() > limit:
+            return seen
+        pause.wait(_LOOK_EVERY_S)
 
 
 def pointer() -> Finding:

@@ -69,14 +69,18 @@ class FindingsList(QWidget):
             self.ask()
 
     def show_findings(self, findings: Sequence[Finding]) -> None:
-        """Show these; what needs the person stands first."""
+        """Show these: what needs the person first, what works in one line."""
         while (old := self._rows.takeAt(0)) is not None:
             widget = old.widget()
             if widget is not None:
                 widget.deleteLater()
-        order = ("fail", "note", "ok")
-        for finding in sorted(findings, key=lambda each: order.index(each.verdict)):
-            self._rows.addWidget(self._row(finding))
+        for finding in sorted(findings, key=lambda each: each.verdict != "fail"):
+            if finding.verdict != "ok":
+                self._rows.addWidget(self._row(finding))
+        fine_ones = [_name(finding) for finding in findings if finding.verdict == "ok"]
+        if fine_ones:
+            works = QCoreApplication.translate("Settings", "Works")
+            self._rows.addWidget(self._row(Finding(works, "ok", ", ".join(fine_ones))))
         bad = sum(finding.verdict == "fail" for finding in findings)
         tr = QCoreApplication.translate
         fine = tr("Settings", "Everything that is needed works.")
@@ -94,12 +98,16 @@ class FindingsList(QWidget):
         grid.setColumnStretch(1, 1)
         name, color = _LOOKS[finding.verdict]
         grid.addWidget(Glyph(theme, name, color), 0, 0, Qt.AlignmentFlag.AlignTop)
-        said = QCoreApplication.translate("Settings", finding.name)
+        said = _name(finding)
         grid.addWidget(words_label(theme, f"{said}: {finding.detail}"), 0, 1)
-        if finding.fix and finding.verdict != "ok":
+        if finding.fix:
             grid.addWidget(_copyable(theme, finding.fix), 1, 1)
         row.setAccessibleName(f"{said}: {finding.verdict}. {finding.detail} {finding.fix}")
         return row
+
+
+def _name(finding: Finding) -> str:
+    return QCoreApplication.translate("Settings", finding.name)
 
 
 def _copyable(theme: Theme, words: str) -> QLabel:

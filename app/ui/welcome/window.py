@@ -51,7 +51,7 @@ class WelcomeWindow(QWidget):
         self.trying.worked.connect(self._show_worked)
         self._stack = QStackedWidget()
         for page in (self.findings, self.answerer, self.trying):
-            self._stack.addWidget(_scrolled(page))
+            self._stack.addWidget(_scrolled(page, theme.size("padding")))
         self._titles = (
             tr("Welcome", "What Wisp can do here"),
             tr("Welcome", "Who answers"),
@@ -101,8 +101,10 @@ class WelcomeWindow(QWidget):
         inset, gap = theme.size("padding"), theme.size("gap")
         texts = QVBoxLayout()
         texts.setSpacing(theme.count("grid") // 2)
+        texts.addStretch()
         texts.addWidget(self._heading)
         texts.addWidget(self._about)
+        texts.addStretch()
         head = QHBoxLayout()
         head.setSpacing(inset)
         head.addWidget(_Orb(theme))
@@ -160,10 +162,12 @@ class _Orb(QLabel):
         painting.paint(QPainter(self), center, self._theme.size("orb"), look, self._theme, shadow=False)
 
 
-def _scrolled(page: QWidget) -> QScrollArea:
+def _scrolled(page: QWidget, room: int) -> QScrollArea:
+    """`room` is kept free at the side for the scroll bar."""
     area = QScrollArea()
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    page.setContentsMargins(0, 0, room, 0)
     area.setWidget(page)
     return area
