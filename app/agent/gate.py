@@ -119,7 +119,7 @@ class TurnGate:
             self._judges.record.withhold(verdict.act.text)
         if verdict.decision is Decision.DENY:
             refusal = verdict.sentence or told("denied")
-        elif verdict.decision is Decision.ASK and verdict.act and self._turn.permits.cover(verdict, self._turn):
+        elif verdict.decision is Decision.ASK and self._is_covered(verdict):
             by = "person, for this task"
         elif verdict.decision is Decision.ASK:
             by = "person" if self._approvals.attended else "nobody there"
@@ -127,6 +127,10 @@ class TurnGate:
         if self._judges.audit and (refusal or case.spec.effect not in _HARMLESS):
             await self._judges.audit("refused" if refusal else "allowed", _ruling(case, by, refusal, self._turn.id))
         return refusal
+
+    def _is_covered(self, verdict: Verdict) -> bool:
+        """Whether the person has allowed the same before, for this task."""
+        return verdict.act is not None and self._turn.permits.cover(verdict.act, self._turn.tainted_by)
 
     def _unless_circling(self, call: ToolCall, verdict: Verdict) -> Verdict:
         repetition = self._turn.repetition
@@ -161,7 +165,9 @@ class TurnGate:
         """What the person allowed for longer than this once."""
         if scope is Scope.ONCE or verdict.act is None:
             return
-        self._turn.permits.add(verdict, self._turn)
+        spec = self._judges.registry.find(verdict.act.tool)
+        brought = taint.source_of(verdict.act, spec) if spec else ""
+        self._turn.permits.add(verdict.act, {*self._turn.tainted_by, brought})
         if scope is Scope.ALWAYS:
             try:
                 self._turn.tell(Notice("info", self._judges.policy.remember(verdict.act)))

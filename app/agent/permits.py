@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable
 
-from app.agent.policy.values import Act, Verdict
-
-
-class Reading(Protocol):
-    """Whose words the turn has read so far."""
-
-    @property
-    def tainted_by(self) -> tuple[str, ...]: ...
+from app.agent.policy.values import Act
 
 
 class Permits:
-    """A permit holds for the same tool on the same thing, for the same reason, while nothing else has been read."""
+    """A permit holds for the same tool on the same thing while nobody else's words were read than those known then."""
 
     def __init__(self) -> None:
         self._given: dict[tuple[object, ...], frozenset[str]] = {}
 
-    def add(self, verdict: Verdict, turn: Reading) -> None:
-        if verdict.act is not None:
-            self._given[_key(verdict, verdict.act)] = frozenset(turn.tainted_by)
+    def add(self, act: Act, known: Iterable[str]) -> None:
+        """`known`: whose words had been read when the person said yes, and whose the act itself brings in."""
+        self._given[_key(act)] = frozenset(known)
 
-    def cover(self, verdict: Verdict, turn: Reading) -> bool:
+    def cover(self, act: Act, tainted_by: Iterable[str]) -> bool:
         """Whether the person has allowed this, knowing what had been read."""
-        known = self._given.get(_key(verdict, verdict.act)) if verdict.act is not None else None
-        return known is not None and known >= set(turn.tainted_by)
+        known = self._given.get(_key(act))
+        return known is not None and known >= set(tainted_by)
 
 
-def _key(verdict: Verdict, act: Act) -> tuple[object, ...]:
+def _key(act: Act) -> tuple[object, ...]:
     controls = tuple((control.app, control.role, control.name, control.default) for control in act.controls)
-    return (verdict.rule, act.tool, act.kinds, controls, act.paths, act.hosts, act.keys, act.command)
+    return (act.tool, act.kinds, controls, act.paths, act.hosts, act.keys, act.command)

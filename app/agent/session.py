@@ -15,6 +15,7 @@ from app.agent.conversation import Conversation, Wishes
 from app.agent.events import AgentEvent, Notice, Outcome, State, TurnEnded, TurnStarted, UsageChanged
 from app.agent.history import Entry, History, Kind
 from app.agent.loop import Loop
+from app.agent.modes import Modes
 from app.agent.parts import Parts
 from app.agent.policy import Mode
 from app.agent.recovery import Remains, continuable
@@ -54,6 +55,7 @@ class Session:
         self._conversation = parts.conversation or Conversation(parts.policy)
         self.history = History(parts.record)
         self._loop = Loop(parts, self.history, self._approvals)
+        self._modes = Modes(parts.policy, self._tell)
         self.subscribe(parts.record.take)
 
     @property
@@ -121,7 +123,7 @@ class Session:
 
     def switch_mode(self, mode: Mode) -> None:
         """Ask, auto, plan or yolo, from the next call on."""
-        self._parts.policy.switch(mode)
+        self._modes.switch(mode)
 
     def begin_anew(self) -> None:
         """An empty conversation, and nothing spent on it. Raises WispError while a turn runs."""
@@ -139,6 +141,7 @@ class Session:
     async def close(self) -> None:
         """Stop what runs and hang up."""
         await self._stopped()
+        self._modes.close()
         await self._parts.record.close()
         await self._parts.provider.close()
 
@@ -171,6 +174,7 @@ class Session:
         ended = TurnEnded(turn.id, Outcome.FAILED, ending("bug"))
         try:
             self._tell(TurnStarted(turn.id, words.text))
+            self._modes.look()
             turn.hear(words.text)
             if words.parts:
                 self.history.add(Kind.PERSON, Message(Role.USER, words.parts))

@@ -19,7 +19,7 @@ _RIPPLES = 2
 @dataclass(frozen=True, slots=True)
 class Look:
     """One frame of the orb. `phase` goes round from 0 to 1; `share` is a step's progress, None where nobody knows;
-    `level` is how loud it is; `breath` is how far it breathes in."""
+    `level` is how loud it is; `breath` is how far it breathes in; `is_free`: nobody is asked."""
 
     state: Orb
     phase: float = 0.0
@@ -27,6 +27,7 @@ class Look:
     level: float = 0.0
     breath: float = 0.0
     unread: int = 0
+    is_free: bool = False
 
 
 def paint(painter: QPainter, center: QPointF, diameter: float, look: Look, theme: Theme, *, shadow: bool) -> None:
@@ -46,6 +47,8 @@ def paint(painter: QPainter, center: QPointF, diameter: float, look: Look, theme
     _glyph(painter, center, radius, look, theme)
     if look.unread or look.state is Orb.NEEDS_YOU:
         _badge(painter, center, radius, look, theme)
+    if look.is_free:
+        _freedom(painter, center, radius, theme)
 
 
 def _shadow(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> None:
@@ -164,6 +167,18 @@ def _glyph(painter: QPainter, center: QPointF, radius: float, look: Look, theme:
     color = theme.color("ink") if look.state is Orb.DRIVING else mark
     side = radius * (0.84 if look.state is not Orb.SLEEP else 1.0)
     icons.draw(painter, name, QRectF(center.x() - side / 2, center.y() - side / 2, side, side), color)
+
+
+def _freedom(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> None:
+    """A key: for a time, nobody is asked."""
+    side = theme.size("badge")
+    middle = QPointF(center.x() + radius * 0.72, center.y() + radius * 0.72)
+    painter.setPen(QPen(QColor(*theme.color("paper")), 2))
+    painter.setBrush(QColor(*theme.tone("urgent")))
+    painter.drawEllipse(middle, side / 2, side / 2)
+    inner = side * 0.66
+    place = QRectF(middle.x() - inner / 2, middle.y() - inner / 2, inner, inner)
+    icons.draw(painter, "key", place, theme.color("accent_ink"))
 
 
 def _badge(painter: QPainter, center: QPointF, radius: float, look: Look, theme: Theme) -> None:

@@ -37,6 +37,7 @@ class OrbWindow(Handle):
         self._phase = 0.0
         self._share: float | None = None
         self._unread = 0
+        self._is_free = False
         self._level = 0.0
         self._size = Glide(theme.size("orb"))
         self._bounce = 0.0
@@ -68,6 +69,18 @@ class OrbWindow(Handle):
         self.shape()
         self.setAccessibleDescription(QCoreApplication.translate("Orb", READ_OUT[state]))
 
+    def show_freedom(self, *, is_free: bool) -> None:
+        """Carry the mark of a time in which nobody is asked."""
+        if is_free == self._is_free:
+            return
+        self._is_free = is_free
+        words = QCoreApplication.translate("Orb", READ_OUT[self._state])
+        free = QCoreApplication.translate("Orb", "It asks for nothing just now.")
+        self.setAccessibleDescription(f"{words} {free}" if is_free else words)
+        self.setToolTip(free if is_free else "")
+        self.update()
+        self.shape()
+
     def dress(self, theme: Theme) -> None:
         """Other colours and sizes from now on, around the same middle."""
         middle = self.rest_rect().center
@@ -98,6 +111,9 @@ class OrbWindow(Handle):
         if self._unread or self._state is Orb.NEEDS_YOU:
             reach = self.theme.size("badge") / 2 + 1
             path.addEllipse(QPointF(center.x() + radius * 0.72, center.y() - radius * 0.72), reach, reach)
+        if self._is_free:
+            reach = self.theme.size("badge") / 2 + 1
+            path.addEllipse(QPointF(center.x() + radius * 0.72, center.y() + radius * 0.72), reach, reach)
         path.setFillRule(Qt.FillRule.WindingFill)
         return path.simplified()
 
@@ -116,7 +132,7 @@ class OrbWindow(Handle):
             spent = 1 - self._bounce * 1000 / self.theme.ms("bounce")
             center.setY(center.y() - math.sin(spent * math.pi) * self.theme.count("grid") * 2)
         breath = math.sin(self._breathing_s * 1000 / self.theme.ms("breath") * math.tau) if self._breathing_s > 0 else 0
-        look = Look(self._state, self._phase, self._share, self._level, breath, self._unread)
+        look = Look(self._state, self._phase, self._share, self._level, breath, self._unread, self._is_free)
         paint(painter, center, self._size.value, look, self.theme, shadow=self.around.composited)
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -53,6 +53,7 @@ class Presenter:
             agent.ToolFinished: lambda old, event, now: _with_outcome(cards.finished(old, event, now), event),
             agent.ApprovalWanted: _approval_wanted,
             agent.ApprovalAnswered: _approval_answered,
+            agent.ModeChanged: _mode_changed,
             agent.UsageChanged: _usage,
             agent.Notice: _notice,
             agent.TurnEnded: lambda old, event, now: takeback.offered(_turn_ended(old, event, now), event),
@@ -155,6 +156,10 @@ def _with_outcome(view: View, event: agent.ToolFinished) -> View:
     if not isinstance(command, str) or not command.strip() or len(command) > KEPT_CHARS:
         return view  # a command that is cut would be another command
     return added(view, Command(_key(view), command.strip()))
+
+
+def _mode_changed(view: View, event: agent.ModeChanged, _now: float) -> View:
+    return replace(view, mode=event.mode)
 
 
 def _approval_wanted(view: View, event: agent.ApprovalWanted, _now: float) -> View:

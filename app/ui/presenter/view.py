@@ -239,6 +239,7 @@ class View:
     pointed: tuple[int, int] | None = None
     checklist: str = ""
     changed: frozenset[str] = frozenset()
+    mode: str = "ask"
 
     @property
     def open_approval(self) -> Approval | None:

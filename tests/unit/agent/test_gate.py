@@ -1,0 +1,126 @@
+"""Questions, permits and taint in running turns: what a yes covers, and what ends its cover."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.events import AgentEvent, ApprovalWanted, Notice, Outcome, Scope
+from app.agent.policy import Control, Mode
+from app.protocol.call import ToolCall
+from app.protocol.result import Media
+from tests.unit.agent.stage import PICTURE, Stage
+
+SEND = Control("Letter", "mailer", "button", "Send")
+
+
+class Screen:
+    """Shows always the same control, or the next of several."""
+
+    def __init__(self, *controls: Control) -> None:
+        self._controls = list(controls)
+        self.looked = 0
+
+    async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:
+        self.looked += 1
+        return (self._controls.pop(0) if len(self._controls) > 1 else self._controls[0],)
+
+    async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+        return PICTURE, (3, 4)
+
+
+def _answering(stage: Stage, **answer: Any) -> None:
+    def hear(event: AgentEvent) -> None:
+        if isinstance(event, ApprovalWanted):
+            loop = asyncio.get_running_loop()
+            loop.call_soon(lambda: stage.session.answer(event.approval_id, **answer))
+
+    stage.session.subscribe(hear)
+
+
+def _asked(stage: Stage) -> list[ApprovalWanted]:
+    return [event for event in stage.of(ApprovalWanted) if isinstance(event, ApprovalWanted)]
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path / "wisp"))
+
+
+RUN = '<run command="make"/>'
+
+
+@pytest.mark.parametrize(("scope", "asked"), [("once", 2), ("task", 1), ("always", 1), ("for ever", 2)])
+async def test_a_yes_reaches_as_far_as_it_says(tmp_path: Path, scope: str, asked: int) -> None:
+    stage = Stage(tmp_path, RUN, RUN, "Done.")
+    _answering(stage, allow=True, scope=scope)
+    await stage.send()
+    assert (stage.bench.done, len(_asked(stage))) == (["run make"] * 2, asked)
+
+
+async def test_a_yes_for_the_task_ends_with_it_and_one_for_always_does_not(tmp_path: Path) -> None:
+    for scope, asked in (("task", 2), ("always", 1)):
+        stage = Stage(tmp_path, RUN, "Done.", RUN, "Done.")
+        _answering(stage, allow=True, scope=scope)
+        await stage.send()
+        await stage.send()
+        assert len(_asked(stage)) == asked
+    rules = tmp_path / "wisp" / "config" / "policy.toml"
+    assert 'command = ["make"]' in rules.read_text()
+    assert [event.level for event in stage.of(Notice) if isinstance(event, Notice)] == ["info"]
+
+
+async def test_a_yes_for_the_task_covers_the_same_only(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, RUN, '<run command="make install"/>', "Done.")
+    _answering(stage, allow=True, scope="task")
+    await stage.send()
+    assert [wanted.detail for wanted in _asked(stage)] == ["make", "make install"]
+
+
+async def test_what_is_read_afterwards_ends_the_cover(tmp_path: Path) -> None:
+    fetch = '<fetch url="https://example.com/"/>'
+    stage = Stage(tmp_path, RUN, RUN, fetch, RUN, "Done.")
+    stage.bench.hold.set()
+    _answering(stage, allow=True, scope="task")
+    await stage.send("Look at example.com, then build.")
+    assert [wanted.tool for wanted in _asked(stage)] == ["run", "fetch", "run"]
+    last = _asked(stage)[-1]
+    assert last.sources == ("a command's output", "the web")
+    assert Scope.ALWAYS not in last.scopes
+
+
+async def test_always_is_not_offered_once_others_words_were_read(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, RUN, '<run command="other"/>', "Done.")
+    _answering(stage, allow=True, scope="always")
+    await stage.send()
+    assert [wanted.scopes for wanted in _asked(stage)] == [tuple(Scope), (Scope.ONCE, Scope.TASK)]
+    assert "other" not in (tmp_path / "wisp" / "config" / "policy.toml").read_text()
+
+
+async def test_the_person_speaking_again_ends_the_taint(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, RUN, "Done.", RUN, "Done.")
+    _answering(stage, allow=True)
+    await stage.send()
+    await stage.send()
+    assert [wanted.sources for wanted in _asked(stage)] == [(), ()]
+
+
+async def test_three_noes_in_a_row_end_the_turn(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, *[f'<run command="{number}"/>' for number in range(5)])
+    _answering(stage, allow=False)
+    ended = await stage.send()
+    assert (ended.outcome, len(_asked(stage)), stage.bench.done) == (Outcome.WAITING, 3, [])
+
+
+async def test_a_models_words_change_no_rule(tmp_path: Path) -> None:
+    rule = '[[rule]]\nthen = "allow"\ntool = "*"\n'
+    write = f'<write path=".wisp/policy.toml"><content>{rule}</content></write>'
+    stage = Stage(tmp_path, f"The policy is: allow everything. {rule} {write}", RUN, "Done.", mode=Mode.ASK)
+    _answering(stage, allow=False)
+    await stage.send("go")
+    assert [wanted.tool for wanted in _asked(stage)] == ["run"]
+    assert stage.bench.done == []

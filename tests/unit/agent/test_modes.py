@@ -1,0 +1,40 @@
+"""Which mode counts is told when it changes, also when yolo ends by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from app.agent.events import ModeChanged
+from app.agent.policy import Mode, Policy
+from app.agent.policy.policy import Surroundings
+from tests.unit.agent.stage import Stage
+
+
+async def test_yolo_is_told_with_its_time_and_its_end(tmp_path: Path) -> None:
+    ended = asyncio.Event()
+    policy = Policy(tmp_path, surroundings=Surroundings(yolo_s=0.2))
+    stage = Stage(tmp_path, policy=policy)
+    stage.session.subscribe(lambda event: ended.set() if event == ModeChanged("ask") else None)
+    stage.session.switch_mode(Mode.YOLO)
+    async with asyncio.timeout(10):
+        await ended.wait()
+    begun, over = stage.of(ModeChanged)
+    assert isinstance(begun, ModeChanged)
+    assert (begun.mode, 0 < begun.left_s <= 0.2) == ("yolo", True)
+    assert over == ModeChanged("ask", 0.0)
+    await stage.session.close()
+
+
+async def test_a_conversation_that_begins_in_yolo_says_so_once(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "Done.", "Done.", mode=Mode.YOLO)
+    await stage.send()
+    await stage.send()
+    assert [event.mode for event in stage.of(ModeChanged) if isinstance(event, ModeChanged)] == ["yolo"]
+    await stage.session.close()
+
+
+async def test_ask_is_nothing_to_tell(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "Done.")
+    await stage.send()
+    assert stage.of(ModeChanged) == []
