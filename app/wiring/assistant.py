@@ -174,7 +174,6 @@ def assemble(
         resolve=Onlooker(desktop),
         settings=settings,
         facts=MachineFacts(workspace_of(settings), desktop, clock),
-        clock=clock,
         conversation=conversation,
         keep_progress=Keeper(own.checklist),
         audit=journal.audit,
