@@ -265,8 +265,8 @@ class Presence(QObject):
     def _show_view(self, view: View) -> None:
         self._sleep.start() if view.orb is Orb.IDLE else self._sleep.stop()
         share = _share(view)
-        self.orb.show_state(view.orb, share=share, unread=0 if view.attended else view.unread)
-        self.orb.show_freedom(is_free=view.mode == "yolo")
+        unread = 0 if view.attended else view.unread
+        self.orb.show_state(view.orb, share=share, unread=unread, is_free=view.mode == "yolo")
         asked = view.open_approval
         if asked is not None and asked.approval_id != self._asked and not view.attended:
             self._asked = asked.approval_id  # it opens once: who closes it has seen it, and the orb goes on asking

@@ -55,31 +55,21 @@ class OrbWindow(Handle):
     def state(self) -> Orb:
         return self._state
 
-    def show_state(self, state: Orb, *, share: float | None = None, unread: int = 0) -> None:
-        """Look like this from now on."""
-        if (state, share, unread) == (self._state, self._share, self._unread):
+    def show_state(self, state: Orb, *, share: float | None = None, unread: int = 0, is_free: bool = False) -> None:
+        """Look like this from now on; `is_free` marks a time in which nobody is asked."""
+        if (state, share, unread, is_free) == (self._state, self._share, self._unread, self._is_free):
             return
         if state is not self._state:
             self._phase = 0.0
             self._bounce = self.theme.ms("bounce") / 1000 if state is Orb.NEEDS_YOU and not self.theme.reduced else 0.0
             self._breathing_s = 0.0
-        self._state, self._share, self._unread = state, share, unread
+        self._state, self._share, self._unread, self._is_free = state, share, unread, is_free
         self._settle_size()
         self.update()
         self.shape()
-        self.setAccessibleDescription(QCoreApplication.translate("Orb", READ_OUT[state]))
-
-    def show_freedom(self, *, is_free: bool) -> None:
-        """Carry the mark of a time in which nobody is asked."""
-        if is_free == self._is_free:
-            return
-        self._is_free = is_free
-        words = QCoreApplication.translate("Orb", READ_OUT[self._state])
-        free = QCoreApplication.translate("Orb", "It asks for nothing just now.")
-        self.setAccessibleDescription(f"{words} {free}" if is_free else words)
-        self.setToolTip(free if is_free else "")
-        self.update()
-        self.shape()
+        free = QCoreApplication.translate("Orb", "It asks for nothing just now.") if is_free else ""
+        self.setToolTip(free)
+        self.setAccessibleDescription(f"{QCoreApplication.translate('Orb', READ_OUT[state])} {free}".strip())
 
     def dress(self, theme: Theme) -> None:
         """Other colours and sizes from now on, around the same middle."""
