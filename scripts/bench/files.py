@@ -120,6 +120,7 @@ async def commands(folder: Path, times: int) -> None:
         await tool.execute(ToolCall("c", "execute_command", {"command": command}), TurnContext())
 
     _row("execute_command true", await _median_async(times, lambda: run("true")))
+    await _walled(folder, times)
     before = _peak_mb()
     median = await _median_async(3, lambda: run("head -c 100000000 /dev/zero | tr '\\0' a"))
     _row("execute_command with 100 MB of output", median, f"memory grew by {_peak_mb() - before:.0f} MB")
@@ -130,6 +131,37 @@ async def commands(folder: Path, times: int) -> None:
     _row("50 commands side by side", await _median_async(3, fifty))
     place, query = workspace.locate("tree"), Query("nothing")
     _row("search_files in 5,000 files", await _median_async(5, lambda: search(place, query, asyncio.Event())))
+
+
+async def _walled(folder: Path, times: int) -> None:
+    """What the wall adds to the start of a command: alone, and in a workspace with a thousand folders."""
+    from app.base.clock import SystemClock
+    from app.services.processes.environment import for_command
+    from app.services.processes.processes import Processes
+    from app.services.sandbox.choose import wall
+
+    space = folder / "space"
+    space.mkdir()
+    around = wall(space, wanted=True)
+    if around.missing():
+        _row("the wall around commands", 0.0, around.missing())
+        return
+    open_, walled = (
+        Processes(folder / f"runs-{name}", SystemClock(), wall=one)
+        for name, one in (("open", None), ("walled", around))
+    )
+
+    async def run(processes: Processes) -> None:
+        await (await processes.start("true", space)).ended.wait()
+
+    _row("a command's start and end, without the wall", await _median_async(times, lambda: run(open_)))
+    _row("a command's start and end, behind the wall", await _median_async(times, lambda: run(walled)))
+    environment = for_command("r1", pty=False)
+    made = _median(times, lambda: around.enclose(space, environment, folder, network=False))
+    _row("of it, finding out what to mount", made)
+    for number in range(1_000):
+        (space / str(number % 30) / str(number)).mkdir(parents=True)
+    _row("the same in a workspace of 1,000 folders", await _median_async(times, lambda: run(walled)))
 
 
 def main() -> None:

@@ -53,8 +53,7 @@ def too_broad(workspace: Path, person_home: Path) -> str:
 
 def arguments(rooms: Rooms, path_variable: str, *, network: bool) -> Iterator[str]:
     """bubblewrap's arguments for the machine around the workspace; later ones lie on top of earlier ones."""
-    yield from _system(network=network)
-    yield from _processes()
+    yield from _machine(network=network)
     yield from ("--dev", "/dev", "--dir", "/run", "--dir", "/var")
     yield from ("--bind", str(rooms.temp), "/tmp", "--symlink", "/tmp", "/var/tmp")
     if rooms.workspace != rooms.person_home:
@@ -92,6 +91,12 @@ def _is_private(folder: Path, rooms: Rooms) -> bool:
     return any(folder.is_relative_to(one) or one.is_relative_to(folder) for one in private)
 
 
+@functools.cache
+def _machine(*, network: bool) -> tuple[str, ...]:
+    """What is the same for every workspace; a program installed meanwhile is in /usr, which is there as it is."""
+    return (*_system(network=network), *_processes())
+
+
 def _system(*, network: bool) -> Iterator[str]:
     root = table()["root"]
     for tree in _existing(Path(name) for name in root["trees"]):
@@ -116,6 +121,8 @@ def _system(*, network: bool) -> Iterator[str]:
 def _processes() -> Iterator[str]:
     """A /proc of its own. For root bubblewrap leaves parts of it open that belong to the whole machine."""
     yield from ("--proc", "/proc")
+    if getattr(os, "geteuid", int)() != 0:
+        return
     for entry in _existing(Path("/proc", name) for name in table()["root"]["proc_fixed"]):
         yield from ("--ro-bind", str(entry), str(entry))
     for entry in _existing(Path("/proc", name) for name in table()["root"]["proc_hidden"]):
