@@ -170,7 +170,7 @@ def _glyph(painter: QPainter, center: QPointF, radius: float, look: Look, theme:
 
 
 def _freedom(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> None:
-    """A key: for a time, nobody is asked."""
+    """An open lock: for a time, nobody is asked."""
     side = theme.size("badge")
     middle = QPointF(center.x() + radius * 0.72, center.y() + radius * 0.72)
     painter.setPen(QPen(QColor(*theme.color("paper")), 2))
@@ -178,7 +178,7 @@ def _freedom(painter: QPainter, center: QPointF, radius: float, theme: Theme) ->
     painter.drawEllipse(middle, side / 2, side / 2)
     inner = side * 0.66
     place = QRectF(middle.x() - inner / 2, middle.y() - inner / 2, inner, inner)
-    icons.draw(painter, "key", place, theme.color("accent_ink"))
+    icons.draw(painter, "unlock", place, theme.color("accent_ink"))
 
 
 def _badge(painter: QPainter, center: QPointF, radius: float, look: Look, theme: Theme) -> None:
