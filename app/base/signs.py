@@ -31,6 +31,8 @@ _HIDDEN = re.compile(
 """Joiners and variation selectors belong to scripts and pictures beyond ASCII; elsewhere, or many in a row, they hide
 something."""
 _SUSPICIOUS = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}{_SELECTORS}{_JOINERS}\u2028\u2029]")
+_INVISIBLE = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}{_SELECTORS}{_JOINERS}]")
+_PASSES = 8
 _ALONE = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}]")
 _BREAKS = re.compile("[\u2028\u2029\x85]|\r\n?")
 
@@ -39,7 +41,15 @@ def plain(text: str) -> tuple[str, int]:
     """The text without hidden signs, and how many there were (an escape sequence is one). Line breaks become `\n`."""
     if not _SUSPICIOUS.search(text):
         return text, 0
-    return _HIDDEN.subn("", _BREAKS.sub("\n", text))
+    text = _BREAKS.sub("\n", text)
+    total = 0
+    for _ in range(_PASSES):  # what is left out may have kept others apart
+        text, count = _HIDDEN.subn("", text)
+        total += count
+        if not count:
+            return text, total
+    text, count = _INVISIBLE.subn("", text)
+    return text, total + count
 
 
 def revealed(text: str) -> str:
