@@ -1,0 +1,39 @@
+"""SECURITY.md names tests; a promise whose test is gone is none."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+NAMED = sorted(set(re.findall(r"`(tests/[\w/.]+(?:::\w+)?)`", PAGE)))
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_what_is_named_as_a_proof_exists(named: str) -> None:
+    place, _, function = named.partition("::")
+    path = ROOT / place
+    assert path.exists()
+    if function:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        defined = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        assert function in defined
+
+
+def test_every_threat_has_a_row_with_a_proof() -> None:
+    rows = {match[1]: match[0] for match in re.finditer(r"^\| (T\d+) \|.*$", PAGE, re.MULTILINE)}
+    assert list(rows) == [f"T{number}" for number in range(1, 21)]
+    assert [name for name, row in rows.items() if "`tests/" not in row] == []
+
+
+def test_the_figures_are_those_of_the_corpora() -> None:
+    corpora = ROOT / "tests" / "hostile" / "corpus"
+    told = {int(number) for number in re.findall(r"with (\d+) (?:injections|paths|addresses|payloads|texts)", PAGE)}
+    assert told == {
+        len((corpora / f"{name}.jsonl").read_text(encoding="utf-8").splitlines())
+        for name in ("injections", "paths", "addresses", "payloads", "unicode")
+    }
