@@ -60,12 +60,24 @@ def _recorded(settings: Settings) -> int:
     return code
 
 
+async def _tell_interrupted(connected: list[Assistant], presence: Presence) -> None:
+    """A journal that cannot be read is told by the first turn."""
+    import contextlib
+
+    from app.base.errors import WispError
+
+    with contextlib.suppress(WispError):
+        for sentence in await connected[0].interrupted() if connected else ():
+            presence.tell("info", sentence)
+
+
 def _show(settings: Settings, record: Record | None, reload: Callable[[], Settings], *, welcome: bool = False) -> int:
     from app.commands.machine import ThisMachine
     from app.ui import application
     from app.ui.machine import Outside
 
     connected: list[Assistant] = []
+    telling: list[Any] = []
 
     async def connect(curtain: Any) -> Assistant:
         import asyncio
@@ -82,7 +94,10 @@ def _show(settings: Settings, record: Record | None, reload: Callable[[], Settin
         return assistant
 
     def tell_what_goes_on(presence: Presence) -> None:
+        import asyncio
+
         for sentence in connected[0].left_over() if connected else ():
             presence.tell("info", sentence)
+        telling.append(asyncio.ensure_future(_tell_interrupted(connected, presence)))
 
     return application.run(connect, settings, Outside(reload, ThisMachine(), welcome), on_ready=tell_what_goes_on)

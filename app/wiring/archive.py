@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import psutil
@@ -31,6 +31,8 @@ class JournalArchive:
 
     def __init__(self, database: Database) -> None:
         self._db = database
+        self.leaving: Callable[[str], None] = lambda _: None
+        """Called before a conversation is deleted; whoever is in it leaves it, or raises WispError."""
 
     async def conversations(self, search: str = "", limit: int = 200) -> list[PastConversation]:
         found = await self._db.run(partial(reading.conversations, search=search, limit=limit))
@@ -52,6 +54,7 @@ class JournalArchive:
         past = await self._found(conversation_id)
         if _is_held(past):
             raise WispError("This conversation is open in another Wisp. Close that one first.")
+        self.leaving(conversation_id)
         await self._db.run(partial(writing.delete, conversation=conversation_id))
 
     async def export(self, conversation_id: str, form: ExportFormat) -> str:
@@ -76,9 +79,13 @@ class JournalArchive:
         return _remains(left)
 
     async def interrupted(self) -> list[PastConversation]:
-        """The newest conversations whose last turn never ended, because their program did."""
+        """Conversations whose last turn never ended, because their program did; each is told once."""
         found = await self._db.run(partial(reading.conversations, search="", limit=20))
-        return [_past(one) for one in found if one.is_open and not _is_held(one)]
+        left = [one for one in found if one.is_open and not _is_held(one)]
+        for one in left:
+            if one.holder:
+                await self._db.run(partial(writing.let_go, conversation=one.id, holder=one.holder))
+        return [_past(one) for one in left if one.holder]
 
     async def _found(self, conversation_id: str) -> Conversation:
         found = await self._db.run(partial(reading.conversation, conversation_id=conversation_id))

@@ -47,6 +47,7 @@ from app.wiring.onlooker import Onlooker
 from app.wiring.tools import Belongings, checkpoints, handlers, nearby, registry, workspace_of
 
 _COMMAND_CHARS = 80
+_INTERRUPTED = "Wisp was ended in the middle of “{title}”. It is among your conversations, to be gone on with."
 _LOOK = "screen_capture"
 
 
@@ -59,6 +60,7 @@ class Assistant:
         self.session = session
         self.archive: Archive = journal.archive
         self._journal = journal
+        journal.attach(session)
         self.registry = tools
         self._executor = executor
         self._own = own
@@ -98,6 +100,10 @@ class Assistant:
             f"A command of an earlier time still runs: {clip_line(run.record.command, _COMMAND_CHARS)} ({run.id})"
             for run in self._own.processes.left_over()
         ]
+
+    async def interrupted(self) -> list[str]:
+        """A sentence for each conversation in whose middle Wisp was ended, since it was last told."""
+        return [_INTERRUPTED.format(title=past.title) for past in await self._journal.interrupted()]
 
     async def reopen(self, conversation_id: str) -> list[AgentEvent]:
         """Go on with an earlier conversation; what was shown of it. Raises WispError where that cannot be now."""

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from app.agent.archive import PastConversation
 from app.agent.events import AgentEvent
 from app.agent.session import Session
 from app.base import paths
@@ -37,6 +38,19 @@ class Journal:
     record: JournalRecord
     archive: JournalArchive
     audit: Trail
+
+    def attach(self, session: Session) -> None:
+        """The session leaves a conversation that is deleted."""
+
+        def leave(conversation_id: str) -> None:
+            if conversation_id == self.record.conversation:
+                session.begin_anew()
+
+        self.archive.leaving = leave
+
+    async def interrupted(self) -> list[PastConversation]:
+        """Those in whose middle the program was ended. Raises WispError."""
+        return await self.archive.interrupted()
 
     async def reopen(self, conversation_id: str, session: Session) -> list[AgentEvent]:
         """The session goes on with that conversation; what was shown of it. Raises WispError, and changes nothing."""

@@ -31,6 +31,8 @@ class Kept:
         turn_ids = ids.counter(f"turn-{ids.unique()}-")
         self.stage = Stage(folder, *replies, record=self.record, audit=self.journal.audit, turn_ids=turn_ids, **parts)
 
+        self.journal.attach(self.stage.session)
+
     async def newest(self) -> PastConversation:
         return (await self.archive.conversations())[0]
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from app.agent.archive import ExportFormat, Spent
 from app.agent.events import Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, TurnStarted
 from app.agent.policy import Mode
+from app.base import paths
 from app.base.errors import WispError
 from app.protocol.message import OpaquePart, TextPart
 from app.providers.api import OpaqueBlock, Said, Usage
+from app.settings.store import Settings
+from app.wiring.assistant import assembled
 from tests.unit.agent.stage import texts
 from tests.unit.journal.kept import Kept
 
@@ -193,3 +200,51 @@ async def test_signed_thoughts_over_something_left_out_are_left_out_too_where_th
         await again.reopen_newest()
         assert {type(part) for entry in again.stage.session.history.entries for part in entry.message.parts} == kinds
         await again.close()
+
+
+async def test_deleting_the_conversation_that_goes_on_leaves_it(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, "Paris.", "Rome.")
+    await kept.stage.send("What is the capital of France?")
+    await kept.archive.delete((await kept.newest()).id)
+    await kept.stage.send("And of Italy?")
+    assert [texts(message.parts) for message in kept.stage.provider.requests[1].messages] == ["And of Italy?"]
+    assert [(past.title, past.turns) for past in await kept.archive.conversations()] == [("And of Italy?", 1)]
+    await kept.close()
+
+
+async def test_a_conversation_that_another_wisp_is_in_is_neither_opened_nor_deleted(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, "Hello.")
+    await kept.stage.send("Hi.")
+    past = await kept.newest()
+    other = psutil.Process(os.getppid())
+    holder = f"{other.pid} {other.create_time():.0f}"
+    await kept.database.run(lambda db: db.execute("update conversations set holder = ?", (holder,)).fetchone())
+    for refused in (kept.archive.delete(past.id), kept.reopen_newest()):
+        with pytest.raises(WispError, match="open in another Wisp"):
+            await refused
+    assert [one.id for one in await kept.archive.conversations()] == [past.id]
+    await kept.close()
+
+
+async def test_nothing_of_a_conversation_is_kept_where_the_person_wants_none(tmp_path: Path) -> None:
+    settings = Settings({"model.provider": "offline", "history.keep": False}, {})
+    async with assembled(settings, dry_run=True) as assistant:
+        await assistant.send("hello quartzite")
+        assert await assistant.archive.conversations() == []
+        assert (await assistant.archive.spent(0.0)).turns <= 1
+    written = b"".join(file.read_bytes() for file in paths.data_dir().glob("journal*"))
+    assert b"quartzite" not in written
+
+
+async def test_conversations_older_than_the_person_wants_are_deleted_at_the_start(tmp_path: Path) -> None:
+    settings = Settings({"model.provider": "offline", "history.days": 30}, {})
+    async with assembled(settings, dry_run=True) as assistant:
+        for words in ("old", "new"):
+            await assistant.send(words)
+            assistant.begin_anew()
+    old = time.time() - 31 * 86_400
+    with sqlite3.connect(paths.data_dir() / "journal.db") as db:
+        db.execute("update conversations set changed_at = ? where title = 'old'", (old,))
+    db.close()
+    async with assembled(settings, dry_run=True) as assistant:
+        assert [past.title for past in await assistant.archive.conversations()] == ["new"]

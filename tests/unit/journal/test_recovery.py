@@ -147,11 +147,12 @@ async def test_what_is_shown_ends_with_closed_cards_and_an_ended_turn(tmp_path: 
     await kept.close()
 
 
-async def test_it_is_told_which_conversations_were_interrupted_until_they_are_gone_on_with(tmp_path: Path) -> None:
+async def test_it_is_told_once_which_conversations_were_interrupted(tmp_path: Path) -> None:
     copy = await _killed(tmp_path, "xml", '<long name="a"/>')
     kept = Kept(copy, "Fine.")
     await kept.database.run(lambda db: db.execute("update conversations set holder = '1 1'").fetchone())
     assert [past.title for past in await kept.archive.interrupted()] == ["Fetch it."]
+    assert await kept.archive.interrupted() == []
     await kept.reopen_newest()
     await kept.stage.send("Go on.")
     await kept.stage.session.close()
