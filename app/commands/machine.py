@@ -1,12 +1,13 @@
-"""Answers what the presence's welcome and settings ask about this machine."""
+"""Answers what the presence's welcome and settings ask about this machine.
+
+It is there before the first paint, so it loads what it needs when it is asked.
+"""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from app.base.errors import WispError
-from app.settings import store
 from app.ui.machine import Finding, Server
 
 
@@ -14,6 +15,8 @@ class ThisMachine:
     """The doctor's checks, the model servers that answer, and a try of a key."""
 
     async def findings(self) -> Sequence[Finding]:
+        import asyncio
+
         from app.commands import doctor
 
         found = await asyncio.to_thread(doctor.examine)
@@ -26,7 +29,7 @@ class ThisMachine:
 
     async def tried(self, provider: str, key: str, base_url: str = "") -> str:
         from app.providers import catalog
-        from app.settings import secrets
+        from app.settings import secrets, store
 
         settings = store.load().with_values(model__base_url=base_url)
         try:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from app.settings import catalog
 from app.ui import autostart
 from app.ui.machine import Outside
-from app.ui.preferences.window import SettingsWindow
 from app.ui.presence import Presence
 from app.ui.system import System
 from app.ui.welcome import once
-from app.ui.welcome.window import WelcomeWindow
+
+if TYPE_CHECKING:
+    from app.ui.preferences.window import SettingsWindow
+    from app.ui.welcome.window import WelcomeWindow
 
 _log = logging.getLogger(__name__)
 _OURS = "presence"
@@ -39,6 +42,8 @@ class Dialogs(QObject):
 
     def settings(self) -> None:
         """The settings' window, in front."""
+        from app.ui.preferences.window import SettingsWindow
+
         if self._settings is None:
             made = SettingsWindow(self._presence.theme, self._reload(), self._machine)
             made.changed.connect(self._changed)
@@ -51,6 +56,8 @@ class Dialogs(QObject):
 
     def welcome(self) -> None:
         """The welcome, in front. Shown once, it does not come again by itself."""
+        from app.ui.welcome.window import WelcomeWindow
+
         if self._welcome is None:
             made = WelcomeWindow(self._presence.theme, self._machine, self._reload()[catalog.SUMMON_KEY])
             made.wished.connect(self._presence.send)

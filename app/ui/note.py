@@ -44,7 +44,8 @@ class NoteWindow(Floating):
         self._box = box = QVBoxLayout(self)
         padding = theme.size("padding") + self.margin
         glyph_room = theme.size("glyph") + theme.size("gap")
-        box.setContentsMargins(padding + glyph_room, padding, padding, padding)
+        left, right = (0, glyph_room) if self.isRightToLeft() else (glyph_room, 0)
+        box.setContentsMargins(padding + left, padding, padding + right, padding)
         box.setSpacing(theme.size("gap") + theme.count("grid"))
         box.addWidget(words)
         box.addLayout(row)
@@ -68,7 +69,6 @@ class NoteWindow(Floating):
         painter, theme = QPainter(self), self.theme
         self.paint_base(painter)
         side, inset = theme.size("glyph"), theme.size("padding")
-        corner = self.body().topLeft()
-        icons.draw(
-            painter, self._glyph, QRectF(corner.x() + inset, corner.y() + inset, side, side), theme.color("warn")
-        )
+        body = self.body()
+        x = body.right() - inset - side if self.isRightToLeft() else body.left() + inset
+        icons.draw(painter, self._glyph, QRectF(x, body.top() + inset, side, side), theme.color("warn"))

@@ -109,7 +109,7 @@ def process(command: list[str]) -> dict[str, float]:
 
 def child(kind: str) -> dict[str, Any]:
     command = [sys.executable, __file__, "--child", kind]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=900)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

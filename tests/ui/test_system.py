@@ -354,18 +354,17 @@ def _wait_for(seen: object) -> None:
 
 def test_nothing_heavy_is_imported_before_the_first_paint(desktop: VirtualDesktop) -> None:
     script = (
-        "import sys\n"
-        "import app.cli, app.commands.presence\n"
-        "from app.settings import store\n"
-        "from app.ui import application\n"
-        "made = application.make_application()\n"
-        "look = application.look_of(made, store.load())\n"
-        "orb = application.first_paint(made, look)\n"
+        "import sys, types\n"
+        "from app import cli\n"
         "heavy = ('asyncio', 'qasync', 'tomlkit', 'app.wiring', 'app.agent.events', 'app.ui.presence', 'anthropic',\n"
         "         'openai', 'PIL', 'mss', 'numpy', 'dbus_fast', 'keyring', 'pydantic', 'logging.handlers')\n"
-        "print([name for name in heavy if name in sys.modules])"
+        "life = types.ModuleType('app.ui.life')\n"
+        "life.Parts = lambda *parts: parts\n"
+        "life.run = lambda parts, *_: print(parts[3].isVisible(), [name for name in heavy if name in sys.modules])\n"
+        "sys.modules['app.ui.life'] = life\n"
+        "cli.main([])"
     )
     shown = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     )
-    assert shown.stdout.strip() == "[]"
+    assert shown.stdout.strip() == "True []"

@@ -97,7 +97,9 @@ class SettingsWindow(QWidget):
         self.index.addItem(QListWidgetItem(glyph, title))
         inner, theme = QWidget(), self._theme
         box = QVBoxLayout(inner)
-        box.setContentsMargins(0, 0, theme.size("padding"), theme.size("padding"))
+        room = theme.size("padding")  # at the side of the scroll bar
+        left, right = (room, 0) if self.isRightToLeft() else (0, room)
+        box.setContentsMargins(left, 0, right, room)
         box.setSpacing(theme.size("padding"))
         heading = words_label(theme, title)
         heading.setFont(font(theme, "heading", strong=True))

@@ -168,6 +168,7 @@ def _scrolled(page: QWidget, room: int) -> QScrollArea:
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    page.setContentsMargins(0, 0, room, 0)
+    left, right = (room, 0) if page.isRightToLeft() else (0, room)
+    page.setContentsMargins(left, 0, right, 0)
     area.setWidget(page)
     return area
