@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from app.ui import style, theme
+from app.ui.bubble.chip import ChipWindow
 from app.ui.bubble.window import BubbleWindow
 from app.ui.composer.attached import Attached
 from app.ui.composer.window import ComposerWindow
@@ -66,7 +68,9 @@ class Board(QWidget):
             "cards": samples.cards(),
             "checklist": samples.checklist(),
             "small-actions": samples.small_actions(),
+            "search": samples.search(),
             "web": samples.web(),
+            "changed": samples.changed(),
             "tones": samples.tones(self._theme),
             "approval": samples.approval(),
             "approval-click": samples.click_approval(),
@@ -75,6 +79,7 @@ class Board(QWidget):
         }
         for name, events in scenes.items():
             yield f"bubble-{name}", self._bubble(events)
+        yield "minimised", self._minimised()
         for name, page in pages.pages(self._theme).items():
             bubble = self._bubble(samples.finished())
             bubble.show_page(page, getattr(bubble.header, name, bubble.header.history))
@@ -88,6 +93,14 @@ class Board(QWidget):
         size = composer.wanted_size()
         composer.resize(size.width() + 2 * composer.margin, size.height() + 2 * composer.margin)
         return composer
+
+    def _minimised(self) -> ChipWindow:
+        chip = self._child(ChipWindow(self._theme, self._around))
+        view = samples.view_of(samples.at_work())
+        chip.show_view(replace(view, since=view.since - 83.0))
+        size = chip.body_size()
+        chip.resize(size.width() + 2 * chip.margin, size.height() + 2 * chip.margin)
+        return chip
 
     def _bubble(self, events: samples.Events) -> BubbleWindow:
         view = samples.view_of(events)
@@ -130,11 +143,12 @@ class Board(QWidget):
         self.setFixedSize(max(x, wide * _COLUMNS), max(tops))
 
 
-def boards(own: Path | None = None) -> dict[str, Board]:
-    """A board for each scheme, with a theme file's own tokens if one is given. Needs a QApplication."""
+def boards(own: Path | None = None, *, reduced: bool = False) -> dict[str, Board]:
+    """A board for each scheme, with a theme file's own tokens if one is given; `reduced` holds all movement still.
+    Needs a QApplication."""
     made = {}
     for scheme in theme.SCHEMES:
-        look = theme.load(scheme, scale=style.system_scale(), own=own)
+        look = theme.load(scheme, scale=style.system_scale(), own=own, reduced=reduced)
         board = Board(look)
         board.setStyleSheet(style.sheet(look))
         board.setPalette(style.palette(look))

@@ -19,13 +19,15 @@ _NEWS = (
     News("5", "done", "The letter is in your outbox.", "", 8190.0),
 )
 _NOW = 8200.0
+_DAY = 1_790_000_000.0
+"""The gallery's own today: the same words every day."""
 
 
 def pages(theme: Theme) -> dict[str, Page]:
     """Each page by its name; history, news and usage are those of the header's buttons."""
     history, deleting = HistoryPage(theme), HistoryPage(theme)
     for page in (history, deleting):
-        page.show_conversations(past())
+        page.show_conversations(past(_DAY), _DAY)
     deleting.ask_to_delete("1")
     inbox = InboxPage(theme)
     inbox.show_news(_NEWS, _NOW)

@@ -168,6 +168,19 @@ def web() -> Events:
     return made
 
 
+def changed() -> Events:
+    """A turn that has changed files, with the offer to take that back."""
+    made: list[agent.AgentEvent] = [agent.TurnStarted("t1", "Put the date into both letters")]
+    for number, name in enumerate(("letters/anna.md", "letters/karl.md"), start=1):
+        made += _call(str(number), "write_file", {"path": name}, payload={"path": name, "undoable": True})
+    return [*made, agent.TurnEnded("t1", agent.Outcome.FINISHED, "Both letters have today's date.")]
+
+
+def search() -> Events:
+    """The search alone, as the newest card."""
+    return web()[:3]
+
+
 def tones(theme: Theme) -> Events:
     """One sentence in each tone of voice."""
     words = {

@@ -60,9 +60,9 @@ class HistoryPage(Page):
             self.box.addWidget(part)
         self.show_conversations(())
 
-    def show_conversations(self, found: Sequence[PastConversation]) -> None:
-        """The newest first, as the archive gives them."""
-        now, tr = time.time(), QCoreApplication.translate
+    def show_conversations(self, found: Sequence[PastConversation], now: float | None = None) -> None:
+        """The newest first, as the archive gives them. `now` is in seconds since the epoch; None is this moment."""
+        now, tr = now or time.time(), QCoreApplication.translate
         self._titles = {one.id: one.title for one in found}
         self.list.show_entries([Entry(one.id, one.title, _below(one, now)) for one in found])
         nothing = tr("History", "Nothing found.") if self.search.text().strip() else tr("History", "Nothing here yet.")
