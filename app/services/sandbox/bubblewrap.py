@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.services.sandbox import layout, protection, seccomp
+from app.services.sandbox import identity, layout, protection, seccomp
 from app.services.sandbox.enclosure import Enclosure
 from app.services.sandbox.layout import Rooms, table
 
@@ -50,6 +50,14 @@ class Bubblewrap:
         return _refusal(self._program)
 
     @functools.cached_property
+    def _identity(self) -> tuple[str, ...]:
+        """The person's name for git in place of their whole configuration, which is not there."""
+        file, place = self._folder / "gitconfig", self._rooms.person_home / ".gitconfig"
+        if self._rooms.workspace == self._rooms.person_home or not identity.write(file):
+            return ()
+        return ("--ro-bind", str(file), str(place))
+
+    @functools.cached_property
     def _program(self) -> str | None:
         return shutil.which("bwrap", path=PLACES)
 
@@ -69,6 +77,7 @@ class Bubblewrap:
         filter_file = self._filter(network=network)
         arguments = [
             *layout.arguments(self._rooms, environment.get("PATH", ""), network=network),
+            *self._identity,
             *guarded.arguments(),
             *_WALLS,
             *(("--share-net",) if network else ()),

@@ -159,6 +159,43 @@ async def test_what_it_left_is_set_aside_also_when_wisp_was_started_again(bench:
     assert [path.name for path in bench.root.iterdir()] == [".mcp.json.set-aside"]
 
 
+async def test_commits_carry_the_persons_name_and_nothing_else_of_their_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "person"
+    home.mkdir()
+    (home / ".gitconfig").write_text(
+        '[user]\n\tname = Ada "L" Lovelace\n\temail = ada@example.org\n[alias]\n\tx = !id\n'
+    )
+    monkeypatch.setenv("HOME", str(home))
+    bench = Bench(tmp_path, walled=True)
+    command = "git init -q . && git commit -q --allow-empty -m x && git log --format='%an %ae'; git x"
+    result = await bench.call("execute_command", command=command)
+    assert result.payload["stdout"] == "Ada L Lovelace ada@example.org\n"
+    assert "'x' is not a git command" in str(result.payload["stderr"])
+    await bench.stop_all()
+
+
+async def test_a_workspace_that_is_the_home_folder_keeps_its_keys_and_start_up_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "project"
+    for name in (".ssh/id", ".netrc", ".bashrc", ".config/gh/hosts.yml", "letter.txt"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(f"{name}\n")
+    monkeypatch.setenv("HOME", str(home))
+    bench = Bench(tmp_path, walled=True)
+    read = "cat .ssh/id ~/.netrc .config/gh/hosts.yml letter.txt .bashrc; echo x >> .bashrc; echo y >> letter.txt"
+    result = await bench.call("execute_command", command=read)
+    assert result.payload["stdout"] == "letter.txt\n.bashrc\n"
+    assert [(home / name).read_text() for name in (".bashrc", "letter.txt", ".ssh/id")] == [
+        ".bashrc\n",
+        "letter.txt\ny\n",
+        ".ssh/id\n",
+    ]
+    await bench.stop_all()
+
+
 class _Broken(NoWall):
     """A wall that stands and fails."""
 
