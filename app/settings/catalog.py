@@ -127,6 +127,11 @@ PRIVATE_WINDOWS = Setting(
     "with a minus before a password manager that may be seen.",
     env="WISP_PRIVATE_WINDOWS",
 )
+ASSISTIVE_PRESSES = Setting(
+    "trust.assistive_presses",
+    False,
+    "Let on-screen keyboards and remote desktops answer approvals; other programs then could too.",
+)
 STOP_KEY = Setting("hands.stop_key", "ctrl+alt+escape", "The key that stops everything at once.")
 KEEP_HISTORY = Setting("history.keep", True, "Keep conversations on this machine, to search and to go on with.")
 HISTORY_DAYS = Setting(
@@ -161,6 +166,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     LANGUAGE,
     MODE,
     YOLO_MINUTES,
+    ASSISTIVE_PRESSES,
     COMMANDS,
     PRIVATE_WINDOWS,
     STOP_KEY,

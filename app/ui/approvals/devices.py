@@ -3,7 +3,8 @@
 On X11 every program can make up presses by XTEST. They come through the window system like real ones, but from a device
 of their own: the server tells so in raw events, which are compared by their time. The server sends the raw event before
 the event itself, so a round trip is enough to have it. Elsewhere programs cannot press in other programs' windows, or
-nothing can be known: there every press that came through the window system counts.
+nothing can be known: there every press that came through the window system counts. On-screen keyboards, eye trackers
+and remote desktops press by XTEST as well; who needs them says so in the settings (`trust.assistive_presses`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from collections import deque
 from typing import Any, Protocol
 
 from PySide6.QtGui import QGuiApplication, QInputEvent
+
+from app.settings import store
+from app.settings.catalog import ASSISTIVE_PRESSES
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +40,13 @@ class EveryPress:
 
     def is_persons(self, event: QInputEvent) -> bool:
         return event.spontaneous()
+
+
+class NoPress:
+    """Trusts none: where it cannot be known who presses, nobody says yes."""
+
+    def is_persons(self, _event: QInputEvent) -> bool:
+        return False
 
 
 class Devices:
@@ -125,15 +136,15 @@ class Chosen:
 
 
 def _made() -> Witness:
-    if QGuiApplication.platformName() != "xcb":
+    if QGuiApplication.platformName() != "xcb" or store.load()[ASSISTIVE_PRESSES]:
         return EveryPress()
     from Xlib.error import DisplayError, XError
 
     try:
         return Devices()
     except (DisplayError, XError, OSError) as error:
-        _log.warning("Where presses come from cannot be known here: %s", error)
-        return EveryPress()
+        _log.warning("Where presses come from cannot be known, so none of them allows anything: %s", error)
+        return NoPress()
 
 
 WITNESS = Chosen()
