@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
+from app.desktop.api import Window
 from app.desktop.desk import Desktop
 from app.desktop.elements import SECRET, Element, Outline, OutlineRequest, View
 from app.desktop.locate import Located, Locator, NotFound, Search
@@ -32,9 +33,10 @@ class ScreenReading:
     def __init__(self, desktop: Desktop, sight: Sight | None = None) -> None:
         self._desktop = desktop
         self._sight = sight or Sight()
+        self._before: dict[tuple[str, ...], tuple[Element, ...]] = {}
 
     async def read_screen(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_read, call)
+        return await self._desktop.run(_read, call, self._before)
 
     async def locate(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_locate, call, self._sight)
@@ -60,18 +62,23 @@ async def _locate(seat: Seat, call: ToolCall, sight: Sight) -> ToolResult:
     return ToolResult(True, call.name, _place_as_json(place), echo)
 
 
-async def _read(seat: Seat, call: ToolCall) -> ToolResult:
+async def _read(seat: Seat, call: ToolCall, told: dict[tuple[str, ...], tuple[Element, ...]]) -> ToolResult:
+    """`told` are the texts that were told before, by the windows they were read in."""
     view = View(call.text("view", View.INTERACTIVE.value))
     query = call.text("query")
     if view is View.FIND and not query.strip():
         raise ToolMisuse('view="find" needs a query, as in query="Save".')
     request = OutlineRequest(view, query, call.text("window"), call.integer("budget", _BUDGET))
     outline, lost = await _outline(seat, request)
-    texts = await _texts(seat, outline, request)
+    windows = _unread(seat, outline, request)
+    texts = await _texts(seat, outline, request, windows)
     if lost and not texts.elements:
         raise lost
     note = f"{lost} Only what is written is told." if lost else texts.note
-    lines = [*outline.text.splitlines(), *texts.lines]
+    read = tuple(window.ref for window in windows)
+    written = texts.since(told.get(read, ())) if view is View.DIFF else texts.lines
+    told[read] = texts.elements
+    lines = [*outline.text.splitlines(), *written]
     payload: dict[str, JsonValue] = {
         "view": view.value,
         "elements": len(outline.elements),
@@ -90,16 +97,23 @@ async def _outline(seat: Seat, request: OutlineRequest) -> tuple[Outline, ToolFa
         return Outline(""), lost
 
 
-async def _texts(seat: Seat, outline: Outline, request: OutlineRequest) -> Texts:
-    """What is written in windows that tell nothing: in those that were named, else in the active one."""
+def _unread(seat: Seat, outline: Outline, request: OutlineRequest) -> list[Window]:
+    """The windows that tell nothing and are to be read: those that were named, else the active one."""
+    mute = [window for window in seat.written.mute(outline) if _is_meant(window, request)]
+    return [window for window in mute if request.window or window.is_active][:_WINDOWS_READ]
+
+
+def _is_meant(window: Window, request: OutlineRequest) -> bool:
+    return request.window.casefold() in f"{window.title} {window.app}".casefold()
+
+
+async def _texts(seat: Seat, outline: Outline, request: OutlineRequest, windows: Sequence[Window]) -> Texts:
+    """What is written in windows that tell nothing."""
     if request.view is View.FIND:
         found = () if outline.elements else await Locator(seat.backend, seat.written).written(Search(request.query))
         return Texts(tuple(place.element for place in found))
-    wanted = request.window.casefold()
-    mute = [window for window in seat.written.mute(outline) if wanted in f"{window.title} {window.app}".casefold()]
-    chosen = [window for window in mute if wanted or window.is_active][:_WINDOWS_READ]
-    texts = await texts_in(seat, chosen)
-    rest = [window for window in mute if window not in chosen]
+    texts = await texts_in(seat, windows)
+    rest = [window for window in seat.written.mute(outline) if window not in windows and _is_meant(window, request)]
     return texts if texts.note or not rest else Texts(texts.elements, unread(rest))
 
 

@@ -28,7 +28,7 @@ _ABOUT = (
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Lines that were read off windows; `note` says of which windows nothing is known, and why."""
+    """What was read off windows; `note` says of which windows nothing is known, and why."""
 
     elements: tuple[Element, ...] = ()
     note: str = ""
@@ -36,6 +36,12 @@ class Texts:
     @property
     def lines(self) -> list[str]:
         return [line_of(element) for element in self.elements]
+
+    def since(self, before: Sequence[Element]) -> list[str]:
+        """What came and what went, as outlines tell it."""
+        known, now = {element.ref for element in before}, {element.ref for element in self.elements}
+        came = [f"+ {line_of(element)}" for element in self.elements if element.ref not in known]
+        return came + [f"- {line_of(element)}" for element in before if element.ref not in now]
 
 
 async def everything(seat: Seat) -> Outline:

@@ -15,6 +15,7 @@ from app.desktop.api import Frame
 from app.desktop.choose import open_desktop
 from app.desktop.desk import Desktop
 from app.desktop.ocr.rapid import RapidOcr
+from app.desktop.seat import Seat
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
@@ -129,16 +130,33 @@ async def test_text_that_a_terminal_is_about_to_show_is_waited_for_and_told_as_a
             await tools("wait_for", text="Deployment", gone=True, limit_s=0.5)
 
 
+async def test_what_changed_in_a_terminal_is_told_line_by_line(desk: Desktop, screen: ScreenReading) -> None:
+    tools = Tools(desk)
+    with terminal("read; clear; echo; echo '   All servers up'; sleep 60"):
+        await tools("wait_for", text="Roll back")
+        await call(screen, "read_screen", view="diff", window="Ops")
+        again = await call(screen, "read_screen", view="diff", window="Ops")
+        assert "writing" not in again.llm_echo
+        await tools("computer_key", keys="Return")
+        await tools("wait_for", text="All servers up")
+        changed = await call(screen, "read_screen", view="diff", window="Ops")
+        assert re.search(r'^\+ t\d+ writing "All servers up"', changed.llm_echo, re.MULTILINE)
+        assert re.search(r'^- t\d+ writing "Roll back"', changed.llm_echo, re.MULTILINE)
+
+
 async def test_what_is_nowhere_comes_as_a_picture_to_point_in(desk: Desktop, screen: ScreenReading) -> None:
+    async def front(seat: Seat) -> Rect:
+        return seat.find_window("Ops").area
+
+    tools = Tools(desk)
     with terminal("sleep 60"):
         done = await call(screen, "locate_screen_element", target="the red bin")
+        area = await desk.run(front)
         assert (done.ok, done.event, len(done.llm_media)) == (False, "tool_error", 1)
-        area = Rect(*done.payload["region"])
-        window = await Tools(desk)("list_windows")
-        assert [area.x, area.y] == [window.payload["windows"][0][side] for side in "xy"]
-        clicked = await Tools(desk)("computer_click", target="the red bin")
+        assert done.payload["region"] == [area.x, area.y, area.width, area.height]
+        clicked = await tools("computer_click", target="the red bin")
         assert (clicked.ok, len(clicked.llm_media)) == (False, 1)
-        pointed = await Tools(desk)("computer_move", x=10, y=10)
+        pointed = await tools("computer_move", x=10, y=10)
         assert (pointed.payload["x"], pointed.payload["y"]) == (area.x + 10, area.y + 10)
 
 
