@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from app.base.geometry import Rect
-from app.desktop.api import Apps, Clipboard, Drawing, ExactTyping, Keyboard, Pointer, Screen, Windows
+from app.desktop.api import Apps, Clipboard, Drawing, ExactTyping, Keyboard, Pointer, Screen, Window, Windows
 from app.desktop.elements import Accessibility
 from app.desktop.keys import Chord
 
@@ -15,12 +15,16 @@ Listen = Callable[[Chord, Callable[[], None], Callable[[], None]], Callable[[], 
 """Hear the person: `listen(stop_key, stop, touched)` starts a thread that calls the two, and returns how to end it."""
 
 
+def _is_anybodys(_window: Window) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Backend:
     """All seams of one platform; made, used and closed on the desktop thread.
 
     `name` says which platform and which desktop (`x11:0`). `listen` is None where the person cannot be heard, and
-    `drawing` where one has to look to see whether something was drawn.
+    `drawing` where one has to look to see whether something was drawn. `is_private` tells windows that are not seen.
     """
 
     name: str
@@ -35,6 +39,7 @@ class Backend:
     close: Callable[[], Awaitable[None]]
     listen: Listen | None = None
     drawing: Drawing | None = None
+    is_private: Callable[[Window], bool] = _is_anybodys
 
 
 class NoCurtain:

@@ -42,7 +42,8 @@ def open_desktop(
 
 
 def _veiled(backend: Backend, private: Private) -> Backend:
-    return replace(backend, screen=Veiled(backend.screen, backend.windows, private))
+    veiled = Veiled(backend.screen, backend.windows, private)
+    return replace(backend, screen=veiled, is_private=private.hides_window)
 
 
 if sys.platform == "win32":

@@ -75,6 +75,7 @@ async def _read(seat: Seat, call: ToolCall, told: dict[tuple[str, ...], tuple[El
     if lost and not texts.elements:
         raise lost
     note = f"{lost} Only what is written is told." if lost else texts.note
+    note = " ".join(filter(None, [note, _private(seat, request)]))
     read = tuple(window.ref for window in windows)
     written = texts.since(told.get(read, ())) if view is View.DIFF else texts.lines
     told[read] = texts.elements
@@ -105,6 +106,13 @@ def _unread(seat: Seat, outline: Outline, request: OutlineRequest) -> list[Windo
 
 def _is_meant(window: Window, request: OutlineRequest) -> bool:
     return request.window.casefold() in f"{window.title} {window.app}".casefold()
+
+
+def _private(seat: Seat, request: OutlineRequest) -> str:
+    """A note on the windows that are left out because they are private, where they were asked for."""
+    hidden = [w for w in seat.backend.windows.all() if seat.backend.is_private(w) and _is_meant(w, request)]
+    names = ", ".join(repr(clip_line(window.title, _SHOWN_CHARS)) for window in hidden)
+    return f"Left out because it is private: {names}." if hidden else ""
 
 
 async def _texts(seat: Seat, outline: Outline, request: OutlineRequest, windows: Sequence[Window]) -> Texts:

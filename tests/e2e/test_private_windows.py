@@ -78,7 +78,9 @@ async def test_its_words_are_in_no_outline_and_are_not_recognised(desk: Desktop)
         assert any("horse" in node.name for node in observer.observe("zenity"))
         for view in ("interactive", "full", "diff"):
             assert "horse" not in (await read(desk, "read_screen", view=view)).llm_echo
-        assert "horse" not in (await read(desk, "read_screen", window="Vault")).llm_echo
+        named = await read(desk, "read_screen", window="Vault")
+        assert "horse" not in named.llm_echo
+        assert "Left out because it is private: 'Vault'." in named.llm_echo
         assert not (await read(desk, "locate_screen_element", target="correct horse battery staple")).ok
         await tools("screen_capture")
         assert "horse" not in (await tools("changes")).llm_echo

@@ -62,7 +62,8 @@ class Written:
     def mute(self, outline: Outline) -> list[Window]:
         """The windows that tell nothing of what is in them, topmost first."""
         known = {name for element in outline.elements for name in (element.window, element.app)} - set(outline.empty)
-        return [window for window in self._showing() if window.title not in known]
+        showing = (window for window in self._showing() if not self._backend.is_private(window))
+        return [window for window in showing if window.title not in known]
 
     async def inside(self, window: Window, area: Rect | None = None) -> tuple[Element, ...]:
         """The lines in a window (or in a part of it) that no other window covers. ToolFailed as `Ocr.read_text`."""
