@@ -88,7 +88,7 @@ class Executor:
         try:
             call = to_call(spec, block)
             if refusal := await gate.admit(call, spec):
-                return Execution(_refused(spec.name, refusal), call, 0.0)
+                return Execution(made_plain(_refused(spec.name, refusal)), call, 0.0)
             begun = self._clock.now()
             result = await self._tried(self._runs[spec.name], call, context)
         except Exception as error:

@@ -8,22 +8,31 @@ from pathlib import Path
 
 def descendants(of: int | None = None) -> dict[int, str]:
     """The command lines of all children's children, by process number; the dead that nobody has waited for excepted."""
-    parents: dict[int, int] = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if fields[0] != "Z":
-                parents[int(folder.name)] = int(fields[1])
-    family = {of or os.getpid()}
     found: dict[int, str] = {}
-    while new := {number for number, parent in parents.items() if parent in family} - family:
-        family |= new
-        for number in new:
-            found[number] = _command(number)
+    todo = [of or os.getpid()]
+    while todo:
+        for number in _children(todo.pop()):
+            if _state(number) not in ("Z", ""):
+                found[number] = _command(number)
+                todo.append(number)
     return found
+
+
+def _children(number: int) -> list[int]:
+    found: list[int] = []
+    try:
+        for task in Path(f"/proc/{number}/task").iterdir():
+            found += map(int, (task / "children").read_text().split())
+    except OSError:  # it or one of its threads has ended meanwhile
+        return found
+    return found
+
+
+def _state(number: int) -> str:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
 
 
 def environment_of(number: int) -> bytes:
