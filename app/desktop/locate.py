@@ -131,9 +131,20 @@ class Locator:
         return [_from_match(match)] if match else []
 
     async def written(self, search: Search) -> list[Located]:
-        """What is written in the windows that tell nothing, and in an area that was named; the first that has it."""
+        """What is written in windows that tell nothing, and in an area that was named; looked for as long as told."""
+        clock = asyncio.get_running_loop().time
+        limit = clock() + search.patience_s
+        while True:
+            windows = [] if search.role else await self._unread(search.area)
+            found = await self._read(windows, search)
+            if not windows or clock() >= limit or any(place.score >= _GOOD for place in found):
+                return found
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _read(self, windows: Sequence[Window], search: Search) -> list[Located]:
+        """The fitting lines of the first window that has a good one, with those of the windows before it."""
         found: list[Located] = []
-        for window in [] if search.role else await self._unread(search.area):
+        for window in windows:
             lines = await self._written.fitting(window, readings(search.description))
             found += [place for element, score in lines if _is_in(search.area, place := Located(element, "ocr", score))]
             if any(place.score >= _GOOD for place in found):

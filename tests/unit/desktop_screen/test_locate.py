@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -172,6 +173,15 @@ async def test_text_that_another_window_covers_is_not_found() -> None:
     ocr = Recogniser((line("Open", 10, 10), line("Open", 200, 10)))
     told = Told(elements=[match("Text", 1.0).element])
     assert (await locate(locator(told, ocr, [front, behind]), "Open")).element.box.x == 200
+
+
+async def test_a_text_that_is_about_to_show_is_waited_for() -> None:
+    ocr = Recogniser()
+    asyncio.get_running_loop().call_later(0.15, lambda: setattr(ocr, "lines", (line("Done"),)))
+    front = Window("w1", "Ops", "xterm", Rect(0, 0, 400, 200), 7, is_active=True)
+    found = await locator(ocr=ocr, windows=[front]).locate(Search("Done", patience_s=20))
+    assert (found.how, found.element.name) == ("ocr", "Done")
+    assert len(ocr.shown) > 1
 
 
 async def test_only_the_given_area_counts() -> None:
