@@ -13,7 +13,7 @@ from app.agent.gate import TurnGate
 from app.agent.goals import Pursuit
 from app.agent.ordering import Reach, reach_of, side_by_side
 from app.agent.parts import KeepProgress, Look
-from app.agent.record import Record, Unrecorded
+from app.agent.record import HARMLESS, Record, Unrecorded
 from app.agent.repetition import ASK_AT, WARN_AT
 from app.agent.turn import Turn
 from app.agent.words import told
@@ -112,9 +112,18 @@ class Calls:
         execution = self._watched(block, execution)
         self._note_reading(execution)
         self.record.call_ended(block.call_id, execution.result)
+        await self._note_outcome(execution)
         await self._keep_progress(block.call_id, execution)
         self._cards.finished(block.call_id, execution.result, execution.elapsed_s)
         return Answer(block.call_id, self._name(block), execution.result, execution.call)
+
+    async def _note_outcome(self, execution: Execution) -> None:
+        """What came of a call that changes something; that it was refused, the gate has noted."""
+        spec = self._registry.find(execution.call.name) if execution.call else None
+        result = execution.result
+        if self.audit and spec and spec.effect not in HARMLESS and not result.payload.get("denied"):
+            why = {} if result.ok else {"why": result.llm_echo}
+            await self.audit("done" if result.ok else "failed", {"tool": spec.name, "turn": self._turn.id, **why})
 
     def _note_reading(self, execution: Execution) -> None:
         """Whoever's words the result holds are in the turn now, also where the call has failed."""

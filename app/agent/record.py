@@ -13,7 +13,8 @@ from app.protocol.result import ToolResult
 from app.protocol.spec import Effect, ToolSpec
 from app.tools.executor import Gate
 
-_HARMLESS = (Effect.READS, Effect.TALKS)
+HARMLESS = (Effect.READS, Effect.TALKS)
+"""Effects of calls that change nothing: they may run before they are safe on the disk."""
 
 
 class Record(Protocol):
@@ -104,6 +105,6 @@ class WrittenAhead:
         refusal = await self._gate.admit(call, spec)
         if not refusal:
             self._record.call_begins(call, self.said())
-        if not refusal and spec.effect not in _HARMLESS and (problem := await self._record.settled()):
+        if not refusal and spec.effect not in HARMLESS and (problem := await self._record.settled()):
             self.warn(problem)
         return refusal

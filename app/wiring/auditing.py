@@ -39,6 +39,10 @@ class Trail:
         self._now = now
 
     async def __call__(self, kind: str, details: Mapping[str, JsonValue]) -> None:
+        self.note(kind, details)
+
+    def note(self, kind: str, details: Mapping[str, JsonValue]) -> None:
+        """Returns at once."""
         told = dict(details)
         turn = str(told.pop("turn", "") or self._now.turn)
         text = json.dumps(cleaned(_shortened(told)), ensure_ascii=False, default=str)

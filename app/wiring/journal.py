@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from app.agent.archive import PastConversation
-from app.agent.events import AgentEvent
+from app.agent.events import AgentEvent, ModeChanged
 from app.agent.session import Session
 from app.base import paths
 from app.base.clock import Clock
@@ -40,13 +40,18 @@ class Journal:
     audit: Trail
 
     def attach(self, session: Session) -> None:
-        """The session leaves a conversation that is deleted."""
+        """The session leaves a conversation that is deleted, and the audit hears of its modes."""
 
         def leave(conversation_id: str) -> None:
             if conversation_id == self.record.conversation:
                 session.begin_anew()
 
+        def note_mode(event: AgentEvent) -> None:
+            if isinstance(event, ModeChanged):
+                self.audit.note("mode", {"mode": event.mode})
+
         self.archive.leaving = leave
+        session.subscribe(note_mode)
 
     async def interrupted(self) -> list[PastConversation]:
         """Those in whose middle the program was ended. Raises WispError."""

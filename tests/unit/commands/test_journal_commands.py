@@ -40,7 +40,7 @@ def test_a_task_is_listed_shown_exported_and_deleted(journal: Path, capsys: pyte
     assert main(["history"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     name = line.split()[0]
-    assert line.endswith("1 turns  Write a file.")
+    assert line.endswith("1 turn   Write a file.")
     assert main(["history", "show", name]) == 0
     assert "> Write a file." in capsys.readouterr().out.splitlines()
     assert main(["history", "export", name]) == 0
@@ -60,20 +60,24 @@ def test_a_conversation_that_is_not_there_is_told(journal: Path, capsys: pytest.
 
 def test_the_audit_is_shown_and_exported(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit"]) == 0
-    first, second = capsys.readouterr().out.splitlines()
+    mode, first, second, third = capsys.readouterr().out.splitlines()
+    assert "mode: " in mode
     assert "allowed by policy (mode auto: writes (default.toml)): write_file" in first
     assert "file_written: " in second
+    assert "done: write_file" in third
     assert main(["audit", "export"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(line["number"], line["kind"], line["previous"] == "0" * 64) for line in lines] == [
-        (1, "allowed", True),
-        (2, "file_written", False),
+        (1, "mode", True),
+        (2, "allowed", False),
+        (3, "file_written", False),
+        (4, "done", False),
     ]
 
 
 def test_an_audit_that_is_whole_verifies(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "verify"]) == 0
-    assert capsys.readouterr().out == "2 entries, all as they were written.\n"
+    assert capsys.readouterr().out == "4 entries, all as they were written.\n"
 
 
 def test_a_changed_audit_is_told_by_its_entry(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +86,7 @@ def test_a_changed_audit_is_told_by_its_entry(journal: Path, capsys: pytest.Capt
         db.execute("update audit set kind = 'harmless' where number = 2")
     db.close()
     assert main(["audit", "verify"]) == 1
-    assert capsys.readouterr().out == "entry 2: It was changed after it was written.\n2 entries, 1 faults.\n"
+    assert capsys.readouterr().out == "entry 2: It was changed after it was written.\n4 entries, 1 faults.\n"
 
 
 def test_a_note_with_something_else_in_it_is_told(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:

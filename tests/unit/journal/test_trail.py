@@ -23,9 +23,10 @@ from tests.unit.agent.stage import texts
 from tests.unit.journal.kept import Kept
 
 
-async def _audited(kept: Kept) -> list[tuple[str, dict[str, Any]]]:
+async def _audited(kept: Kept, *, modes: bool = False) -> list[tuple[str, dict[str, Any]]]:
     found = await kept.database.run(partial(newest, limit=100))
-    return [(one.entry.kind, json.loads(one.entry.details)) for one in found]
+    told = [(one.entry.kind, json.loads(one.entry.details)) for one in found]
+    return told if modes else [entry for entry in told if entry[0] != "mode"]
 
 
 async def test_an_allowed_call_is_there_with_the_rule_that_allowed_it(tmp_path: Path) -> None:
@@ -40,11 +41,12 @@ async def test_an_allowed_call_is_there_with_the_rule_that_allowed_it(tmp_path: 
                 "by": "policy",
                 "rule": "mode auto: writes (default.toml)",
             },
-        )
+        ),
+        ("done", {"tool": "write"}),
     ]
     past = await kept.newest()
-    (entry,) = await kept.database.run(partial(newest, limit=1))
-    assert entry.entry.conversation == past.id
+    entries = await kept.database.run(partial(newest, limit=2))
+    assert {entry.entry.conversation for entry in entries} == {past.id}
     await kept.close()
 
 
@@ -59,7 +61,8 @@ async def test_the_persons_answer_is_there(tmp_path: Path, allow: bool, kind: st
         )
     )
     await kept.stage.send("Build it.")
-    ((told, details),) = await _audited(kept)
+    (told, details), *after = await _audited(kept)
+    assert [what for what, _ in after] == (["done"] if allow else [])
     assert (told, details["by"], details["tool"], details["arguments"]) == (kind, "person", "run", {"command": "make"})
     await kept.close()
 
@@ -69,6 +72,13 @@ async def test_where_nobody_is_there_that_is_who_refused(tmp_path: Path) -> None
     await kept.stage.send("Build it.")
     ((kind, details),) = await _audited(kept)
     assert (kind, details["by"]) == ("refused", "nobody there")
+    await kept.close()
+
+
+async def test_another_mode_is_a_change_of_state(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, "Yes.")
+    kept.stage.session.switch_mode(Mode.YOLO)
+    assert await _audited(kept, modes=True) == [("mode", {"mode": "yolo"})]
     await kept.close()
 
 

@@ -1,0 +1,78 @@
+"""The real program, killed in the middle of a command, and what another one finds afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from app.agent.events import Outcome, ToolFinished, TurnEnded
+from app.agent.words import told
+from app.base import paths
+from app.protocol.message import TextPart
+from app.settings.store import Settings
+from app.wiring.assistant import assembled
+
+_LIMIT_S = 60.0
+_LOOK_S = 0.05
+
+
+def _is_begun(journal: Path) -> bool:
+    """Whether a call has been written down that has not ended."""
+    if not journal.exists():
+        return False
+    with sqlite3.connect(f"file:{journal}?mode=ro", uri=True) as db:
+        try:
+            return bool(db.execute("select count(*) from calls where outcome = ''").fetchone()[0])
+        except sqlite3.OperationalError:
+            return False
+        finally:
+            db.rollback()
+
+
+def _kill_in_the_middle(folder: Path, reply: str, mark: Path) -> None:
+    """Run one task until its command has left its mark and still runs; then kill the program."""
+    script = folder / "script.json"
+    script.write_text(json.dumps({"replies": [reply]}))
+    words = ["do", "--dry-run", "--provider", "scripted", "--script", str(script), "--mode", "yolo", "Mark it."]
+    program = subprocess.Popen(
+        [sys.executable, "-m", "app", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + _LIMIT_S
+    while not (_is_begun(paths.data_dir() / "journal.db") and mark.exists()) and time.monotonic() < until:
+        assert program.poll() is None
+        time.sleep(_LOOK_S)
+    program.send_signal(signal.SIGKILL)
+    program.wait()
+
+
+async def test_a_task_killed_in_the_middle_is_gone_on_with(tmp_path: Path) -> None:
+    mark = tmp_path / "marks.txt"
+    _kill_in_the_middle(tmp_path, f'<execute_command command="echo once >> {mark.name}; sleep 600"/>', mark)
+    settings = Settings({"model.provider": "offline", "files.workspace": str(tmp_path)}, {})
+    async with assembled(settings, dry_run=True) as assistant:
+        (past,) = await assistant.archive.conversations()
+        assert await assistant.interrupted() == [
+            "Wisp was ended in the middle of “Mark it.”. It is among your conversations, to be gone on with."
+        ]
+        shown = await assistant.reopen(past.id)
+        history = [
+            part.text
+            for entry in assistant.session.history.entries
+            for part in entry.message.parts
+            if isinstance(part, TextPart)
+        ]
+    (card,) = [event for event in shown if isinstance(event, ToolFinished)]
+    assert (card.tool, card.ok, card.echo) == ("execute_command", False, told("ended_call"))
+    assert [event.outcome for event in shown if isinstance(event, TurnEnded)] == [Outcome.STOPPED]
+    assert (history[0], told("ended_call") in history[2], history[3]) == ("Mark it.", True, told("ended_turn"))
+    assert mark.read_text() == "once\n"
