@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.services.sandbox import identity, layout, protection, seccomp
+from app.services.sandbox import identity, layout, protection, seccomp, verifying
 from app.services.sandbox.enclosure import Enclosure
 from app.services.sandbox.layout import Rooms, table
 
@@ -85,7 +85,8 @@ class Bubblewrap:
             *("--chdir", str(cwd), "--"),
         ]
         start = ("/bin/sh", "-c", _LAUNCH, str(filter_file), str(folder / _INFO))
-        return Enclosure((*start, self._program, *arguments, *_limits()), inside, guarded.watched())
+        look = verifying.prefix(self._rooms.workspace, layout.hidden_in(self._rooms))
+        return Enclosure((*start, self._program, *arguments, *look, *_limits()), inside, guarded.watched())
 
     def settle(self, folder: Path, watched: Sequence[str]) -> list[str]:
         """Waits for the last process inside to be gone, because it could still write."""

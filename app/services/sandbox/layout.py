@@ -61,7 +61,9 @@ def arguments(rooms: Rooms, path_variable: str, *, network: bool) -> Iterator[st
     for folder in (*_toolchains(rooms), *program_folders(path_variable, rooms), *rooms.readable):
         yield from ("--ro-bind", str(folder), str(folder))
     yield from ("--bind", str(rooms.workspace), str(rooms.workspace))
-    for hidden in _hidden(rooms):
+    for parent in _parents(rooms):
+        yield from ("--bind", str(parent), str(parent))
+    for hidden in hidden_in(rooms):
         yield from ("--tmpfs", str(hidden)) if hidden.is_dir() else ("--ro-bind", "/dev/null", str(hidden))
     yield from ("--bind", str(rooms.made), str(rooms.made))
 
@@ -135,11 +137,19 @@ def _toolchains(rooms: Rooms) -> list[Path]:
     return list(_existing(rooms.person_home / name for name in table()["home"]["toolchains"]))
 
 
-def _hidden(rooms: Rooms) -> list[Path]:
+def _parents(rooms: Rooms) -> list[Path]:
+    """Folders on the way to what is hidden or protected: mounts of their own, so that they cannot be renamed."""
+    protected = [rooms.workspace / name for name in table()["protected"]["names"]]
+    ways = [parent for path in (*hidden_in(rooms), *protected) for parent in path.parents]
+    inside = {parent for parent in ways if parent != rooms.workspace and parent.is_relative_to(rooms.workspace)}
+    return sorted(parent for parent in inside if parent.is_dir() and os.path.realpath(parent) == str(parent))
+
+
+def hidden_in(rooms: Rooms) -> list[Path]:
     """What lies inside the workspace and is kept from commands all the same."""
     private = [*rooms.own, *(rooms.person_home / name for name in table()["home"]["hidden"])]
     inside = (one for one in _existing(private) if one != rooms.workspace and one.is_relative_to(rooms.workspace))
-    return [one for one in inside if not one.is_symlink()]
+    return [one for one in inside if os.path.realpath(one) == str(one)]
 
 
 def _existing(candidates: Iterable[Path]) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
@@ -32,7 +33,10 @@ def port() -> Iterator[int]:
 
 
 async def _output(bench: Bench, command: str, **more: str | bool) -> str:
-    return str((await bench.call("execute_command", command=command, **more)).payload["stdout"])
+    """All that it prints, however late."""
+    run = str((await bench.call("execute_command", command=command, **more)).payload["run_id"])
+    await bench.call("wait_until", run_id=run)
+    return bench.processes.find(run).stdout.text(0, 10_000)
 
 
 async def test_the_network_is_there_only_where_it_was_asked_for(bench: Bench, port: int) -> None:
@@ -211,3 +215,37 @@ async def test_where_the_wall_fails_nothing_runs(tmp_path: Path) -> None:
     with pytest.raises(ToolFailed, match="The wall fell"):
         await processes.start(f"touch {tmp_path}/ran", tmp_path)
     assert (list((tmp_path / "runs").iterdir()), (tmp_path / "ran").exists()) == ([], False)
+
+
+async def test_folders_on_the_way_to_what_is_hidden_cannot_be_moved_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "project"
+    for name in (".config/gh/hosts.yml", ".config/autostart/x.desktop", ".config/other"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(f"{name}\n")
+    monkeypatch.setenv("HOME", str(home))
+    bench = Bench(tmp_path, walled=True)
+    await bench.call("execute_command", command="mv .config moved; mkdir .config; echo x > .config/other")
+    seen = await bench.call(
+        "execute_command", command="cat */gh/hosts.yml .*/gh/hosts.yml; cat .config/autostart/x.desktop"
+    )
+    assert seen.payload["stdout"] == ".config/autostart/x.desktop\n"
+    await bench.stop_all()
+
+
+def test_a_mount_that_is_not_what_was_meant_ends_it_before_the_command(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, walled=True)
+    (tmp_path / "elsewhere").mkdir()
+    inner = bench.root / ".git"
+    inner.mkdir()
+    enclosure = bench.wall.enclose(bench.root, {"PATH": "/usr/bin:/bin"}, tmp_path, network=False)
+    meant = [*enclosure.prefix, "/bin/sh", "-c", "echo ran"]
+    swapped = [*meant]
+    swapped[swapped.index(str(inner))] = str(tmp_path / "elsewhere")
+    seen = [
+        subprocess.run(argv, env=dict(enclosure.environment), capture_output=True, text=True, check=False)
+        for argv in (meant, swapped)
+    ]
+    assert [(done.returncode, done.stdout) for done in seen] == [(0, "ran\n"), (125, "")]
+    assert "the workspace changed while the sandbox was built; nothing was run" in seen[1].stderr
