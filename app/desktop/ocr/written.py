@@ -58,6 +58,8 @@ class Written:
         self._ocr = ocr
         self._next = counter(_PREFIX)
         self._lines: dict[str, _Line] = {}
+        self._refs: dict[tuple[str, str], list[str]] = {}
+        """By window and text; where a text stands several times, several refs."""
 
     def mute(self, outline: Outline) -> list[Window]:
         """The windows that tell nothing of what is in them, topmost first."""
@@ -120,13 +122,22 @@ class Written:
         """The line under its ref: the old one where it was read before."""
         box = told.overlap(frame.area) or frame.area  # recognised boxes may reach over the edge of the picture
         within = Rect(box.x - window.area.x, box.y - window.area.y, box.width, box.height)
-        known = next((ref for ref, line in self._lines.items() if _is_same(line, window, text, within)), "")
-        element = Element(known or self._next(), ROLE, text, "", box, _STATES, window.title, window.app, window.pid)
-        self._lines.pop(element.ref, None)
-        self._lines[element.ref] = _Line(element, window.ref, within, _looks(part_of(frame, box)))
-        if len(self._lines) > _KEPT:
-            del self._lines[next(iter(self._lines))]
+        refs = self._refs.setdefault((window.ref, text), [])
+        refs[:] = [ref for ref in refs if ref in self._lines]
+        known = next((ref for ref in refs if _is_near(self._lines[ref].within, within)), "")
+        if not known:
+            known = self._next()
+            refs.append(known)
+        element = Element(known, ROLE, text, "", box, _STATES, window.title, window.app, window.pid)
+        self._lines.pop(known, None)
+        self._lines[known] = _Line(element, window.ref, within, _looks(part_of(frame, box)))
+        self._forget_oldest()
         return element
+
+    def _forget_oldest(self) -> None:
+        while len(self._lines) > _KEPT:
+            oldest = self._lines.pop(next(iter(self._lines)))
+            self._refs.pop((oldest.window, oldest.element.name), None)
 
     def _showing(self) -> list[Window]:
         return [window for window in self._backend.windows.all() if not window.is_minimised]
@@ -136,10 +147,6 @@ def _is_of(window: Window, point: Point, stack: Sequence[Window]) -> bool:
     """Whether a click at the point would reach the window."""
     top = next((other for other in stack if other.area.contains(point)), None)
     return top is None or top.ref == window.ref
-
-
-def _is_same(line: _Line, window: Window, text: str, within: Rect) -> bool:
-    return line.window == window.ref and line.element.name == text and _is_near(line.within, within)
 
 
 def _is_near(one: Rect, other: Rect) -> bool:

@@ -136,5 +136,17 @@ async def test_the_same_words_at_two_places_are_two_lines() -> None:
     assert [line.ref for line in await room.written.inside(_WINDOW)] == ["t1", "t2"]
 
 
+async def test_the_oldest_lines_are_forgotten() -> None:
+    room = _Room(_line("First"))
+    ref = await room.first()
+    for number in range(2000):
+        room.screen.lines = (_line(f"Line {number}"),)
+        await room.written.inside(_WINDOW)
+    with pytest.raises(ToolMisuse, match=f"no text '{ref}'"):
+        await room.written.element(ref)
+    room.screen.lines = (_line("First"), _line("Line 1999", 160))
+    assert [line.ref for line in await room.written.inside(_WINDOW)] == ["t2002", "t2003"]
+
+
 def test_refs_of_text_are_told_from_those_of_elements() -> None:
     assert [ref for ref in ("t3", "e3", "") if is_written(ref)] == ["t3"]
