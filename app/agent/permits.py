@@ -25,4 +25,5 @@ class Permits:
 
 def _key(act: Act) -> tuple[object, ...]:
     controls = tuple((control.app, control.role, control.name, control.default) for control in act.controls)
-    return (act.tool, act.kinds, controls, act.paths, act.hosts, act.keys, act.command)
+    to = act.arguments.get("run_id")
+    return (act.tool, act.kinds, controls, act.paths, act.hosts, act.keys, act.command, act.text, to)

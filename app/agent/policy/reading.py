@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.agent.judging import Commands
 from app.agent.policy import controls, pressing
@@ -48,6 +48,8 @@ class Reader:
     def act(self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance) -> Act:
         """What the call comes to. `seen` is what it would act on, where it acts on the desktop."""
         arguments = call.arguments
+        if table("calls")["aims"].get(spec.name) == "menu":
+            seen = (_menu_entry(arguments, seen),)
         paths, kinds = self._paths(spec.effect, arguments)
         hosts, host_kinds = _hosts(spec.effect, arguments, provenance.said)
         command = next(iter(_texts(arguments, table("calls")["arguments"]["commands"])), "")
@@ -122,6 +124,13 @@ class Reader:
         kinds |= {"reaches out"} if told.wants_network else set()
         kinds |= {"leaves"} if told.wants_outside else set()
         return {"looks"} if told.read_only and kinds == {"walled"} else kinds, told.reasons
+
+
+def _menu_entry(arguments: Mapping[str, JsonValue], seen: Sequence[Control]) -> Control:
+    """The entry that a way through menus ends at, in the window that is there."""
+    window = seen[-1] if seen else Control()
+    last = _text(arguments, "path").replace("›", ">").split(">")[-1].strip()
+    return replace(window, role="menu item", name=last)
 
 
 def _of_tool(spec: ToolSpec) -> frozenset[str]:

@@ -12,14 +12,18 @@ from app.agent.policy.rules import BadRules, rules_of
 from app.agent.policy.values import Act, Decision
 from app.base.errors import NeedsPerson
 
-_FIELDS = ("command", "path", "host", "app", "role", "control", "keys")
+_FIELDS = ("kind", "command", "path", "host", "app", "role", "control", "keys")
 _TELLING = ("command", "path", "host", "control", "keys")
+_PASSING = frozenset({"new host", "new words"})
+"""Kinds that a host has only until the person names it."""
 _LONGEST = 300
 _MENDABLE = "Mend it, or allow this once."
 
 
 def can(act: Act) -> bool:
-    """Whether a rule could say what this is: a call of which nothing is known would allow anything."""
+    """Whether a rule could say what this is. What is typed, and what runs in a terminal, is another thing each time."""
+    if act.text or "terminal" in act.kinds:
+        return False
     told = _conditions(act)
     is_short = all(len(text) <= _LONGEST for texts in told.values() for text in texts)
     return is_short and any(name in told for name in _TELLING)
@@ -55,7 +59,8 @@ def _rule(act: Act, conditions: Mapping[str, list[str]]) -> tomlkit.items.Table:
 def _conditions(act: Act) -> dict[str, list[str]]:
     """All that is known of the act, word for word."""
     known = {
-        "command": (act.command,),
+        "kind": sorted(act.kinds - _PASSING),
+        "command": (act.command,) if act.command else (),
         "path": act.paths,
         "host": act.hosts,
         "keys": act.keys,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.agent.events import AgentEvent, ApprovalWanted, Notice, Outcome, Scope
-from app.agent.policy import Control, Mode
+from app.agent.permits import Permits
+from app.agent.policy import Act, Control, Mode
 from app.protocol.call import ToolCall
 from app.protocol.result import Media
+from app.protocol.spec import Effect
 from tests.unit.agent.stage import PICTURE, Stage
 
 SEND = Control("Letter", "mailer", "button", "Send")
@@ -124,3 +127,12 @@ async def test_a_models_words_change_no_rule(tmp_path: Path) -> None:
     await stage.send("go")
     assert [wanted.tool for wanted in _asked(stage)] == ["run"]
     assert stage.bench.done == []
+
+
+async def test_a_yes_for_the_task_covers_no_other_text(tmp_path: Path) -> None:
+    permits = Permits()
+    typed = Act("computer_type", Effect.DESKTOP, frozenset({"terminal"}), (SEND,), text="ls\n")
+    permits.add(typed, ("screen",))
+    assert permits.cover(typed, ("screen",))
+    assert not permits.cover(replace(typed, text="rm -r ~\n"), ("screen",))
+    assert not permits.cover(typed, ("screen", "web"))

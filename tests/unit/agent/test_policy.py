@@ -12,6 +12,7 @@ from app.agent.policy.policy import Surroundings
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue
 from app.protocol.spec import Effect, Param, ToolSpec, unbound
+from app.services.sandbox.classes import CommandClass
 from tests.unit.agent.stage import FakeClock
 
 READ = Provenance(("screen",))
@@ -206,3 +207,39 @@ def test_a_rule_for_plain_commands_lets_no_other_command_through(tmp_path: Path)
         for command in ("git pull", "git pull; rm x", "git $(x)", "git a\nb", "GIT pull", "gitx", "git `x`", "git >x")
     }
     assert found == dict.fromkeys(found, "ask") | {"git pull": "allow"}
+
+
+@pytest.mark.parametrize(
+    ("effect", "arguments", "seen"),
+    [
+        (Effect.DESKTOP, {"text": "ls\n"}, Control("xterm", "xterm", "terminal", "Terminal", is_terminal=True)),
+        (Effect.DESKTOP, {"keys": "Return"}, Control("xterm", "xterm", "terminal", "Terminal", is_terminal=True)),
+        (Effect.DESKTOP, {"text": "yes\n"}, Control("Ask", "mailer", "button", "Send")),
+    ],
+)
+def test_what_is_another_thing_each_time_cannot_be_allowed_always(
+    tmp_path: Path, effect: Effect, arguments: Mapping[str, JsonValue], seen: Control
+) -> None:
+    tool = "computer_key" if "keys" in arguments else "computer_type"
+    verdict = _policy(tmp_path).decide(ToolCall("c1", tool, arguments), _spec(effect, tool), (seen,))
+    assert (verdict.decision, verdict.may_remember) == (Decision.ASK, False)
+
+
+def test_a_command_that_is_always_allowed_is_not_so_with_more_reach(tmp_path: Path) -> None:
+    class Judge:
+        def classify(self, call: ToolCall) -> CommandClass:
+            return CommandClass(False, True, call.flag("network"), False)
+
+    workspace, persons = tmp_path / "workspace", tmp_path / "policy.toml"
+    workspace.mkdir()
+    policy = Policy(workspace, surroundings=Surroundings(Judge()), persons=persons)
+    spec = _spec(Effect.EXECUTES)
+    asked = policy.decide(ToolCall("c1", "probe", {"command": "make"}), spec)
+    assert asked.act is not None
+    policy.remember(asked.act)
+    for arguments, decision in (
+        ({"command": "make"}, Decision.ALLOW),
+        ({"command": "make", "network": True}, Decision.ASK),
+        ({"command": "make all"}, Decision.ASK),
+    ):
+        assert policy.decide(ToolCall("c1", "probe", arguments), spec).decision is decision
