@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 _TASK = "open the calculator and type 12*7="
-_LIMIT_S = 40.0
+_LIMIT_S = 120.0
 _SCREEN = (1000, 640)
 
 

@@ -109,9 +109,11 @@ class Choice(QComboBox):
 class Whole(QSpinBox):
     """A whole number, typed or changed with the arrow keys."""
 
-    def __init__(self) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setGroupSeparatorShown(True)
+        # The style sheet's padding does not reach the line inside.
+        self.lineEdit().setTextMargins(theme.count("grid"), 0, theme.count("grid"), 0)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -120,9 +122,11 @@ class Whole(QSpinBox):
 class Broken(QDoubleSpinBox):
     """A number with as many decimals as it needs."""
 
-    def __init__(self) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setGroupSeparatorShown(True)
+        # The style sheet's padding does not reach the line inside.
+        self.lineEdit().setTextMargins(theme.count("grid"), 0, theme.count("grid"), 0)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

@@ -60,7 +60,7 @@ class Field(QWidget):
             choice.activated.connect(self._tell)
             return choice, choice.currentData, False
         if isinstance(setting.default, (int, float)):
-            spin = _number(setting, current)
+            spin = _number(self._theme, setting, current)
             spin.setMinimumWidth(self._theme.size("field_width"))
             spin.editingFinished.connect(self._tell)
             return spin, spin.value, False
@@ -87,8 +87,8 @@ def words_label(theme: Theme, words: str, *, strong: bool = False, quiet: bool =
     return made
 
 
-def _number(setting: Setting[Any], current: Any) -> QSpinBox | QDoubleSpinBox:
-    spin: QSpinBox | QDoubleSpinBox = Whole() if isinstance(setting.default, int) else Broken()
+def _number(theme: Theme, setting: Setting[Any], current: Any) -> QSpinBox | QDoubleSpinBox:
+    spin: QSpinBox | QDoubleSpinBox = Whole(theme) if isinstance(setting.default, int) else Broken(theme)
     kind = int if isinstance(setting.default, int) else float
     least = setting.minimum if setting.minimum is not None else -_MOST
     most = setting.maximum if setting.maximum is not None else _MOST

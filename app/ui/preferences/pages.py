@@ -15,12 +15,17 @@ from app.settings.catalog import ALL, Setting
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`extra` names what stands below the settings: keys, findings or folders; mostly nothing."""
+    """`extra` names what stands between the main settings and the rest: keys, findings or folders; mostly nothing."""
 
     title: str
     glyph: str
-    settings: tuple[Setting[Any], ...]
+    main: tuple[Setting[Any], ...]
+    rest: tuple[Setting[Any], ...] = ()
     extra: str = ""
+
+    @property
+    def settings(self) -> tuple[Setting[Any], ...]:
+        return (*self.main, *self.rest)
 
 
 @cache
@@ -35,9 +40,9 @@ def pages() -> list[Page]:
     named = {key for table in tables for key in table.get("settings", ())}
     made = []
     for table in tables:
-        of_groups = [s for s in ALL if s.group in table.get("groups", ()) and s.key not in named]
-        settings = (*(known[key] for key in table.get("settings", ())), *of_groups)
-        made.append(Page(table["title"], table["glyph"], settings, table.get("extra", "")))
+        main = tuple(known[key] for key in table.get("settings", ()))
+        rest = tuple(s for s in ALL if s.group in table.get("groups", ()) and s.key not in named)
+        made.append(Page(table["title"], table["glyph"], main, rest, table.get("extra", "")))
     placed = {setting.key for page in made for setting in page.settings}
     left = [setting for setting in ALL if setting.key not in placed]
     for group in dict.fromkeys(setting.group for setting in left):

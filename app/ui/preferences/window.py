@@ -104,9 +104,8 @@ class SettingsWindow(QWidget):
         heading = words_label(theme, title)
         heading.setFont(font(theme, "heading", strong=True))
         box.addWidget(heading)
-        for setting in page.settings:
-            box.addWidget(self._field(setting))
-        for widget in self._extra(page.extra):
+        main, rest = ([self._field(setting) for setting in some] for some in (page.main, page.rest))
+        for widget in (*main, *self._extra(page.extra), *rest):
             box.addWidget(widget)
         box.addStretch()
         area = QScrollArea()
