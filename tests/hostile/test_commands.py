@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from app.base.clock import SystemClock
 from app.desktop.x11.virtual import VirtualDesktop
+from app.services.processes.processes import Processes
 from app.services.sandbox.classes import classify
-from tests.hostile.commands_played import load, named, run_all
+from tests.hostile.commands_played import Command, load, named, run, run_all
 from tests.hostile.commands_room import room
 from tests.hostile.observers.injected import InputWatch
 from tests.hostile.observers.processes import descendants
 
 _PATIENCE_S = 40.0
+_STARTS = 25
 
 
 @pytest.mark.parametrize("corpus", ["commands", "escapes"])
@@ -27,6 +30,24 @@ async def test_no_command_gets_out(desktop: VirtualDesktop, tmp_path: Path, corp
     assert effects == []
     assert keys.seen == []
     assert left == []
+
+
+async def test_links_that_are_swapped_while_the_wall_is_built_lead_nowhere(
+    desktop: VirtualDesktop, tmp_path: Path
+) -> None:
+    """One command swaps folders for links to the neighbour's all the time, others begin meanwhile."""
+    swap = "mkdir -p a; while :; do mkdir a/.git; rmdir a/.git; ln -s @OUT@ a/.git; rm a/.git; done"
+    look = "cat a/.git/plan.txt; ls a/.git/repo && echo GOT'-THROUGH'; echo x > a/.git/@MARK@"
+    with room(tmp_path / "room") as here:
+        space = here.workspace("shared")
+        wall = here.wall(space)
+        swapper = Processes(here.root / "runs", SystemClock(), wall=wall)
+        swapping = await swapper.start(named(swap, here), space)
+        ran = [await run(Command(f"look-{number}", look), here, wall, space) for number in range(_STARTS)]
+        await swapper.stop(swapping)
+        effects = here.effects()
+    assert [what for one in ran for what in one.wrong] == []
+    assert effects == []
 
 
 async def test_ordinary_commands_work_and_leave_nothing_outside(desktop: VirtualDesktop, tmp_path: Path) -> None:
