@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 from app.ui.bubble.header import state_words
 from app.ui.cards.head import elapsed_words
 from app.ui.floating import Floating, Surroundings
+from app.ui.mirror import placed
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import View
 from app.ui.style import font
@@ -79,18 +80,19 @@ class ChipWindow(Floating):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(*color))
         left = body.left() + theme.size("card_padding")
-        painter.drawEllipse(QRectF(left, body.center().y() - dot / 2, dot, dot))
+        way = self.layoutDirection()
+        painter.drawEllipse(placed(QRectF(left, body.center().y() - dot / 2, dot, dot), body, way))
         small = font(theme, "small")
         painter.setFont(small)
         painter.setPen(QColor(*theme.color("muted")))
         right = body.right() - theme.size("card_padding")
         wide = QFontMetricsF(small).horizontalAdvance(self._elapsed)
         place = QRectF(right - wide, body.top(), wide + 1, body.height())
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self._elapsed)
+        painter.drawText(placed(place, body, way), Qt.AlignmentFlag.AlignVCenter, self._elapsed)
         painter.setPen(QColor(*theme.color("ink")))
         room = QRectF(left + dot + gap, body.top(), right - wide - gap - left - dot - gap, body.height())
         elided = QFontMetricsF(small).elidedText(self._words, Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, elided)
+        painter.drawText(placed(room, body, way), Qt.AlignmentFlag.AlignVCenter, elided)
 
     def _tell(self) -> None:
         view, tr = self._view, QCoreApplication.translate

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal, SignalInstance
+from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.ui.buttons import GlyphButton, WordButton
+from app.ui.mirror import placed, put
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import View
 from app.ui.style import font
@@ -31,6 +32,7 @@ class Header(QWidget):
         self._name = name
         self._doing = ""
         self._orb = Orb.IDLE
+        self._end = 0
         tr = QCoreApplication.translate
         self.history = self._button("history", tr("Bubble", "Conversations"), self.history_wanted)
         self.news = self._button("bell", tr("Bubble", "What happened"), self.news_wanted)
@@ -69,9 +71,12 @@ class Header(QWidget):
         for group in groups:
             for button in group:
                 x -= button.width()
-                button.move(x, (header - button.height()) // 2)
+                place = QRect(x, (header - button.height()) // 2, button.width(), button.height())
+                put(button, place, self.width())
             x -= theme.size("gap")
-        self.stop.move(self.width() - inset - self.stop.width(), header)
+        stop = QRect(QPoint(self.width() - inset - self.stop.width(), header), self.stop.size())
+        put(self.stop, stop, self.width())
+        self._end = x
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, theme = QPainter(self), self._theme
@@ -81,20 +86,21 @@ class Header(QWidget):
         dot = theme.size("gap")
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(*color))
-        painter.drawEllipse(QRectF(inset, header / 2 - dot / 2, dot, dot))
+        whole, way = QRectF(self.rect()), self.layoutDirection()
+        painter.drawEllipse(placed(QRectF(inset, header / 2 - dot / 2, dot, dot), whole, way))
         left = inset + dot + theme.size("gap")
         strong = font(theme, "title", strong=True)
         painter.setFont(strong)
         painter.setPen(QColor(*theme.color("ink")))
-        place = QRectF(left, 0, self.history.x() - theme.size("gap") - left, header)
+        place = QRectF(left, 0, self._end - left, header)
         name = QFontMetricsF(strong).elidedText(self._name, Qt.TextElideMode.ElideRight, place.width())
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, name)
+        painter.drawText(placed(place, whole, way), Qt.AlignmentFlag.AlignVCenter, name)
         used = left + QFontMetricsF(strong).horizontalAdvance(name) + theme.size("gap")
         if self.stop.isHidden():
-            self._paint_words(painter, QRectF(used, 0, self.history.x() - theme.size("gap") - used, header))
+            self._paint_words(painter, placed(QRectF(used, 0, self._end - used, header), whole, way))
         else:
-            room = self.stop.x() - theme.size("gap") - left
-            self._paint_words(painter, QRectF(left, header, room, self.stop.height()))
+            room = self.width() - inset - self.stop.width() - theme.size("gap") - left
+            self._paint_words(painter, placed(QRectF(left, header, room, self.stop.height()), whole, way))
 
     def _paint_words(self, painter: QPainter, place: QRectF) -> None:
         theme, small = self._theme, font(self._theme, "small")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QKeySequence, QPainter
 from PySide6.QtWidgets import QWidget
 
 from app.ui.bubble.row import RowWidget
 from app.ui.buttons import WordButton
+from app.ui.mirror import put
 from app.ui.motion import Ticker
 from app.ui.presenter.view import Offer
 from app.ui.presenter.visible import visible
@@ -66,6 +67,6 @@ class OfferRow(RowWidget):
             button.fit(width - left)
             if x > left and x + button.width() > width:
                 x, y, high = left, y + high + gap, 0
-            button.move(x, y)
+            put(button, QRect(QPoint(x, y), button.size()), width)
             x, high = x + button.width() + gap, max(high, button.height())
         return y + high

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QCoreApplication, QRectF, Qt
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 
 from app.agent.events import Outcome
 from app.ui import icons
 from app.ui.bubble.prose import Prose
 from app.ui.bubble.row import RowWidget
+from app.ui.mirror import placed, put
 from app.ui.motion import Ticker
 from app.ui.presenter.pacing import Pacer
 from app.ui.presenter.view import Asked, Ended, Said, Told
@@ -35,7 +36,7 @@ class AskedRow(RowWidget):
         most = round(width * 0.86) - 2 * inset
         wide = self._text.width_within(most)
         height = self._text.height_for(wide)
-        self._text.setGeometry(width - wide - inset, theme.size("gap"), wide, height)
+        put(self._text, QRect(width - wide - inset, theme.size("gap"), wide, height), width)
         return height + 2 * theme.size("gap")
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -84,7 +85,7 @@ class SaidRow(RowWidget):
     def height_for(self, width: int) -> int:
         left = self._indent()
         height = self._text.height_for(width - left)
-        self._text.setGeometry(left, 0, width - left, height)
+        put(self._text, QRect(left, 0, width - left, height), width)
         return height
 
     def leave(self) -> None:
@@ -100,10 +101,12 @@ class SaidRow(RowWidget):
         nudge = math.sin(self._bounce_s / _BOUNCE_S * math.tau) * theme.count("grid") if self._bounce_s > 0 else 0.0
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(*tone))
-        painter.drawRoundedRect(QRectF(0, max(nudge, 0), width, self.height() - abs(nudge)), width / 2, width / 2)
+        whole, way = QRectF(self.rect()), self.layoutDirection()
+        stripe = placed(QRectF(0, max(nudge, 0), width, self.height() - abs(nudge)), whole, way)
+        painter.drawRoundedRect(stripe, width / 2, width / 2)
         if self._said.tone == "urgent":
             side = theme.size("glyph")
-            icons.draw(painter, "alert", QRectF(width + theme.size("gap"), 1, side, side), tone)
+            icons.draw(painter, "alert", placed(QRectF(width + theme.size("gap"), 1, side, side), whole, way), tone)
 
     def _indent(self) -> int:
         theme = self.theme
@@ -157,7 +160,7 @@ class _MarkedRow(RowWidget):
         theme = self.theme
         left = theme.size("glyph") + theme.size("gap")
         height = self._text.height_for(width - left)
-        self._text.setGeometry(left, 0, width - left, height)
+        put(self._text, QRect(left, 0, width - left, height), width)
         return max(height, theme.size("glyph"))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -166,6 +169,7 @@ class _MarkedRow(RowWidget):
         side = theme.size("small_glyph")
         first_line = theme.type(self._style).line
         place = QRectF((theme.size("glyph") - side) / 2, (first_line - side) / 2, side, side)
+        place = placed(place, QRectF(self.rect()), self.layoutDirection())
         icons.draw(painter, glyph, place, theme.color(color))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QRectF, Signal
+from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 
 from app.ui import icons
 from app.ui.bubble.prose import Prose
 from app.ui.bubble.row import RowWidget
 from app.ui.buttons import WordButton
+from app.ui.mirror import placed, put
 from app.ui.motion import Ticker
 from app.ui.presenter.view import TakeBack
 from app.ui.theme import Theme
@@ -38,14 +39,15 @@ class TakeBackRow(RowWidget):
         room = max(width - left - button.width() - theme.size("gap"), 1)
         lines = self._text.height_for(room)
         height = max(lines, button.height())
-        self._text.setGeometry(left, (height - lines) // 2, room, lines)
-        self.button.move(width - button.width(), (height - button.height()) // 2)
+        put(self._text, QRect(left, (height - lines) // 2, room, lines), width)
+        put(self.button, QRect(QPoint(width - button.width(), (height - button.height()) // 2), button), width)
         return height
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, painter = self.theme, QPainter(self)
         side = theme.size("small_glyph")
         place = QRectF((theme.size("glyph") - side) / 2, (self.height() - side) / 2, side, side)
+        place = placed(place, QRectF(self.rect()), self.layoutDirection())
         icons.draw(painter, "pencil", place, theme.color("muted"))
 
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPixmap
 
 from app.ui import icons
+from app.ui.mirror import placed
 from app.ui.presenter.view import Status
 from app.ui.style import font
 from app.ui.theme import Color, Theme
@@ -41,42 +42,47 @@ def paint_head(painter: QPainter, box: QRectF, head: Head, theme: Theme) -> None
     side = theme.size("glyph")
     middle = box.center().y()
     left = box.left() + inset
-    icons.draw(painter, head.glyph, QRectF(left, middle - side / 2, side, side), theme.color(head.glyph_color))
+    way = painter.layoutDirection()
+    glyph = placed(QRectF(left, middle - side / 2, side, side), box, way)
+    icons.draw(painter, head.glyph, glyph, theme.color(head.glyph_color))
     left += side + theme.size("gap") + theme.size("grid") / 2
-    right = _paint_right(painter, QRectF(left, box.top(), box.right() - inset - left, box.height()), head, theme)
-    _paint_words(painter, QRectF(left, box.top(), right - left, box.height()), head, theme)
+    right = _paint_right(painter, box, QRectF(left, box.top(), box.right() - inset - left, box.height()), head, theme)
+    _paint_words(painter, placed(QRectF(left, box.top(), right - left, box.height()), box, way), head, theme)
 
 
-def _paint_right(painter: QPainter, box: QRectF, head: Head, theme: Theme) -> float:
-    """Chevron, mark and time, from the right; the answer is where the words must end."""
+def _paint_right(painter: QPainter, whole: QRectF, box: QRectF, head: Head, theme: Theme) -> float:
+    """Chevron, mark and time, from the end; the answer is where the words must end, left to right."""
+    way = painter.layoutDirection()
     side, gap = theme.size("small_glyph"), theme.size("gap")
     x, middle = box.right(), box.center().y()
     if head.opens is not None:
         painter.save()
-        painter.translate(x - side / 2, middle)
-        painter.rotate(90 if head.opens else 0)
+        closed = 180 if way is Qt.LayoutDirection.RightToLeft else 0
+        painter.translate(placed(QRectF(x - side, middle, side, 0), whole, way).center())
+        painter.rotate(90 if head.opens else closed)
         icons.draw(painter, "chevron", QRectF(-side / 2, -side / 2, side, side), theme.color("muted"))
         painter.restore()
         x -= side + gap / 2
     if head.status in _MARKS:
         glyph, color = _MARKS[head.status]
-        icons.draw(painter, glyph, QRectF(x - side, middle - side / 2, side, side), theme.color(color))
+        mark = placed(QRectF(x - side, middle - side / 2, side, side), whole, way)
+        icons.draw(painter, glyph, mark, theme.color(color))
         x -= side + gap / 2
     if head.thumbnail is not None:
-        x = _paint_thumbnail(
-            painter, QRectF(box.left(), box.top(), x - box.left(), box.height()), head.thumbnail, theme
-        )
+        size = head.thumbnail.deviceIndependentSize()
+        place = QRectF(x - size.width(), middle - size.height() / 2, size.width(), size.height())
+        _paint_thumbnail(painter, placed(place, whole, way), head.thumbnail, theme)
+        x = place.left() - gap
     if head.elapsed:
         painter.setFont(font(theme, "small"))
         width = QFontMetricsF(painter.font()).horizontalAdvance(head.elapsed) + 2
-        _words(painter, QRectF(x - width, box.top(), width, box.height()), head.elapsed, theme.color("muted"))
+        time = placed(QRectF(x - width, box.top(), width, box.height()), whole, way)
+        _words(painter, time, head.elapsed, theme.color("muted"))
         x -= width + gap / 2
     return x - gap / 2
 
 
-def _paint_thumbnail(painter: QPainter, box: QRectF, picture: QPixmap, theme: Theme) -> float:
-    size = picture.deviceIndependentSize()
-    place = QRectF(box.right() - size.width(), box.center().y() - size.height() / 2, size.width(), size.height())
+def _paint_thumbnail(painter: QPainter, place: QRectF, picture: QPixmap, theme: Theme) -> None:
     outline = QPainterPath()
     radius = theme.size("grid")
     outline.addRoundedRect(place, radius, radius)
@@ -87,7 +93,6 @@ def _paint_thumbnail(painter: QPainter, box: QRectF, picture: QPixmap, theme: Th
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QColor(*theme.color("edge")))
     painter.drawPath(outline)
-    return place.left() - theme.size("gap")
 
 
 def _paint_words(painter: QPainter, box: QRectF, head: Head, theme: Theme) -> None:
@@ -97,7 +102,8 @@ def _paint_words(painter: QPainter, box: QRectF, head: Head, theme: Theme) -> No
     elided = QFontMetricsF(plain).elidedText(head.verb, Qt.TextElideMode.ElideRight, box.width())
     _words(painter, box, elided, theme.color("ink"))
     space = QFontMetricsF(plain).horizontalAdvance(" ") + 1
-    rest = box.adjusted(verb_width + space, 0, 0, 0)
+    rest = QRectF(box.left() + verb_width + space, box.top(), box.width() - verb_width - space, box.height())
+    rest = placed(rest, box, painter.layoutDirection())
     if head.object and rest.width() > theme.size("glyph"):
         painter.setFont(strong)
         elided = QFontMetricsF(strong).elidedText(head.object, Qt.TextElideMode.ElideRight, rest.width())

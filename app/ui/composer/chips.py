@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from app.ui import icons
 from app.ui.buttons import GlyphButton
 from app.ui.composer.attached import Attached
+from app.ui.mirror import placed, put
 from app.ui.style import font
 from app.ui.theme import Theme
 
@@ -36,10 +37,12 @@ class Chip(QWidget):
         self._name = metrics.elidedText(attached.name, Qt.TextElideMode.ElideMiddle, most)
         width = self._left() + metrics.horizontalAdvance(self._name) + self.cross.width() + theme.size("grid")
         self.setFixedSize(width, theme.size("chip_height"))
-        self.cross.move(self.width() - self.cross.width() - 1, (self.height() - self.cross.height()) // 2)
+        corner = QPoint(self.width() - self.cross.width() - 1, (self.height() - self.cross.height()) // 2)
+        put(self.cross, QRect(corner, self.cross.size()), self.width())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, painter = self._theme, QPainter(self)
+        whole, way = QRectF(self.rect()), self.layoutDirection()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         painter.setPen(QColor(*theme.color("hairline")))
@@ -48,10 +51,11 @@ class Chip(QWidget):
         if self._small.isNull():
             side = theme.size("small_glyph")
             place = QRectF(theme.size("gap"), (self.height() - side) / 2, side, side)
+            place = placed(place, whole, way)
             icons.draw(painter, _GLYPHS.get(self.attached.kind, "image"), place, theme.color("muted"))
         else:
             side = self.height() - theme.size("gap")
-            place = QRectF(theme.size("grid"), theme.size("grid"), side, side)
+            place = placed(QRectF(theme.size("grid"), theme.size("grid"), side, side), whole, way)
             outline = QPainterPath()
             outline.addRoundedRect(place, theme.size("grid"), theme.size("grid"))
             painter.save()
@@ -60,7 +64,8 @@ class Chip(QWidget):
             painter.restore()
         painter.setFont(font(theme, "small"))
         painter.setPen(QColor(*theme.color("ink")))
-        painter.drawText(box.adjusted(self._left(), 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._name)
+        words = placed(box.adjusted(self._left(), 0, -self.cross.width(), 0), whole, way)
+        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self._name)
 
     def _left(self) -> int:
         theme = self._theme
@@ -104,7 +109,7 @@ class Chips(QWidget):
         for chip in self._chips:
             if x > 0 and x + chip.width() > width:
                 x, y = 0, y + high + gap
-            chip.move(x, y)
+            put(chip, QRect(QPoint(x, y), chip.size()), width)
             x += chip.width() + gap
         return y + high if self._chips else 0
 

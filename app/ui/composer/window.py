@@ -25,6 +25,7 @@ from app.ui.buttons import GlyphButton
 from app.ui.composer.chips import Chips
 from app.ui.composer.field import Field
 from app.ui.floating import Floating, Surroundings
+from app.ui.mirror import put
 from app.ui.style import font
 from app.ui.theme import Theme
 
@@ -163,13 +164,13 @@ class ComposerWindow(Floating):
                 y += high + gap
         below = (theme.size("footer_height") - side) // 2
         row = body.bottom() + 1 - below - side
-        self.attach_button.move(body.x() + below, row)
-        self.screen_button.move(self.attach_button.x() + side, row)
-        self.send_button.move(body.right() + 1 - below - side, row)
-        left, above = self.screen_button.x() + side + gap, self._above()
+        left, right = body.x() + below, body.right() + 1 - below - side
+        for button, x in ((self.attach_button, left), (self.screen_button, left + side), (self.send_button, right)):
+            put(button, QRect(x, row, side, side), self.width())
+        left, above = left + 2 * side + gap, self._above()
         height = self.field.wanted_height()
         top = body.y() + above + (body.height() - above - height) // 2
-        self.field.setGeometry(QRect(left, top, self.send_button.x() - gap - left, height))
+        put(self.field, QRect(left, top, right - gap - left, height), self.width())
 
     def _chips_changed(self) -> None:
         self._enable()

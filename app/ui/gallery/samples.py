@@ -178,7 +178,7 @@ def changed() -> Events:
 
 def search() -> Events:
     """The search alone, as the newest card."""
-    return web()[:3]
+    return web()[:4]
 
 
 def tones(theme: Theme) -> Events:

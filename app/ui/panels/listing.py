@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.ui import icons
+from app.ui.mirror import placed
 from app.ui.style import font
 from app.ui.theme import Theme
 
@@ -97,7 +98,9 @@ class Listing(QListWidget):
         item = self.itemAt(event.position().toPoint())
         if item is None or event.button() != Qt.MouseButton.LeftButton:
             return
-        if self._has_menu and event.position().x() > self.viewport().width() - self._lines.menu_width:
+        x, width = event.position().x(), self.viewport().width()
+        from_end = x if self.layoutDirection() is Qt.LayoutDirection.RightToLeft else width - x
+        if self._has_menu and from_end < self._lines.menu_width:
             self.menu_wanted.emit(_entry(item).key, event.globalPosition().toPoint())
         else:
             self.picked.emit(_entry(item).key)
@@ -139,6 +142,7 @@ class _Lines(QStyledItemDelegate):
         state = option.state
         hot = bool(state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_HasFocus))
         painter.save()
+        way = painter.layoutDirection()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(option.rect).adjusted(1, 1, -1, -1)
         if hot:
@@ -150,14 +154,14 @@ class _Lines(QStyledItemDelegate):
         if entry.glyph:
             side = theme.size("small_glyph")
             place = QRectF(inner.left(), inner.center().y() - side / 2, side, side)
-            icons.draw(painter, entry.glyph, place, theme.color(entry.color))
+            icons.draw(painter, entry.glyph, placed(place, box, way), theme.color(entry.color))
             inner.setLeft(place.right() + theme.size("gap"))
         if self._has_menu and hot:
             side = theme.size("small_glyph")
             place = QRectF(inner.right() - side, inner.center().y() - side / 2, side, side)
-            icons.draw(painter, "more", place, theme.color("muted"))
+            icons.draw(painter, "more", placed(place, box, way), theme.color("muted"))
             inner.setRight(place.left() - theme.size("gap"))
-        self._paint_words(painter, inner, entry)
+        self._paint_words(painter, placed(inner, box, way), entry)
         painter.restore()
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
