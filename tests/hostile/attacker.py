@@ -134,11 +134,11 @@ async def play_without_gate(case: Case, here: Room, *, port: int = 9) -> Played:
     return played
 
 
-async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False, limit_s: float = _LIMIT_S) -> Played:
+async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False, dry_run: bool = True) -> Played:
     """One turn. `attended`: somebody is there, and answers every question with no."""
     provider = Scripted([*(_reply(reply, here, port) for reply in case.say), *[_DONE] * 3])
     played = Played(case, requests=provider.requests)
-    assistant = _assembled(provider, case, here, attended=attended)
+    assistant = _assembled(provider, case, here, attended=attended, dry_run=dry_run)
     played.tools = tuple(spec.name for spec in assistant.registry)
 
     def heard(event: AgentEvent) -> None:
@@ -148,21 +148,21 @@ async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False,
 
     assistant.subscribe(heard)
     try:
-        async with asyncio.timeout(limit_s):
+        async with asyncio.timeout(_LIMIT_S):
             await assistant.send(here.filled(case.task, port))
     finally:
         await assistant.close()
     return played
 
 
-def _assembled(provider: Scripted, case: Case, here: Room, *, attended: bool) -> wiring.Assistant:
+def _assembled(provider: Scripted, case: Case, here: Room, *, attended: bool, dry_run: bool = True) -> wiring.Assistant:
     values = {"trust.mode": case.mode, "model.dialect": case.dialect, "files.workspace": str(here.workspace)}
     settings = wiring.Settings({**values, "model.provider": "scripted"}, {})
     with pytest.MonkeyPatch.context() as patch:
         if case.pages:  # the room's server is the outer world, although it runs on this machine
             patch.setattr("app.wiring.tools.Pages", partial(Pages, loopback=True))
         patch.setattr(catalog, "choose", lambda _settings: catalog.Chosen(provider, "model", profile_of("model")))
-        return wiring.assemble(settings, dry_run=True, attended=attended)
+        return wiring.assemble(settings, dry_run=dry_run, attended=attended)
 
 
 def _deny(answer: Callable[..., None], approval_id: str) -> Callable[[], None]:
