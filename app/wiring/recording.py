@@ -28,6 +28,7 @@ from app.services.journal.database import Database
 from app.services.journal.writing import Figures, StoredCall, StoredEntry, StoredEvent, StoredTurn
 
 _TITLE_CHARS = 70
+_TITLE_FROM = 2000
 _PAYLOAD_CHARS = 20_000
 """Of one call's payload as it streamed, each half of it; the rest was in the file it went to."""
 _WORDLESS = "A picture"
@@ -119,7 +120,7 @@ class JournalRecord:
 
     def _begin_turn(self, event: events.TurnStarted) -> None:
         self.turn, self._used = event.turn_id, None
-        title = clip_line(self._cleaned(event.text), _TITLE_CHARS) or _WORDLESS
+        title = clip_line(self._cleaned(event.text[:_TITLE_FROM]), _TITLE_CHARS) or _WORDLESS
         now = self._clock.wall()
         self._soon(writing.begin_turn, StoredTurn(self.turn, title, now, self._model, holder()))
         self._is_begun = True

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.agent.stream import QUIET_S
+from app.settings.catalog import STREAM_IDLE_MS
 from scripts.bench import chaosnet
 
 
@@ -14,3 +16,7 @@ from scripts.bench import chaosnet
 async def test_a_turn_survives_a_failing_network_and_does_nothing_twice(tmp_path: Path, kind: str, seed: int) -> None:
     plan = chaosnet.plan_of(kind, seed)
     assert chaosnet.faults_of(plan, await chaosnet.play(plan, tmp_path)) == []
+
+
+def test_silence_is_told_within_ten_seconds_and_cut_within_thirty() -> None:
+    assert (QUIET_S <= 10.0, STREAM_IDLE_MS.default <= 30_000) == (True, True)

@@ -83,6 +83,15 @@ def test_trees_are_cleaned_by_their_names_and_in_their_texts() -> None:
     }
 
 
+@pytest.mark.parametrize("separator", ["\n", " "])
+def test_a_secret_is_found_wherever_it_stands_in_a_long_text(separator: str) -> None:
+    filler = separator.join(["nothing to see here"] * 300) + separator
+    text = "".join(f"{filler}GITHUB_TOKEN={number:020d}{separator}" for number in range(60))
+    kept = without_secrets(text)
+    assert kept.count(shown()) == 60
+    assert kept == "".join(f"{filler}GITHUB_TOKEN={shown()}{separator}" for _ in range(60))
+
+
 @pytest.mark.parametrize(
     "piece",
     ["sk-", "sk-a-", "password=", "password is ", "eyJaaaaaaaaaa.", "://a:", "a://", "-----BEGIN PRIVATE KEY-----",
