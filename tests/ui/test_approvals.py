@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 from Xlib import XK
 
+from app import wiring
 from app.agent import events as agent_events
+from app.agent.policy import Decision, Mode, Policy
+from app.desktop.choose import open_desktop
 from app.desktop.x11.virtual import VirtualDesktop
+from app.protocol.call import ToolCall
 from app.ui.approvals.devices import WITNESS
 from app.ui.approvals.row import ApprovalRow
 from app.ui.gallery import samples
 from app.ui.presence import Presence
+from app.wiring.onlooker import Onlooker
 from tests.support.device import PersonsDevices
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand, until
@@ -124,5 +130,23 @@ def test_keys_allow_only_from_a_persons_own_keyboard(
         assert agent.answers == []
         person.tap(XK.XK_space)
         await until(lambda: agent.answers == [("a1", True)])
+
+    drive(script())
+
+
+def test_nothing_is_typed_into_a_window_of_ours(qtbot: QtBot, presence: Presence, drive: Drive, tmp_path: Path) -> None:
+    async def script() -> None:
+        qtbot.mouseClick(presence.orb, Qt.MouseButton.LeftButton)
+        await until(lambda: presence.composer.isVisible() and presence.composer.field.hasFocus())
+        await until(presence.composer.isActiveWindow)
+        desk = open_desktop()
+        try:
+            call = ToolCall("c1", "computer_type", {"text": "yes"})
+            seen = await Onlooker(desk).seen(call, "focus")
+            spec = next(spec for spec in wiring.registry() if spec.name == call.name)
+            verdict = Policy(tmp_path, Mode.YOLO).decide(call, spec, seen)
+        finally:
+            desk.close()
+        assert (verdict.decision, verdict.rule) == (Decision.DENY, "own windows")
 
     drive(script())
