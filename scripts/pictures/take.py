@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 _TASK = "open the calculator and type 12*7="
 _LIMIT_S = 120.0
+_ANSWER_S = 10.0
 _SCREEN = (1000, 640)
 
 
@@ -109,13 +110,17 @@ def _windows() -> str:
 
 
 def _clicked(x: int, y: int) -> bool:
-    """Click the orb until its composer has the keyboard."""
+    """Click the orb; whether its composer has the keyboard soon after. A second click would close it again."""
     subprocess.run(["xdotool", "mousemove", str(x), str(y), "click", "1"], check=True)
-    time.sleep(1)
-    active = subprocess.run(
-        ["xdotool", "getactivewindow", "getwindowname"], check=False, capture_output=True, text=True
-    )
-    return "Wisp" in active.stdout
+    limit = time.monotonic() + _ANSWER_S
+    while time.monotonic() < limit:
+        time.sleep(0.3)
+        active = subprocess.run(
+            ["xdotool", "getactivewindow", "getwindowname"], check=False, capture_output=True, text=True
+        )
+        if "Wisp" in active.stdout:
+            return True
+    return False
 
 
 if __name__ == "__main__":
