@@ -1,0 +1,71 @@
+"""What is not found by name: a model with eyes is asked to point, one without is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.base.geometry import Point, Rect
+from app.desktop.api import Frame, Window
+from app.desktop.capture import Budget
+from app.desktop.desk import Desktop
+from app.desktop.headless import HeadlessDesktop, Moved
+from app.desktop.locate import NotFound
+from app.desktop.ocr.api import TextBox
+from app.protocol.call import ToolCall
+from app.protocol.result import JsonValue, ToolResult
+from app.tools.computer import COMPUTER, Computer
+from app.tools.context import TurnContext
+from app.tools.pictures import Sight
+
+_FRONT = Window("w1", "Board", "game", Rect(200, 100, 800, 600), 3, is_active=True)
+
+
+class _Blank:
+    """Reads nothing."""
+
+    async def read_text(self, _frame: Frame) -> tuple[TextBox, ...]:
+        return ()
+
+    async def close(self) -> None: ...
+
+
+class _Room:
+    def __init__(self) -> None:
+        self.headless = HeadlessDesktop()
+        self.headless.opened[:] = [_FRONT]
+        self.desktop = Desktop(self.headless.backend, ocr=_Blank())
+        self.sight = Sight(Budget(400, 4000))
+
+    async def __call__(self, tool: str, **arguments: JsonValue) -> ToolResult:
+        [spec] = [spec for spec in COMPUTER.tools if spec.name == tool]
+        return await spec.execute(Computer(self.desktop, self.sight), ToolCall("1", tool, arguments), TurnContext("1"))
+
+
+@pytest.fixture
+def room() -> Iterator[_Room]:
+    made = _Room()
+    yield made
+    made.desktop.close()
+
+
+async def test_the_window_in_front_comes_as_a_picture_to_point_in(room: _Room) -> None:
+    done = await room("computer_click", target="the white queen")
+    assert (done.ok, done.event, done.payload["tag"]) == (False, "tool_error", "computer_click")
+    assert done.payload["region"] == [200, 100, 800, 600]
+    assert [(media.width, media.height) for media in done.llm_media] == [(400, 300)]
+    assert "Or point in this picture, by x and y" in done.llm_echo
+    assert room.headless.done == []
+
+
+async def test_points_refer_to_that_picture_afterwards(room: _Room) -> None:
+    await room("computer_click", target="the white queen")
+    await room("computer_move", x=100, y=50)
+    assert room.headless.done == [Moved(Point(401, 201))]
+
+
+async def test_a_model_without_eyes_is_told_that_it_is_not_there(room: _Room) -> None:
+    room.sight = Sight(takes_pictures=lambda: False)
+    with pytest.raises(NotFound, match="Nothing on the screen fits 'the white queen'"):
+        await room("computer_click", target="the white queen")
