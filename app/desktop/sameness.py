@@ -102,7 +102,7 @@ class Sameness:
     async def _keeps_changing(self, point: Point, capture: Capture, window: str) -> bool:
         """Whether a fresh look was taken after a click here was refused, and the same thing is here still."""
         last = self._refused
-        if last is None or capture.taken < last.at or window != last.window:
+        if last is None or capture.taken <= last.at or window != last.window:
             return False
         near = _limits().near_px
         if abs(last.point.x - point.x) > near or abs(last.point.y - point.y) > near:
