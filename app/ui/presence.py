@@ -193,6 +193,7 @@ class Presence(QObject):
         words = in_words(text, attached)
         self.inbox.change(lambda view: presenter.sent(view, words))
         self.turns.send(words, pictures(attached))
+        self.stage.show_thread()
         self.inbox.change(presenter.attended)
         self._show_bubble()
         self.stage.follow()
@@ -268,11 +269,13 @@ class Presence(QObject):
         unread = 0 if view.attended else view.unread
         self.orb.show_state(view.orb, share=share, unread=unread, is_free=view.mode == "yolo")
         asked = view.open_approval
-        if asked is not None and asked.approval_id != self._asked and not view.attended:
+        if asked is not None and asked.approval_id != self._asked:
             self._asked = asked.approval_id  # it opens once: who closes it has seen it, and the orb goes on asking
-            self.inbox.change(presenter.attended)
-            self._show_bubble()
-            return
+            self.stage.show_thread()
+            if not view.attended:
+                self.inbox.change(presenter.attended)
+                self._show_bubble()
+                return
         self.stage.show_progress(view)
         self._show_rows(view)
 

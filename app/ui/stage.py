@@ -185,6 +185,11 @@ class Stage(QObject):
             self.bubble.hide()
         self.place()
 
+    def show_thread(self) -> None:
+        """What happens now is more than any page."""
+        if self._bubble is not None:
+            self._bubble.show_page(None)
+
     def _show_bubble(self, view: View) -> None:
         bubble, look = self.bubble, self._look
         if self._chip is not None:

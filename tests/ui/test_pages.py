@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.agent import events as agent_events
 from app.agent.archive import ExportFormat, PastConversation
 from app.ui.bubble.speech import AskedRow
+from app.ui.gallery import samples
 from app.ui.gallery.archive import MemoryArchive
 from app.ui.panels import wording
 from app.ui.panels.history import HistoryPage
@@ -240,6 +241,22 @@ def test_escape_goes_back_to_the_thread_and_then_closes(qtbot: QtBot, presence: 
         assert presence.bubble.thread_view.isVisible()
         qtbot.keyClick(presence.bubble, Qt.Key.Key_Escape)
         assert not presence.is_open
+
+    drive(person())
+
+
+def test_what_is_sent_and_what_is_asked_is_seen_whatever_page_is_open(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        presence.open_page("usage")
+        assert presence.bubble.page is not None
+        presence.send("hello")
+        assert presence.bubble.page is None
+        await until(lambda: agent.sent)
+        presence.open_page("usage")
+        agent.tell(*samples.approval())
+        await until(lambda: presence.bubble.page is None)
 
     drive(person())
 
