@@ -1,10 +1,10 @@
-"""Which mode counts, told whenever it changes: also when yolo ends by itself."""
+"""Which mode counts, told whenever it changes: also when yolo ends by itself. And what is wrong with the rules."""
 
 from __future__ import annotations
 
 import asyncio
 
-from app.agent.events import ModeChanged
+from app.agent.events import ModeChanged, Notice
 from app.agent.policy import Mode, Policy
 from app.agent.turn import Tell
 
@@ -18,6 +18,7 @@ class Modes:
         self._policy = policy
         self._tell = tell
         self._told = Mode.ASK
+        self._problems = list(policy.book.problems)
         self._watch: asyncio.TimerHandle | None = None
 
     def switch(self, mode: Mode) -> None:
@@ -26,7 +27,10 @@ class Modes:
         self._say()
 
     def look(self) -> None:
-        """Tell the mode where it is another than the one told last."""
+        """Tell what is wrong with the rules, once, and the mode where it is another than the one told last."""
+        problems, self._problems = self._problems, []
+        for problem in problems:
+            self._tell(Notice("warning", problem))
         if self._policy.mode is not self._told:
             self._say()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from app.agent.events import ModeChanged
+from app.agent.events import ModeChanged, Notice
 from app.agent.policy import Mode, Policy
 from app.agent.policy.policy import Surroundings
 from tests.unit.agent.stage import Stage
@@ -38,3 +38,18 @@ async def test_ask_is_nothing_to_tell(tmp_path: Path) -> None:
     stage = Stage(tmp_path, "Done.")
     await stage.send()
     assert stage.of(ModeChanged) == []
+
+
+async def test_rules_that_cannot_be_used_are_told_once(tmp_path: Path) -> None:
+    rules = tmp_path / "policy.toml"
+    rules.write_text('[[rule]]\nthen = "permit"\n')
+    stage = Stage(tmp_path, "Done.", "Done.", policy=Policy(tmp_path, persons=rules))
+    await stage.send()
+    await stage.send()
+    assert stage.of(Notice) == [
+        Notice(
+            "warning",
+            f'{rules}:1: then must be "deny", "ask" or "allow", not \'permit\'. Until that is mended, everything but '
+            "looking and talking asks first.",
+        )
+    ]
