@@ -15,6 +15,8 @@ from tests.hostile.commands_room import room
 from tests.hostile.observers.injected import InputWatch
 from tests.hostile.observers.processes import descendants
 
+pytestmark = pytest.mark.timeout(400)  # hundreds of commands in one test
+
 _PATIENCE_S = 40.0
 _STARTS = 25
 
