@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.ui.appearance import Wanted
 
@@ -45,12 +46,7 @@ class Taste(QObject):
         self._soon.setInterval(0)
         self._soon.timeout.connect(self.changed)
         application.styleHints().colorSchemeChanged.connect(self._soon.start)
-        application.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._application and event.type() is QEvent.Type.ApplicationFontChange:
-            self._soon.start()
-        return False
+        self._ear = _Ear(self._soon.start)
 
     async def follow(self) -> None:
         """Ask the system, and listen from then on where it tells."""
@@ -61,7 +57,7 @@ class Taste(QObject):
 
     def close(self) -> None:
         """Listen no more."""
-        self._application.removeEventFilter(self)
+        self._ear.deleteLater()
         self._application.styleHints().colorSchemeChanged.disconnect(self._soon.start)
         if self._bus is not None and self._bus.connected:
             self._bus.disconnect()
@@ -101,6 +97,19 @@ class Taste(QObject):
         if wanted != self.wanted:
             self.wanted = wanted
             self._soon.start()
+
+
+class _Ear(QWidget):
+    """Never shown. The application's font is told to widgets; a filter on the application would run for every event."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        super().__init__()
+        self._changed = changed
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ApplicationFontChange:
+            self._changed()
+        return super().event(event)
 
 
 def _bare(value: Any) -> Any:
