@@ -68,8 +68,6 @@ _WORKSPACE = {
     "data/people.json": '[{"name": "Ada", "age": 36}]\n',
     "main.c": '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n',
     "Makefile": "all: hello\nhello: main.c\n\t$(CC) -o hello main.c\nclean:\n\trm -f hello\n",
-    "package.json": '{"name": "numbers", "version": "1.0.0", "scripts": {"test": "node -e 0"}}\n',
-    "index.js": "console.log(1 + 1)\n",
     ".envrc": "export A=1\n",
     ".vscode/tasks.json": "{}\n",
 }
