@@ -65,6 +65,11 @@ class Agent(Protocol):
         """Past conversations."""
         ...
 
+    @property
+    def conversation(self) -> str:
+        """The id of this conversation among the past ones; empty where nothing of it is kept."""
+        ...
+
     def reopen(self, conversation_id: str, /) -> Coroutine[Any, Any, list[agent.AgentEvent]]:
         """Go on with a past conversation; what was shown of it. Raises WispError where that cannot be now."""
         ...

@@ -64,6 +64,7 @@ class _Life:
         self._presence = presence
         self._connect = connect
         self._renew = asyncio.Event()
+        self._conversation = ""
 
     async def live(self, on_ready: Callable[[Presence], None] | None, quit_when: Awaitable[object] | None) -> int:
         presence, parts = self._presence, self._parts
@@ -92,6 +93,7 @@ class _Life:
         try:
             connected = self._connect(curtain)
             agent = await connected if isinstance(connected, Awaitable) else connected
+            await self._go_on(agent)
             self._presence.attach(agent)
         except WispError as error:
             self._presence.tell("error", str(error))
@@ -100,7 +102,17 @@ class _Life:
         finally:
             if agent is not None:
                 self._presence.detach()
+                self._conversation = agent.conversation
                 await agent.close()
+
+    async def _go_on(self, agent: Agent) -> None:
+        """Another agent knows what was said to the one before."""
+        if not self._conversation:
+            return
+        try:
+            await agent.reopen(self._conversation)
+        except WispError as error:
+            self._presence.tell("warning", str(error))
 
     async def _until_over(self) -> None:
         """Until the person quits, or another agent is wanted and none is at work."""

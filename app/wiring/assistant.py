@@ -105,6 +105,11 @@ class Assistant:
         """A sentence for each conversation in whose middle Wisp was ended, since it was last told."""
         return [_INTERRUPTED.format(title=past.title) for past in await self._journal.interrupted()]
 
+    @property
+    def conversation(self) -> str:
+        """The id of this conversation in the archive; empty where nothing of it is kept."""
+        return self._journal.record.kept
+
     async def reopen(self, conversation_id: str) -> list[AgentEvent]:
         """Go on with an earlier conversation; what was shown of it. Raises WispError where that cannot be now."""
         return await self._journal.reopen(conversation_id, self.session)

@@ -60,6 +60,11 @@ class JournalRecord:
         self._is_begun = False
         self.begin_anew()
 
+    @property
+    def kept(self) -> str:
+        """The conversation's id; empty while nothing was said in it, and where words are not kept."""
+        return self.conversation if self._is_begun and self._keeps_words else ""
+
     def begin_anew(self) -> None:
         self._let_go()
         self.go_on(ids.unique("talk-"))

@@ -34,6 +34,7 @@ class FakeAgent:
         self.holds = False
         self.closed = False
         self.archive = MemoryArchive()
+        self.conversation = ""
         self.reopened: list[str] = []
         self._listeners: list[Listener] = []
         self._released = asyncio.Event()

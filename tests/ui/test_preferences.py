@@ -387,7 +387,7 @@ def test_the_welcome_is_shown_once_and_again_when_asked_for(
     assert not once.is_due()
 
 
-def test_another_provider_answers_after_a_choice_without_a_new_start(
+def test_another_provider_goes_on_with_the_conversation_after_a_choice(
     qtbot: QtBot, qapp: QApplication, machine: SomeMachine
 ) -> None:
     agents: list[FakeAgent] = []
@@ -399,10 +399,12 @@ def test_another_provider_answers_after_a_choice_without_a_new_start(
 
     async def story() -> None:
         await until(lambda: shown)
+        agents[0].conversation = "1"
         shown[0].actions.settings()
         (window,) = _shown(SettingsWindow)
         _chosen(window, "model.provider", "offline")
         await until(lambda: len(agents) == 2 and agents[0].closed)
+        await until(lambda: agents[1].reopened == ["1"])
         shown[0].send("who is there")
         await until(lambda: agents[1].sent == ["who is there"])
         window.close()
