@@ -7,7 +7,8 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QEvent, QEventLoop, QObject, QTimer
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.settings import catalog
 from app.settings.store import Settings
@@ -22,6 +23,8 @@ from app.ui.seat import Seat
 if TYPE_CHECKING:
     from app.ui.life import Connect
     from app.ui.presence import Presence
+
+_PAINT_LIMIT_MS = 500
 
 
 def run(
@@ -44,7 +47,7 @@ def run(
         return 0
     languages.install(application, settings[catalog.LANGUAGE])
     look = look_of(application, settings)
-    orb = first_paint(application, look)
+    orb = first_paint(look)
     from app.ui import life
 
     try:
@@ -54,13 +57,35 @@ def run(
         look.around.close()
 
 
-def first_paint(application: QApplication, look: Look) -> OrbWindow:
+def first_paint(look: Look) -> OrbWindow:
     """The orb in its place, on the screen when this returns."""
     orb = OrbWindow(look.theme, look.around, look.ticker)
     Seat(orb, look.theme).take()
+    painted = _Painted(orb)
     orb.show()
-    application.processEvents()
+    painted.wait(_PAINT_LIMIT_MS)
     return orb
+
+
+class _Painted(QObject):
+    """Waits until a window has been drawn: the display asks for that only after it was shown, and what is imported
+    meanwhile would hold it up."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__()
+        self._window = window
+        self._waiting = QEventLoop()
+        window.installEventFilter(self)
+
+    def eventFilter(self, _window: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Paint:
+            QTimer.singleShot(0, self._waiting.quit)
+        return False
+
+    def wait(self, limit_ms: int) -> None:
+        QTimer.singleShot(limit_ms, self._waiting.quit)
+        self._waiting.exec()
+        self._window.removeEventFilter(self)
 
 
 def make_application() -> QApplication:
