@@ -14,6 +14,7 @@ from tests.hostile.commands_played import Command, load, named, run, run_all
 from tests.hostile.commands_room import room
 from tests.hostile.observers.injected import InputWatch
 from tests.hostile.observers.processes import descendants
+from tests.support.walls import needs_wall
 
 pytestmark = pytest.mark.timeout(400)  # hundreds of commands in one test
 
@@ -21,6 +22,7 @@ _PATIENCE_S = 40.0
 _STARTS = 25
 
 
+@needs_wall
 @pytest.mark.parametrize("corpus", ["commands", "escapes"])
 async def test_no_command_gets_out(desktop: VirtualDesktop, tmp_path: Path, corpus: str) -> None:
     before = set(descendants())
@@ -34,6 +36,7 @@ async def test_no_command_gets_out(desktop: VirtualDesktop, tmp_path: Path, corp
     assert left == []
 
 
+@needs_wall
 async def test_links_that_are_swapped_while_the_wall_is_built_lead_nowhere(
     desktop: VirtualDesktop, tmp_path: Path
 ) -> None:
@@ -52,6 +55,7 @@ async def test_links_that_are_swapped_while_the_wall_is_built_lead_nowhere(
     assert effects == []
 
 
+@needs_wall
 async def test_ordinary_commands_work_and_leave_nothing_outside(desktop: VirtualDesktop, tmp_path: Path) -> None:
     with room(tmp_path / "room") as here:
         ran = await run_all(load("commands_benign"), here, limit_s=_PATIENCE_S)

@@ -14,6 +14,7 @@ from app.base.errors import ToolFailed
 from app.services.parsing import child
 from tests.hostile.observers.processes import descendants, environment_of
 from tests.support.observer import eventually
+from tests.support.walls import needs_wall
 
 _PROBE = """
 import sys
@@ -36,6 +37,7 @@ print(tried(lambda: open({file!r}).read()), tried(lambda: open({file!r} + ".new"
 _ROOT = str(Path(__file__).resolve().parents[3])
 
 
+@needs_wall
 def test_it_can_open_no_file_take_no_memory_and_call_nobody(tmp_path: Path) -> None:
     import socket
     import subprocess

@@ -16,7 +16,10 @@ from app.services.processes.processes import Processes
 from app.services.sandbox.enclosure import Enclosure
 from app.services.sandbox.none import NoWall
 from tests.support.observer import eventually
+from tests.support.walls import needs_wall
 from tests.unit.tools_work.bench import Bench
+
+pytestmark = needs_wall
 
 
 @pytest.fixture
