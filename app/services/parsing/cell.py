@@ -34,7 +34,8 @@ def lock(readable: Sequence[str]) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        libc.unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC)
+        if libc.unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC) != 0:
+            libc.unshare(_NEW_NETWORK | _NEW_IPC)  # root may where no new user can be had
         _close_files(libc, readable)
 
 
