@@ -60,15 +60,9 @@ def _recorded(settings: Settings) -> int:
     return code
 
 
-async def _tell_interrupted(connected: list[Assistant], presence: Presence) -> None:
-    """A journal that cannot be read is told by the first turn."""
-    import contextlib
-
-    from app.base.errors import WispError
-
-    with contextlib.suppress(WispError):
-        for sentence in await connected[0].interrupted() if connected else ():
-            presence.tell("info", sentence)
+async def _tell_what_goes_on(connected: list[Assistant], presence: Presence) -> None:
+    for sentence in await connected[0].from_before() if connected else ():
+        presence.tell("info", sentence)
 
 
 def _show(settings: Settings, record: Record | None, reload: Callable[[], Settings], *, welcome: bool = False) -> int:
@@ -96,8 +90,6 @@ def _show(settings: Settings, record: Record | None, reload: Callable[[], Settin
     def tell_what_goes_on(presence: Presence) -> None:
         import asyncio
 
-        for sentence in connected[0].left_over() if connected else ():
-            presence.tell("info", sentence)
-        telling.append(asyncio.ensure_future(_tell_interrupted(connected, presence)))
+        telling.append(asyncio.ensure_future(_tell_what_goes_on(connected, presence)))
 
     return application.run(connect, settings, Outside(reload, ThisMachine(), welcome), on_ready=tell_what_goes_on)

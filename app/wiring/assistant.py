@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from app.agent.archive import Archive
@@ -16,6 +16,7 @@ from app.agent.session import Session
 from app.base import ids, paths
 from app.base.clipping import clip_line
 from app.base.clock import SystemClock
+from app.base.errors import WispError
 from app.desktop.api import Curtain
 from app.desktop.capture import Budget
 from app.desktop.choose import open_desktop
@@ -94,16 +95,17 @@ class Assistant:
         done = await self._executor.run(block, WrittenByThePerson(), context)
         return done.result
 
-    def left_over(self) -> list[str]:
-        """A sentence for each command of an earlier start that still runs."""
-        return [
+    async def from_before(self) -> list[str]:
+        """A sentence for each command of an earlier start that still runs, and for each conversation in whose middle
+        Wisp was ended since it was last told.
+        """
+        told = [
             f"A command of an earlier time still runs: {clip_line(run.record.command, _COMMAND_CHARS)} ({run.id})"
             for run in self._own.processes.left_over()
         ]
-
-    async def interrupted(self) -> list[str]:
-        """A sentence for each conversation in whose middle Wisp was ended, since it was last told."""
-        return [_INTERRUPTED.format(title=past.title) for past in await self._journal.interrupted()]
+        with suppress(WispError):  # a journal that cannot be read is told by the first turn
+            told += [_INTERRUPTED.format(title=past.title) for past in await self._journal.interrupted()]
+        return told
 
     @property
     def conversation(self) -> str:

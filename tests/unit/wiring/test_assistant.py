@@ -42,7 +42,7 @@ async def test_a_command_of_an_earlier_start_is_told(tmp_path: Path) -> None:
         result = await first.run(Block("c1", "execute_command", args={"command": "sleep 60", "background": True}))
         run_id = str(result.payload["run_id"])
     async with assembled(Settings({}, {}), dry_run=True) as second:
-        told = second.left_over()
+        told = await second.from_before()
         await second.run(Block("c2", "stop_command", args={"run_id": run_id}))
         assert told == [f"A command of an earlier time still runs: sleep 60 ({run_id})"]
-        assert second.left_over() == []
+        assert await second.from_before() == []
