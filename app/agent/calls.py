@@ -12,11 +12,12 @@ from app.agent.cards import Cards
 from app.agent.gate import TurnGate
 from app.agent.goals import Pursuit
 from app.agent.ordering import Reach, reach_of, side_by_side
-from app.agent.parts import KeepProgress, Look
+from app.agent.parts import KeepProgress
 from app.agent.record import HARMLESS, Record, Unrecorded
 from app.agent.repetition import ASK_AT, WARN_AT
 from app.agent.turn import Turn
 from app.agent.words import told
+from app.base import ids
 from app.protocol.call import Block
 from app.protocol.dialects.api import Answer
 from app.protocol.result import JsonValue, ToolResult, tool_error
@@ -40,7 +41,7 @@ class Calls:
         self.audit: Audit | None = None
         self.keep_progress: KeepProgress | None = None
         self.pursuit: Pursuit | None = None
-        self.look: Look | None = None
+        self.look = ""
         self.record: Record = Unrecorded()
         self.turn_gate: TurnGate | None = None
         self.answers: list[Answer] = []
@@ -79,12 +80,20 @@ class Calls:
     async def end_toolset(self, toolsets: Mapping[str, str]) -> None:
         """The last action of a vendor's toolset carries a picture of what came of it, which saves the model a look."""
         place = max((at for at, answer in enumerate(self.answers) if answer.call_id in toolsets), default=None)
-        if place is None or self.look is None:
+        if place is None or not self.look:
             return
         last = self.answers[place]
         if last.result.ok and not last.result.llm_media:
-            seen = await self.look(self._context(last.call_id))
+            seen = await self._looked(Block(ids.unique("call_"), self.look))
             self.answers[place] = replace(last, result=replace(last.result, llm_media=seen.llm_media))
+
+    async def _looked(self, block: Block) -> ToolResult:
+        """A look that the model did not write: judged, shown and read like any other, but no call of the history."""
+        self._cards.closed(block)
+        execution = await self._executor.run(block, self.turn_gate or self._gate, self._context(block.call_id))
+        self._note_reading(execution)
+        self._cards.finished(block.call_id, execution.result, execution.elapsed_s)
+        return execution.result
 
     def complain(self, tool: str, reason: str, call_id: str = "") -> None:
         """A call that cannot run is answered all the same."""

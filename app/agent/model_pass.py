@@ -18,7 +18,7 @@ from app.agent.withheld import Withheld
 from app.agent.words import told
 from app.protocol.call import Block
 from app.protocol.dialects.api import Answer, Pacing
-from app.protocol.dialects.fallback import split_foreign
+from app.protocol.dialects.fallback import read_foreign, split_foreign
 from app.protocol.dialects.neutral import names_of
 from app.protocol.events import (
     BatchClosed,
@@ -237,7 +237,7 @@ class ModelPass:
     def _foreign_calls(self) -> list[Block]:
         if self._pending or self._calls.answers or not self._parts.settings[FALLBACK_FORMATS]:
             return []
-        return [part for part in split_foreign(self._transcript.text, self._specs) if isinstance(part, Block)]
+        return read_foreign(self._transcript.text, self._specs)
 
     def _note_foreign(self, block: Block) -> None:
         """Native answers refer to calls by their id: the history must hold the call as one."""

@@ -13,15 +13,14 @@ from app.agent.record import Record, Unrecorded
 from app.base import ids
 from app.base.clock import Clock, SystemClock
 from app.protocol.dialects.api import Dialect
-from app.protocol.result import JsonValue, ToolResult
+from app.protocol.result import JsonValue
 from app.providers.api import Provider
 from app.settings.store import Settings
-from app.tools.context import Audit, TurnContext
+from app.tools.context import Audit
 from app.tools.executor import Executor
 from app.tools.registry import Registry
 
 KeepProgress = Callable[[str], Awaitable[Mapping[str, JsonValue]]]
-Look = Callable[[TurnContext], Awaitable[ToolResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,8 @@ class Parts:
     `follows_plan` is for providers that carry out what the person spelled out: repeating is then no going in circles.
     `conversation` is the object that tools were given to ask for changes of it; `keep_progress` keeps the checklist a
     call carried, gives what the presence shows of it, and never raises. `resolve` tells what a call would act on;
-    `look` takes the picture that a vendor's toolset wants behind its last action; `record` keeps the conversation.
-    `turn_ids` names turns; what is kept on disk needs names that no other session has.
+    `look` names the tool whose picture a vendor's toolset wants behind its last action; `record` keeps the
+    conversation. `turn_ids` names turns; what is kept on disk needs names that no other session has.
     """
 
     provider: Provider
@@ -56,7 +55,7 @@ class Parts:
     conversation: Conversation | None = None
     keep_progress: KeepProgress | None = None
     nearby: Nearby | None = None
-    look: Look | None = None
+    look: str = ""
     resolve: Resolve = field(default_factory=NoDesktop)
     record: Record = field(default_factory=Unrecorded)
     turn_ids: Callable[[], str] = field(default_factory=lambda: ids.counter("turn"))

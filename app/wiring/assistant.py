@@ -191,7 +191,7 @@ def assemble(
         keep_progress=Keeper(own.checklist),
         audit=journal.audit,
         nearby=_nearby(own, settings),
-        look=partial(_look, executor),
+        look=_LOOK,
         record=journal.record,
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
         attended=attended,
@@ -199,12 +199,6 @@ def assemble(
         window_tokens=chosen.profile.context_tokens,
     )
     return Assistant(Session(parts), tools, executor, own, journal)
-
-
-async def _look(executor: Executor, context: TurnContext) -> ToolResult:
-    """What is to be seen once the screen is at rest."""
-    done = await executor.run(Block(ids.unique("call_"), _LOOK), WrittenByThePerson(), context)
-    return done.result
 
 
 def _nearby(own: Belongings, settings: Settings) -> Nearby:

@@ -11,10 +11,8 @@ import pytest
 from app.agent.events import Outcome, SayDelta, TagDelta, TagStart, ToolFinished
 from app.base.errors import Refused, Unreachable
 from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role, TextPart
-from app.protocol.result import ToolResult
 from app.providers.api import NativeCallEnded, NativeCallStarted, OpaqueBlock, Said, Stopped, Thinking
 from app.providers.scripted import Fail, Pause, Step, native_call
-from app.tools.context import TurnContext
 from tests.unit.agent.stage import PICTURE, Stage, texts
 
 
@@ -151,13 +149,24 @@ async def test_a_vendors_toolset_runs_in_order_and_halts_at_the_first_failure(tm
 async def test_the_last_action_of_a_toolset_carries_one_picture_of_what_came_of_it(
     tmp_path: Path, calls: tuple[tuple[Step, ...], ...], pictures: dict[str, int]
 ) -> None:
-    async def look(_context: TurnContext) -> ToolResult:
-        return ToolResult(True, "looked", {}, "", (PICTURE,))
-
-    stage = _stage(tmp_path, [step for call in calls for step in call], "Done.", look=look)
+    stage = _stage(tmp_path, [step for call in calls for step in call], "Done.", look="look")
     await stage.send()
     results = [part for part in stage.provider.requests[1].messages[-1].parts if isinstance(part, ResultPart)]
     assert {part.call_id: len(part.media) for part in results} == pictures
+    opened = [event.call_id for event in stage.of(TagStart) if isinstance(event, TagStart)]
+    closed = [event.call_id for event in stage.of(ToolFinished) if isinstance(event, ToolFinished)]
+    assert sorted(opened) == sorted(closed)
+
+
+async def test_a_picture_that_the_rules_forbid_is_not_taken(tmp_path: Path) -> None:
+    rules = tmp_path / ".wisp" / "policy.toml"
+    rules.parent.mkdir()
+    rules.write_text('[[rule]]\nname = "no pictures"\nthen = "deny"\ntool = "look"\n', encoding="utf-8")
+    stage = _stage(tmp_path, [*_call("t1", "click", "computer", x=1)], "Done.", look="look")
+    await stage.send()
+    (result,) = (part for part in stage.provider.requests[1].messages[-1].parts if isinstance(part, ResultPart))
+    assert (result.is_error, result.media) == (False, ())
+    assert stage.bench.done == ["click 1", "clicked 1"]
 
 
 async def test_stopping_between_calls_answers_all_of_them(tmp_path: Path) -> None:
