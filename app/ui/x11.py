@@ -19,7 +19,7 @@ _LOCK_LIMIT_S = 0.3
 _LEVELS = 8
 
 Shape = list[tuple[int, int, int, int]] | None
-"""Rectangles of a window's shape; None is a window that was not there."""
+"""Rectangles of a window's shape; None is a window without one: its outline follows its size."""
 
 
 class Server:
@@ -134,10 +134,14 @@ class Server:
         return found
 
     def _reshape(self, window_id: int, rects: Shape) -> None:
+        from Xlib import X
         from Xlib.ext import shape
 
         window = self._display.create_resource_object("window", window_id)
-        window.shape_rectangles(shape.SO.Set, shape.SK.Bounding, 0, 0, 0, rects or [])
+        if rects is None:
+            window.shape_mask(shape.SO.Set, shape.SK.Bounding, 0, 0, X.NONE)
+        else:
+            window.shape_rectangles(shape.SO.Set, shape.SK.Bounding, 0, 0, 0, rects)
 
 
 def _bare(rect: Rect) -> tuple[int, int, int, int]:
@@ -147,6 +151,9 @@ def _bare(rect: Rect) -> tuple[int, int, int, int]:
 def _bounds(window: Any) -> Shape:
     from Xlib.ext import shape
 
+    # An unshaped window answers with its default bounds. Set as a shape they would cut it off when it grows.
+    if not window.shape_query_extents().bounding_shaped:
+        return None
     return [
         (rect.x, rect.y, rect.width, rect.height) for rect in window.shape_get_rectangles(shape.SK.Bounding).rectangles
     ]

@@ -14,6 +14,7 @@ from app.ui import application, eventloop
 from app.ui.approvals.devices import WITNESS, EveryPress
 from app.ui.look import Look
 from app.ui.presence import Presence
+from tests.support.compositor import composited
 from tests.ui.fake_agent import FakeAgent
 
 
@@ -36,6 +37,22 @@ def every_press_counts() -> Iterator[None]:
     WITNESS.use(EveryPress())
     yield
     WITNESS.use(None)
+
+
+@pytest.fixture(scope="module")
+def compositing(request: pytest.FixtureRequest, desktop: VirtualDesktop) -> Iterator[None]:
+    """For modules that use `with_and_without_a_compositor`."""
+    if not request.param:
+        yield
+        return
+    with composited(desktop.environment):
+        yield
+
+
+with_and_without_a_compositor = [
+    pytest.mark.usefixtures("compositing"),
+    pytest.mark.parametrize("compositing", [False, True], ids=["bare", "composited"], indirect=True, scope="module"),
+]
 
 
 @pytest.fixture

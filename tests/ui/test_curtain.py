@@ -123,6 +123,27 @@ def test_inside_a_click_reaches_what_is_below(qtbot: QtBot, orb: OrbWindow, belo
     qtbot.waitUntil(lambda: clicked == [True])
 
 
+def test_a_window_without_a_shape_may_grow_afterwards(
+    qtbot: QtBot, qapp: QApplication, below: Below, still: Look, curtain: X11Curtain
+) -> None:
+    grown = QWidget(None, Qt.WindowType.Tool | Qt.WindowType.FramelessWindowHint)
+    qtbot.addWidget(grown)
+    grown.setStyleSheet("background: rgb(250, 10, 90)")
+    grown.setGeometry(300, 250, 60, 60)
+    grown.show()
+    qtbot.waitUntil(lambda: pixel(330, 280) == (250, 10, 90))
+    with still.around.lock:
+        still.around.shown.add(int(grown.winId()))
+
+    def capture() -> None:
+        with curtain.drawn_back(Rect(300, 250, 60, 60)):
+            pass
+
+    in_a_thread(qtbot, capture)
+    grown.resize(60, 160)
+    qtbot.waitUntil(lambda: pixel(330, 400) == (250, 10, 90))
+
+
 def test_windows_elsewhere_stay(qtbot: QtBot, orb: OrbWindow, curtain: X11Curtain) -> None:
     before = pixel(378, 328)
     with curtain.drawn_back(Rect(10, 10, 20, 20)):

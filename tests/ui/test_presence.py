@@ -26,8 +26,10 @@ from app.ui.gallery import samples
 from app.ui.look import Look
 from app.ui.presence import Presence
 from app.ui.presenter.view import Orb, Told
-from tests.ui.conftest import Drive
+from tests.ui.conftest import Drive, with_and_without_a_compositor
 from tests.ui.fake_agent import FakeAgent, center_of, hand, until
+
+pytestmark = with_and_without_a_compositor
 
 
 def rows(presence: Presence, kind: type[QWidget]) -> list[QWidget]:

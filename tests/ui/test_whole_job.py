@@ -16,7 +16,9 @@ from app.ui import application
 from app.ui.presence import Presence
 from app.ui.presenter.view import Card, Said, Status
 from tests.support.observer import eventually, observe
+from tests.ui.conftest import with_and_without_a_compositor
 
+pytestmark = with_and_without_a_compositor
 WISH = "open the calculator and type 12*7="
 
 
