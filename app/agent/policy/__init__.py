@@ -2,6 +2,18 @@
 
 from app.agent.policy.policy import Policy
 from app.agent.policy.seam import NoDesktop, Resolve
-from app.agent.policy.values import Act, Control, Decision, Mode, Provenance, Verdict
+from app.agent.policy.values import Act, Binding, Control, Decision, Mode, Provenance, Stakes, Verdict
 
-__all__ = ["Act", "Control", "Decision", "Mode", "NoDesktop", "Policy", "Provenance", "Resolve", "Verdict"]
+__all__ = [
+    "Act",
+    "Binding",
+    "Control",
+    "Decision",
+    "Mode",
+    "NoDesktop",
+    "Policy",
+    "Provenance",
+    "Resolve",
+    "Stakes",
+    "Verdict",
+]

@@ -26,11 +26,40 @@ class Mode(StrEnum):
     YOLO = "yolo"
 
 
+class Stakes(StrEnum):
+    """The class of a desktop act: what is known of its consequences."""
+
+    HARMLESS = "harmless"
+    CONSEQUENTIAL = "consequential"
+    UNKNOWN = "unknown"
+
+
+UNKNOWN = "unknown"
+"""The kind of an act whose effect cannot be read off what the desktop tells."""
+CONSEQUENCES = frozenset(
+    {"own", "password", "session", "outward", "irreversible", "privileged", "terminal", "submits", "inner", "secret"}
+)
+"""The kinds that are known consequences. An answer about what is unknown never covers one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A chord as its program writes it (`<Alt>d`, `Ctrl+S`), and the role and name of the control that it presses."""
+
+    chord: str
+    role: str
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What a call would act on, as the desktop tells it now. All texts were written by programs: untrusted.
+    """What a call would act on, as the desktop describes it now. All texts were written by programs: untrusted.
 
     `role` and `name` are accessibility's; `default` is the name of the dialog's default button, which Return presses.
+    `window_ref` names the window for its life. `is_known` is False where nothing describes what is there, or where its
+    program has not answered. `words` are the sentences of the dialog (or small window) that it stands in. `bindings`
+    are the controls that keys press there; None where they were not read. `pasted` is what a paste would type; None
+    where that is not known. `symbols` maps keys to all key symbols that they make in the present layouts.
     """
 
     window: str = ""
@@ -40,17 +69,40 @@ class Control:
     default: str = ""
     is_own: bool = False
     is_terminal: bool = False
+    is_launcher: bool = False
+    window_ref: str = ""
+    is_known: bool = True
+    is_dialog: bool = False
+    is_menu_open: bool = False
+    has_password: bool = False
+    states: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()
+    bindings: tuple[Binding, ...] | None = None
+    pasted: str | None = None
+    symbols: tuple[tuple[str, frozenset[str]], ...] = ()
+
+    @property
+    def runs_programs(self) -> bool:
+        """Whether typed words followed by Return start programs there."""
+        return self.is_terminal or self.is_launcher
+
+    @property
+    def place(self) -> str:
+        """What names its window for a task; empty where no window is known."""
+        return "\0".join((self.app, self.window_ref or self.window)) if self.app or self.window_ref else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where a call's idea may come from: whose words the turn has read (empty: nobody else's), what the person said,
-    and whether the person themselves wrote the plan that is carried out.
+    and whether the person themselves wrote the plan that is carried out. `answered` are the places (`Control.place`)
+    where the person has allowed acts of unknown effect for this task.
     """
 
     tainted_by: tuple[str, ...] = ()
     said: str = ""
     planned: bool = False
+    answered: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +127,13 @@ class Act:
     def control(self) -> Control:
         """The last thing it acts on; where nothing is known, an empty one."""
         return self.controls[-1] if self.controls else Control()
+
+    @property
+    def stakes(self) -> Stakes:
+        """What is known of its consequences."""
+        if self.kinds & CONSEQUENCES:
+            return Stakes.CONSEQUENTIAL
+        return Stakes.UNKNOWN if UNKNOWN in self.kinds else Stakes.HARMLESS
 
 
 @dataclass(frozen=True, slots=True)
