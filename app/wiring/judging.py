@@ -8,7 +8,7 @@ from app.agent.policy.policy import Surroundings
 from app.agent.policy.reading import NobodyKnows
 from app.settings.catalog import MODE, STOP_KEY, YOLO_MINUTES
 from app.settings.store import Settings
-from app.wiring.tools import workspace_of
+from app.wiring.tools import registry, workspace_of
 
 _MINUTE_S = 60.0
 
@@ -16,6 +16,9 @@ _MINUTE_S = 60.0
 def judged_by(settings: Settings, commands: Commands | None = None) -> Policy:
     """What decides about calls. Without `commands` nothing is known of what a command would be."""
     around = Surroundings(
-        commands or NobodyKnows(), yolo_s=settings[YOLO_MINUTES] * _MINUTE_S, stop_key=settings[STOP_KEY]
+        commands or NobodyKnows(),
+        yolo_s=settings[YOLO_MINUTES] * _MINUTE_S,
+        stop_key=settings[STOP_KEY],
+        tools=registry().specs,
     )
     return Policy(workspace_of(settings), Mode(settings[MODE]), surroundings=around)

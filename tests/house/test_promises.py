@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from app.agent.policy import sentences
+from app.agent.policy.tables import table
+from app.agent.policy.values import Consequence
 from app.settings.catalog import ALL
+from app.wiring import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
@@ -41,6 +45,31 @@ def test_every_setting_is_used_somewhere() -> None:
         if isinstance(target, ast.Name) and isinstance(node.value, ast.Call)
     }
     assert {name for name in names - {"T"} if not re.search(rf"\b{name}\b", source)} == set()
+
+
+def test_the_tables_of_the_policy_name_only_known_consequences() -> None:
+    calls, controls, keys = table("calls"), table("controls"), table("keys")
+    modes = table("default")["modes"].values()
+    named = {
+        *(kind for kinds in calls["tools"].values() for kind in kinds),
+        *(kind for words in controls["words"].values() for kind in words["kinds"]),
+        *keys["kinds"],
+        *(kind for mode in modes for kind in mode.get("kinds", {})),
+        *(kind for rule in table("default")["rule"] for kind in _listed(rule.get("kind", []))),
+        *sentences.KINDS_IN_ORDER,
+    }
+    assert named - set(Consequence) == set()
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def test_every_tool_of_the_policys_tables_exists() -> None:
+    calls = table("calls")
+    tools = {spec.name for spec in registry().specs}
+    named = {*calls["aims"], *calls["unaimed"]["tools"], *calls["steps"].values(), *calls["typed"], *calls["pressed"]}
+    assert named - tools == set()
 
 
 def test_no_private_path_and_no_registry_host_is_named() -> None:

@@ -15,7 +15,7 @@ from app.agent.policy import remembering, rulebook, sentences
 from app.agent.policy.matching import fits
 from app.agent.policy.reading import NobodyKnows, Reader
 from app.agent.policy.rulebook import Rulebook
-from app.agent.policy.rules import Rule
+from app.agent.policy.rules import Rule, Vocabulary
 from app.agent.policy.tables import table
 from app.agent.policy.values import Act, Control, Decision, Mode, Provenance, Verdict
 from app.base.clock import Clock, SystemClock
@@ -32,19 +32,23 @@ YOLO_S = 1800.0
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What the policy is given. `yolo_s` is how long yolo lasts before the mode of before counts again; `stop_key` is
-    Wisp's own.
+    Wisp's own. `tools` are all that can be called: rules may name no others. `unaimed` are desktop tools beyond the
+    tables that act on nothing the gate could look at.
     """
 
     commands: Commands = field(default_factory=NobodyKnows)
     clock: Clock = field(default_factory=SystemClock)
     yolo_s: float = YOLO_S
     stop_key: str = ""
+    tools: Sequence[ToolSpec] = ()
+    unaimed: Sequence[str] = ()
 
 
 class Policy:
     """Decides about one call at a time. `persons` is the person's file of rules, where it is not in its usual place.
 
-    Raises OSError or ValueError where Wisp's own rules are damaged; a fault in other rules makes everything ask.
+    Raises OSError or ValueError where Wisp's own rules are damaged or miss a desktop tool; a fault in
+    other rules makes everything ask.
     """
 
     def __init__(
@@ -63,7 +67,11 @@ class Policy:
         self._yolo_s = around.yolo_s
         self._mode = self._before = Mode.ASK
         self._until = math.inf
-        self._book = rulebook.load(self._workspace, persons)
+        self._unaimed = frozenset((*table("calls")["unaimed"]["tools"], *around.unaimed))
+        if forgotten := [spec.name for spec in around.tools if self._is_forgotten(spec)]:
+            raise ValueError(f"calls.toml does not say what these desktop tools act on: {', '.join(forgotten)}.")
+        self._vocabulary = Vocabulary.of(around.tools)
+        self._book = rulebook.load(self._workspace, persons, self._vocabulary)
         self.switch(mode)
 
     @property
@@ -103,6 +111,9 @@ class Policy:
         """The verdict on a call that would act on `seen`, with the rule that decided."""
         mode = self.mode
         act = self._reader.act(call, spec, seen, provenance)
+        if self._is_forgotten(spec):
+            told = sentences.sentence(table("sentences")["forgotten"], act, mode, provenance)
+            return Verdict(Decision.DENY, told, "no aim", act=act)
         for decision in (Decision.DENY, Decision.ASK):
             if rule := self._first(decision, act, mode, provenance):
                 return self._by(rule, act, mode, provenance)
@@ -123,9 +134,14 @@ class Policy:
 
         The sentence that tells of it. Raises NeedsPerson where that cannot be done.
         """
-        told = remembering.write(act, self._persons or rulebook.persons_file())
-        self._book = rulebook.load(self._workspace, self._persons)
+        told = remembering.write(act, self._persons or rulebook.persons_file(), self._vocabulary)
+        self._book = rulebook.load(self._workspace, self._persons, self._vocabulary)
         return told
+
+    def _is_forgotten(self, spec: ToolSpec) -> bool:
+        """Whether nothing says what a desktop tool acts on, not even that it acts on nothing."""
+        is_known = spec.name in table("calls")["aims"] or spec.name in self._unaimed
+        return spec.effect is Effect.DESKTOP and not is_known
 
     def _first(self, then: Decision, act: Act, mode: Mode, provenance: Provenance) -> Rule | None:
         rules = self._book.of(then)

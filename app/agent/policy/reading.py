@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from app.agent.judging import Commands
 from app.agent.policy import controls, pressing
 from app.agent.policy.tables import by_tool, table
-from app.agent.policy.values import Act, Control, Provenance
+from app.agent.policy.values import Act, Consequence, Control, Provenance
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue
@@ -60,7 +60,7 @@ class Reader:
         return Act(
             spec.name,
             spec.effect,
-            frozenset(kinds),
+            frozenset(map(Consequence, kinds)),
             controls=tuple(seen),
             paths=paths,
             hosts=hosts,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tomlkit
 
-from app.agent.policy.rules import BadRules, rules_of
+from app.agent.policy.rules import BadRules, Vocabulary, rules_of
 from app.agent.policy.values import Act, Decision
 from app.base.errors import NeedsPerson
 
@@ -29,17 +29,17 @@ def can(act: Act) -> bool:
     return is_short and any(name in told for name in _TELLING)
 
 
-def write(act: Act, file: Path) -> str:
+def write(act: Act, file: Path, vocabulary: Vocabulary | None = None) -> str:
     """Add an allow rule to the person's file; the sentence says what was written where. Raises NeedsPerson."""
     conditions = _conditions(act)
     try:
         text = file.read_text(encoding="utf-8") if file.exists() else ""
-        rules_of(text, file)
+        rules_of(text, file, vocabulary=vocabulary)
         document = tomlkit.parse(text)
         rules = document.setdefault("rule", tomlkit.aot())
         rules.append(_rule(act, conditions))
         written = tomlkit.dumps(document)
-        rules_of(written, file)
+        rules_of(written, file, vocabulary=vocabulary)
         _replace(file, written)
     except (BadRules, OSError, UnicodeDecodeError) as error:
         raise NeedsPerson(f"The rule could not be written: {error} {_MENDABLE}") from None

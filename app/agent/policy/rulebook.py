@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.agent.policy.reading import OWN_FOLDER
-from app.agent.policy.rules import BadRules, Rule, rules_of
+from app.agent.policy.rules import BadRules, Rule, Vocabulary, rules_of
 from app.agent.policy.tables import table
 from app.agent.policy.values import Decision
 from app.base import paths
@@ -48,15 +48,15 @@ def shipped_file() -> Path:
     return paths.resources() / "policy" / "default.toml"
 
 
-def load(workspace: Path, persons: Path | None = None) -> Rulebook:
+def load(workspace: Path, persons: Path | None = None, vocabulary: Vocabulary | None = None) -> Rulebook:
     """The rules as they are now. Raises OSError or ValueError only where Wisp's own file is damaged."""
     shipped = shipped_file()
-    rules = rules_of(shipped.read_text(encoding="utf-8"), shipped.name, is_ours=True)
+    rules = rules_of(shipped.read_text(encoding="utf-8"), shipped.name, is_ours=True, vocabulary=vocabulary)
     problems: list[str] = []
     broken = ""
     for source, may_allow in ((persons or persons_file(), True), (workspace_file(workspace), False)):
         try:
-            found = _read(source)
+            found = _read(source, vocabulary)
         except BadRules as error:
             broken = broken or f"{error} {_MENDING}"
             problems.append(f"{error} {_MENDING}")
@@ -67,14 +67,14 @@ def load(workspace: Path, persons: Path | None = None) -> Rulebook:
     return Rulebook(tuple(rules), table("default")["modes"], broken, tuple(problems))
 
 
-def _read(source: Path) -> list[Rule]:
+def _read(source: Path, vocabulary: Vocabulary | None) -> list[Rule]:
     """The rules of a file, none where there is no file."""
     try:
         if not source.exists():
             return []
         if not source.is_file() or source.stat().st_size > _MOST_BYTES:
             raise BadRules(f"{source} is no file of at most {_MOST_BYTES} bytes.")
-        return rules_of(source.read_text(encoding="utf-8"), source)
+        return rules_of(source.read_text(encoding="utf-8"), source, vocabulary=vocabulary)
     except OSError as error:
         raise BadRules(f"{source} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:

@@ -10,7 +10,7 @@ from app.agent.policy.values import Act, Mode, Provenance
 from app.base.clipping import clip_line
 
 _SHOWN_CHARS = 160
-_KINDS_IN_ORDER = (
+KINDS_IN_ORDER = (
     "own", "password", "secret", "starts", "session", "inner", "odd", "terminal", "outward", "irreversible",
     "privileged", "persists", "outside", "unclear", "submits", "closes", "new host",
 )  # fmt: skip
@@ -71,7 +71,7 @@ def sources(tainted_by: Iterable[str]) -> tuple[str, ...]:
 def undo(act: Act) -> str:
     """What can be taken back afterwards."""
     words = table("sentences")["undo"]
-    for kind in _KINDS_IN_ORDER:
+    for kind in KINDS_IN_ORDER:
         if kind in act.kinds and kind in words:
             return str(words[kind])
     return str(words.get(act.effect.value, ""))
@@ -79,7 +79,7 @@ def undo(act: Act) -> str:
 
 def _template(act: Act) -> str:
     words = table("sentences")["what"]
-    by_kind = next((words[kind] for kind in _KINDS_IN_ORDER if kind in act.kinds and kind in words), None)
+    by_kind = next((words[kind] for kind in KINDS_IN_ORDER if kind in act.kinds and kind in words), None)
     shape = by_kind if by_kind is not None else words.get(act.effect.value, words["other"])
     if isinstance(shape, str):
         return shape

@@ -19,6 +19,59 @@ class Decision(StrEnum):
     DENY = "deny"
 
 
+class Consequence(StrEnum):
+    """What may come of an act: the only kinds that tables and rules may name."""
+
+    OWN = "own"
+    """It acts on a window of Wisp."""
+    PASSWORD = "password"
+    """It puts text into a password field."""
+    SECRET = "secret"
+    """It reads or changes keys, passwords or settings of Wisp."""
+    STARTS = "starts"
+    """It changes what the system, git or Wisp runs without asking."""
+    SESSION = "session"
+    """It ends or locks the session, or is Wisp's stop key."""
+    INNER = "inner"
+    """It reaches an address of this machine or of the local network."""
+    ODD = "odd"
+    """It names an address that is none of a public host."""
+    TERMINAL = "terminal"
+    """It runs what stands in a terminal."""
+    OUTWARD = "outward"
+    """It sends something to others."""
+    IRREVERSIBLE = "irreversible"
+    """It cannot be taken back."""
+    PRIVILEGED = "privileged"
+    """It gives a permission."""
+    PERSISTS = "persists"
+    """It keeps something for later times."""
+    OUTSIDE = "outside"
+    """It changes a file outside the workspace."""
+    FAR = "far"
+    """It reads a file outside the workspace."""
+    UNCLEAR = "unclear"
+    """It names a place that cannot be made out."""
+    SUBMITS = "submits"
+    """It submits a field of a program that reaches the network."""
+    CLOSES = "closes"
+    """It closes a window."""
+    NEW_HOST = "new host"
+    """It reaches a host that neither the person nor a rule of theirs named."""
+    NEW_WORDS = "new words"
+    """It searches for words that are not the person's."""
+    WALLED = "walled"
+    """A command in the sandbox."""
+    UNWALLED = "unwalled"
+    """A command without a sandbox around it."""
+    LEAVES = "leaves"
+    """A command that asks to write outside the sandbox."""
+    REACHES_OUT = "reaches out"
+    """A command that asks for the network."""
+    LOOKS = "looks"
+    """A command in the sandbox that only reads."""
+
+
 class Mode(StrEnum):
     ASK = "ask"
     AUTO = "auto"
@@ -113,7 +166,7 @@ class Act:
 
     tool: str
     effect: Effect
-    kinds: frozenset[str] = frozenset()
+    kinds: frozenset[Consequence] = frozenset()
     controls: tuple[Control, ...] = ()
     paths: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()

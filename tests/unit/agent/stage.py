@@ -12,6 +12,7 @@ from typing import Any
 from app.agent.events import AgentEvent, StateChanged, TurnEnded, TurnStarted
 from app.agent.parts import Parts
 from app.agent.policy import Mode, Policy
+from app.agent.policy.policy import Surroundings
 from app.agent.session import Session
 from app.base.errors import NeedsPerson, ToolFailed
 from app.protocol.call import ToolCall
@@ -154,7 +155,7 @@ class Stage:
             "dialect": by_name(dialect),
             "registry": self.registry,
             "executor": Executor(self.registry, [Voice(), self.bench], self.clock, seed=1),
-            "policy": Policy(folder, mode),
+            "policy": Policy(folder, mode, surroundings=Surroundings(unaimed=("click",))),
             "settings": Settings(settings or {}, {}),
             "clock": self.clock,
             "chance": random.Random(1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue
 from app.protocol.spec import Effect, Param, ToolSpec, unbound
 from app.services.sandbox.classes import CommandClass
+from app.wiring.tools import registry
 from tests.unit.agent.stage import FakeClock
 
 READ = Provenance(("screen",))
@@ -28,7 +30,8 @@ def _policy(folder: Path, mode: Mode = Mode.ASK, rules: str = "", theirs: str = 
     (workspace / ".wisp").mkdir(parents=True, exist_ok=True)
     (folder / "policy.toml").write_text(rules)
     (workspace / ".wisp" / "policy.toml").write_text(theirs)
-    return Policy(workspace, mode, persons=folder / "policy.toml")
+    around = Surroundings(tools=(*registry().specs, _spec(Effect.READS)), unaimed=("probe",))
+    return Policy(workspace, mode, surroundings=around, persons=folder / "policy.toml")
 
 
 def _decide(policy: Policy, effect: Effect, arguments: Mapping[str, JsonValue] | None = None) -> Decision:
@@ -128,7 +131,7 @@ def test_deny_comes_before_ask_before_allow_before_the_mode(
 
 
 def test_a_rule_names_its_file_and_line(tmp_path: Path) -> None:
-    rules = '# mine\n\n[[rule]]\nthen = "deny"\ntool = "other"\n\n[[rule]]\nthen = "deny"\ntool = "probe"\n'
+    rules = '# mine\n\n[[rule]]\nthen = "deny"\ntool = "say"\n\n[[rule]]\nthen = "deny"\ntool = "probe"\n'
     verdict = _policy(tmp_path, rules=rules).decide(ToolCall("c1", "probe"), _spec(Effect.READS))
     assert verdict.where == f"{tmp_path / 'policy.toml'}:7"
 
@@ -166,6 +169,58 @@ def test_a_file_that_cannot_be_used_makes_everything_ask(tmp_path: Path, rules: 
         looking = {effect for effect, decision in decisions.items() if decision is Decision.ALLOW}
         assert looking == {Effect.READS, Effect.TALKS}
         assert policy.book.broken and policy.book.problems
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ('kind = "outwrad"', "there is no kind 'outwrad'. Did you mean 'outward'? Known are "),
+        ('kind = ["own", "out-ward"]', "there is no kind 'out-ward'. Did you mean 'outward'?"),
+        ('kind = "outwrad*"', "no kind fits 'outwrad*'. Did you mean 'outward'?"),
+        ('tool = "computer_scrol"', "there is no tool 'computer_scrol'. Did you mean 'computer_scroll'?"),
+        ('tool = "computr_*"', "no tool fits 'computr_*'."),
+        ('tool = "bash"', "rules call the tool 'bash' by its own name, 'execute_command'."),
+        ('tool = "mpc_*"', "no tool fits 'mpc_*'."),
+        ('flag = "netwrok"', "there is no flag 'netwrok'. Did you mean 'network'?"),
+        ('effect = "desktp"', "there is no effect 'desktp'. Did you mean 'desktop'? Known are desktop, executes"),
+        ('mode = "atuo"', "there is no mode 'atuo'. Did you mean 'auto'? Known are ask, auto, plan, yolo."),
+        ('knid = "outward"', "'knid' is no part of a rule. Did you mean 'kind'?"),
+    ],
+)
+def test_a_typing_error_in_a_condition_is_told_with_the_nearest_word(tmp_path: Path, condition: str, told: str) -> None:
+    for then in ("deny", "ask"):
+        policy = _policy(tmp_path, rules=f'[[rule]]\nthen = "{then}"\n{condition}\n')
+        assert told in policy.book.broken
+        assert _decide(policy, Effect.DESKTOP) is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        'tool = "*"',
+        'tool = "Computer_*"',
+        'tool = "mcp_*"',
+        'tool = "mcp_files_read"',
+        'tool = "browser_open"',
+        'kind = "out*"',
+        'flag = "requires_*"',
+        'tool = "mcp_*"\nflag = "force"',
+    ],
+)
+def test_a_pattern_that_fits_a_tool_a_family_or_a_kind_is_a_rule(tmp_path: Path, condition: str) -> None:
+    assert _policy(tmp_path, rules=f'[[rule]]\nthen = "deny"\n{condition}\n').book.problems == ()
+
+
+def test_a_desktop_tool_of_which_nobody_said_what_it_acts_on_never_runs(tmp_path: Path) -> None:
+    typing = next(spec for spec in registry().specs if spec.name == "computer_type")
+    forgotten = replace(typing, name="insert_text", aliases=())
+    login = (Control("Login", "app", "password text", "Password"),)
+    for mode in Mode:
+        verdict = _policy(tmp_path, mode).decide(ToolCall("c1", "insert_text", {"text": "x"}), forgotten, login)
+        assert verdict.decision is Decision.DENY
+        assert verdict.sentence.startswith("Nothing says what insert_text acts on")
+    with pytest.raises(ValueError, match="what these desktop tools act on: insert_text"):
+        Policy(tmp_path, surroundings=Surroundings(tools=(*registry().specs, forgotten)))
 
 
 def test_yolo_ends_by_itself_and_what_was_denied_stays_denied(tmp_path: Path) -> None:
