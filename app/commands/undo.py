@@ -1,4 +1,4 @@
-"""`wisp undo`: takes back the newest change of a file, or everything one turn changed."""
+"""`wisp undo`: takes back the newest change of a file, what one turn changed, or what was set aside after a command."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import argparse
 import datetime
 
 from app import wiring
+from app.base.clock import SystemClock
 from app.commands import options as shared
 from app.services.checkpoints.store import Change
+from app.services.processes.processes import Processes
+from app.services.processes.run import Run
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
 
@@ -17,6 +20,9 @@ _LISTED = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--turn", metavar="ID", help="take back all changes of this turn, newest first")
+    what.add_argument(
+        "--command", metavar="RUN_ID", help="give the files back their names that were set aside after this command"
+    )
     what.add_argument("--list", action="store_true", help="the newest changes that can be taken back")
 
 
@@ -25,7 +31,12 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         for change in kept.changes()[-_LISTED:]:
             print(_told(change))
+        for command in _processes(options).recent(_LISTED):
+            if command.record.set_aside:
+                print(f"set aside after {command.id} in {command.record.before.workspace}: {_names(command)}")
         return 0
+    if options.command:
+        return _put_back(options)
     changes = Changes(Workspace(wiring.workspace_of(shared.settings_of(options))), kept)
     if options.turn:
         undone, problems = changes.restore(options.turn)
@@ -38,6 +49,25 @@ def run(options: argparse.Namespace) -> int:
     if not undone and not problems:
         print("That turn changed no file.")
     return int(bool(problems) or not undone)
+
+
+def _processes(options: argparse.Namespace) -> Processes:
+    processes, _ = wiring.commands_of(shared.settings_of(options), SystemClock())
+    return processes
+
+
+def _put_back(options: argparse.Namespace) -> int:
+    processes = _processes(options)
+    done, problems = processes.put_back(processes.find(options.command))
+    for name in done:
+        print(f"Put back: {name}")
+    for problem in problems:
+        print(f"Not put back: {problem}")
+    return int(bool(problems))
+
+
+def _names(run: Run) -> str:
+    return ", ".join(f"{now} (was {name})" for name, now in run.record.set_aside.items())
 
 
 def _told(change: Change) -> str:

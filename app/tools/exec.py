@@ -17,7 +17,7 @@ from app.services.sandbox.classes import Wishes
 from app.services.workspace.places import Workspace
 from app.tools.context import TurnContext
 from app.tools.registry import Family
-from app.tools.runs import card, preview, state, summary
+from app.tools.runs import card, left_behind, preview, state, summary
 
 _UNSAFE = {"\0": "a NUL character", "\r": "a carriage return", "\u2028": "U+2028", "\u2029": "U+2029", "\x85": "U+0085"}
 _LISTED = 20
@@ -60,6 +60,7 @@ class Commands:
         if why is Why.CANCELLED:
             await self._processes.stop(run, "it was stopped with the turn")
             raise Cancelled(f"The command was stopped with all it had started; its output so far is run {run.id}.")
+        self._processes.leave(run)
         url = follower.url() if rests and run.is_running else ""
         payload = {**card(run, self._clock.wall()), "url": url}
         echo = summary(run, self._clock.wall(), url=url) + preview(run)
@@ -95,7 +96,10 @@ class Commands:
     async def recent(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         runs = await asyncio.to_thread(self._processes.recent, call.integer("count", _LISTED))
         now = self._clock.wall()
-        lines = [f"{run.id}: {run.record.command!r} in {run.record.cwd!r}. {state(run, now)}" for run in runs]
+        lines = [
+            f"{run.id}: {run.record.command!r} in {run.record.cwd!r}. {state(run, now)}{left_behind(run)}"
+            for run in runs
+        ]
         payload: dict[str, JsonValue] = {"runs": [card(run, now, with_output=False) for run in runs]}
         return ToolResult(True, "list_recent_commands", payload, "\n".join(lines) or "No command was run yet.")
 

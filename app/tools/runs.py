@@ -28,7 +28,7 @@ def state(run: Run, now: float) -> str:
 def summary(run: Run, now: float, *, url: str = "") -> str:
     """The state, what was set aside, and what can be done with a run that goes on."""
     if not run.is_running:
-        return f"{state(run, now)}{_kept_off(run)}"
+        return f"{state(run, now)}{left_behind(run)}"
     server = f" It serves {url} {_ALONE if run.record.walled and not run.record.network else ''}." if url else ""
     return (
         f"{state(run, now)}{server} It goes on: read_command_tail shows more, wait_until waits for it, "
@@ -36,10 +36,21 @@ def summary(run: Run, now: float, *, url: str = "") -> str:
     )
 
 
-def _kept_off(run: Run) -> str:
-    """Tells of files that were renamed, because something would run them without being asked."""
-    found = ", ".join(run.record.set_aside)
-    return f" It left what runs by itself; renamed to end in .set-aside: {found}. Tell the person." if found else ""
+def left_behind(run: Run) -> str:
+    """Names files that something would run without being asked: those renamed, those that may be the person's."""
+    aside, unclear = ", ".join(run.record.set_aside), ", ".join(run.record.unclear)
+    found = ""
+    if aside:
+        found += (
+            f" It left what runs by itself; renamed to end in .set-aside: {aside}. Tell the person; "
+            f"`wisp undo --command {run.id}` puts it back."
+        )
+    if unclear:
+        found += (
+            f" While it went on, something appeared that runs by itself: {unclear}. Nothing tells whether the command "
+            "or the person made it, so it was left alone. Tell the person to look at it before they use that folder."
+        )
+    return found
 
 
 def preview(run: Run) -> str:

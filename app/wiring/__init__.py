@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.settings.store import Settings
 from app.wiring.assistant import Assistant, assemble, assembled, photograph
+from app.wiring.commands import commands_of
 from app.wiring.journal import archive, journal_path, read_journal
 from app.wiring.judging import judged_by
 from app.wiring.tools import checkpoints, registry, workspace_of
@@ -15,6 +16,7 @@ __all__ = [
     "assemble",
     "assembled",
     "checkpoints",
+    "commands_of",
     "journal_path",
     "judged_by",
     "photograph",

@@ -38,6 +38,7 @@ from app.tools.context import TurnContext
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.pictures import Sight
 from app.tools.registry import Registry
+from app.tools.runs import left_behind
 from app.wiring.checklists import Keeper
 from app.wiring.commands import commands_of
 from app.wiring.facts import MachineFacts
@@ -103,6 +104,7 @@ class Assistant:
             f"A command of an earlier time still runs: {clip_line(run.record.command, _COMMAND_CHARS)} ({run.id})"
             for run in self._own.processes.left_over()
         ]
+        told += [f"A command has ended meanwhile.{left_behind(run)}" for run in self._own.processes.settled_late()]
         with suppress(WispError):  # a journal that cannot be read is told by the first turn
             told += [_INTERRUPTED.format(title=past.title) for past in await self._journal.interrupted()]
         return told

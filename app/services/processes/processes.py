@@ -14,8 +14,9 @@ from app.base.ids import unique
 from app.services.processes import environment, tree
 from app.services.processes.run import Record, Run
 from app.services.processes.starting import Launch, start
+from app.services.sandbox import protection
 from app.services.sandbox.classes import Wishes
-from app.services.sandbox.enclosure import Enclosure, Wall
+from app.services.sandbox.enclosure import Enclosure, Period, Settled, Wall
 
 _END_S = 5.0
 
@@ -46,6 +47,7 @@ class Processes:
         self._clock = clock
         self._wall = wall
         self._runs: dict[str, Run] = {}
+        self._settled_late: list[Run] = []
         self._guards: set[asyncio.Task[None]] = set()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
@@ -106,6 +108,28 @@ class Processes:
         """Runs of an earlier start that still go on."""
         return [run for run in self._earlier() if run.is_running]
 
+    def leave(self, run: Run) -> None:
+        """The turn waits no longer for it. What appears from now on may be the person's own work."""
+        if run.is_running:
+            run.record.left_at = self._clock.wall()
+            run.record.save(run.folder)
+
+    def settled_late(self) -> list[Run]:
+        """Runs of an earlier start that have ended since and left what runs by itself."""
+        self._earlier()
+        return [run for run in self._settled_late if run.record.set_aside or run.record.unclear]
+
+    def put_back(self, run: Run) -> tuple[list[str], list[str]]:
+        """Undo what was set aside of a run: the paths that have their name again, a sentence for each that has not.
+
+        Raises ToolFailed where nothing was set aside.
+        """
+        if not run.record.set_aside:
+            raise ToolFailed(f"Nothing of run {run.id} is set aside.")
+        done, problems = protection.put_back(Path(run.record.before.workspace), run.record.set_aside)
+        run.record.note(run.folder, Settled(dict.fromkeys(done, "")))
+        return done, problems
+
     async def stop(self, run: Run, reason: str = "it was stopped") -> int:
         """End the command and all that it started: how many had to be killed."""
         if run.is_running:
@@ -133,7 +157,7 @@ class Processes:
         variables = environment.for_command(run.id, pty=run.record.pty)
         enclosure = self._wall.enclose(Path(run.record.cwd), variables, run.folder, network=wishes.network)
         run.record.walled = True
-        run.record.watched = list(enclosure.watched)
+        run.record.before = enclosure.before
         return enclosure
 
     def _launch(self, run: Run, enclosure: Enclosure | None) -> Launch:
@@ -145,8 +169,15 @@ class Processes:
 
     def _settle(self, run: Run) -> None:
         """Blocks until the last process behind the wall is gone."""
-        if self._wall is not None and run.record.walled:
-            run.record.set_aside = self._wall.settle(run.folder, run.record.watched)
+        record = run.record
+        if self._wall is None or not record.walled:
+            return
+        now = self._clock.wall()
+        left = record.left_at if record.left_at is not None else now
+        if run.id not in self._runs and record.left_at is None:
+            left = record.started_at
+        settled = self._wall.settle(run.folder, record.before, Period(record.started_at, left, now))
+        record.note(run.folder, settled)
 
     def _earlier(self) -> list[Run]:
         """Runs that this process did not start; whether they go on is asked of the system."""
@@ -159,6 +190,7 @@ class Processes:
             if run.is_running and not tree.is_alive(record.pid, record.born):
                 self._settle(run)
                 self._close(run, None)
+                self._settled_late.append(run)
             found.append(run)
         return found
 
@@ -194,7 +226,11 @@ class Processes:
     def _forget_old(self) -> None:
         if len(self._runs) <= self.limits.kept_runs:
             return
-        done = [run for run in self.recent(10**6)[self.limits.kept_runs :] if not run.is_running]
+        done = [
+            run
+            for run in self.recent(10**6)[self.limits.kept_runs :]
+            if not run.is_running and not run.record.set_aside
+        ]
         for run in done:
             self._runs.pop(run.id, None)
             shutil.rmtree(run.folder, ignore_errors=True)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from app.services.processes.output import Output
 from app.services.processes.starting import Terminal
+from app.services.sandbox.enclosure import Before, Settled
 
 _RECORD = "run.json"
+_SETTLED = "settled.jsonl"
 
 
 @dataclass(slots=True)
@@ -19,8 +22,8 @@ class Record:
     """What is kept on disk. Times are seconds since 1970; `born` is the kernel's, it tells a reused pid apart.
 
     `stopped` says why it was ended by us: a sentence without a full stop, or empty. `walled` tells that it runs behind
-    the wall, `network` that it was granted the network. Of `watched` the wall makes `set_aside` at the end: paths of
-    what the command left that could run by itself.
+    the wall, `network` that it was granted the network, `before` what its workspace held then. `left_at` is when the
+    turn stopped waiting for it. `set_aside` and `unclear` say what it left that could run by itself (see `Settled`).
     """
 
     id: str
@@ -35,20 +38,45 @@ class Record:
     stopped: str = ""
     walled: bool = False
     network: bool = False
-    watched: list[str] = field(default_factory=list)
-    set_aside: list[str] = field(default_factory=list)
+    before: Before = field(default_factory=Before)
+    left_at: float | None = None
+    set_aside: dict[str, str] = field(default_factory=dict)
+    unclear: list[str] = field(default_factory=list)
 
     def save(self, folder: Path) -> None:
         beside = folder / "run.new"
         beside.write_text(json.dumps(asdict(self)), encoding="utf-8")
         os.replace(beside, folder / _RECORD)
 
+    def note(self, folder: Path, settled: Settled) -> None:
+        """Write down what was set aside, or with an empty name what was put back.
+
+        A line each, because two Wisps may settle the same run: neither may lose what the other has renamed.
+        """
+        with (folder / _SETTLED).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(settled)) + "\n")
+        self._take_settled(folder)
+
+    def _take_settled(self, folder: Path) -> None:
+        with suppress(FileNotFoundError):
+            for line in (folder / _SETTLED).read_text(encoding="utf-8").splitlines():
+                found = json.loads(line)
+                self.set_aside |= found["set_aside"]
+                self.unclear = list(dict.fromkeys([*self.unclear, *found["unclear"]]))
+        self.set_aside = {name: now for name, now in self.set_aside.items() if now}
+
     @staticmethod
     def load(folder: Path) -> Record | None:
         """The record of a run's folder; None where it has none that can be read."""
         try:
-            return Record(**json.loads((folder / _RECORD).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+            known = {name: value for name, value in found.items() if name in {each.name for each in fields(Record)}}
+            before = known["before"]
+            held = Before(before["workspace"], tuple(before["absent"]), tuple(before["repositories"]))
+            record = Record(**{**known, "before": held})
+            record._take_settled(folder)
+            return record
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
 
 

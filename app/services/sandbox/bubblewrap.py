@@ -9,17 +9,24 @@ import select
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.ids import unique
 from app.services.sandbox import identity, layout, protection, seccomp, verifying
-from app.services.sandbox.enclosure import Enclosure
+from app.services.sandbox.enclosure import Before, Enclosure, Period, Settled
 from app.services.sandbox.layout import Rooms, table
 
-_LAUNCH = 'trap : TERM; info=$1; shift; if [ -s "$0" ]; then "$@" 8>"$info" 9<"$0"; else "$@" 8>"$info"; fi; exit $?'
-"""A parent of its own for bubblewrap, which ends with its parent: so it ends with the run, but not with Wisp."""
+_LAUNCH = (
+    'trap : TERM; info=$1; shift; if [ -s "$0" ]; then "$@" 8>"$info" 9<"$0"; else "$@" 8>"$info"; fi; code=$?; '
+    ': >"$info.ended"; exit $code'
+)
+"""A parent of its own for bubblewrap, which ends with its parent: so it ends with the run, but not with Wisp. It leaves
+a mark when the run has ended, because Wisp may not be there to see it.
+"""
 PLACES = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
 """Not PATH: a workspace may be in that."""
 _INFO = "inside.json"
@@ -86,13 +93,16 @@ class Bubblewrap:
         ]
         start = ("/bin/sh", "-c", _LAUNCH, str(filter_file), str(folder / _INFO))
         look = verifying.prefix(self._rooms.workspace, layout.hidden_in(self._rooms))
-        return Enclosure((*start, self._program, *arguments, *look, *_limits()), inside, guarded.watched())
+        return Enclosure((*start, self._program, *arguments, *look, *_limits()), inside, guarded.before)
 
-    def settle(self, folder: Path, watched: Sequence[str]) -> list[str]:
-        """Waits for the last process inside to be gone, because it could still write."""
+    def settle(self, folder: Path, before: Before, period: Period) -> Settled:
+        """Waits for the last process inside to be gone, because it could still write.
+
+        The run's own workspace is settled, which need not be the one of this wall.
+        """
         with suppress(OSError, ValueError, KeyError):
             _wait_for(int(json.loads((folder / _INFO).read_text(encoding="utf-8"))["child-pid"]))
-        return protection.set_aside(self._rooms.workspace, watched)
+        return protection.settle(before, replace(period, ended=_ended_at(folder, period)))
 
     def _environment(self, found: Mapping[str, str]) -> dict[str, str]:
         names, prefixes = table()["environment"]["names"], tuple(table()["environment"]["prefixes"])
@@ -105,7 +115,7 @@ class Bubblewrap:
         path = self._folder / ("calls-network" if network else "calls")
         program = _filters(network=network)
         if not path.is_file() or path.read_bytes() != program:
-            beside = path.with_suffix(f".{os.getpid()}")
+            beside = path.with_suffix(f".{unique()}")
             beside.write_bytes(program)
             os.replace(beside, path)
         return path
@@ -137,6 +147,14 @@ def _refusal(program: str) -> str:
     if done.returncode == 0:
         return ""
     return f"The sandbox for commands is refused by the system ({done.stderr.strip() or done.returncode}). {_ALLOW}"
+
+
+def _ended_at(folder: Path, period: Period) -> float:
+    """When the last process inside was gone. Where that is not known, nothing later is held against the run."""
+    try:
+        return (folder / f"{_INFO}.ended").stat().st_mtime
+    except OSError:
+        return period.watched_until
 
 
 def _wait_for(pid: int) -> None:

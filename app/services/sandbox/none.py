@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from app.base.errors import ToolFailed
-from app.services.sandbox.enclosure import Enclosure
+from app.services.sandbox.enclosure import Before, Enclosure, Period, Settled
 
 
 class NoWall:
@@ -21,5 +21,5 @@ class NoWall:
     def enclose(self, _cwd: Path, _environment: Mapping[str, str], _folder: Path, *, network: bool) -> Enclosure:  # noqa: ARG002
         raise ToolFailed(self._why)
 
-    def settle(self, _folder: Path, _watched: Sequence[str]) -> list[str]:
-        return []
+    def settle(self, _folder: Path, _before: Before, _period: Period) -> Settled:
+        return Settled()

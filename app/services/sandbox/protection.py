@@ -1,17 +1,19 @@
 """What a command may not change in its own workspace: files that a shell, an editor or git runs without being asked.
 
 What is there is mounted read-only. What is not there cannot be mounted without leaving traces, so what a command makes
-anew gets another name when it has ended.
+anew gets another name when it has ended. Nothing tells a file that a command made from one that the person made beside
+it, except time: only what appeared while the turn waited for the command is renamed, what appeared later is named.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.services.sandbox.enclosure import Before, Period, Settled
 from app.services.sandbox.gitconfig import is_plain
 from app.services.sandbox.layout import table
 from app.services.workspace.beneath import hold
@@ -19,15 +21,17 @@ from app.services.workspace.beneath import hold
 _GIT = ".git"
 _SAMPLE = ".sample"
 _ASIDE = ".set-aside"
+_CLOCK_S = 0.05
+"""The kernel stamps files by a clock that may lag behind by a tick."""
 
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """`fixed` is mounted read-only, `pinned` as it is so that it cannot be renamed, `absent` is watched for."""
+    """`fixed` is mounted read-only, `pinned` as it is so that it cannot be renamed; `before` is for the end."""
 
     fixed: tuple[Path, ...]
     pinned: tuple[Path, ...]
-    absent: tuple[Path, ...]
+    before: Before
 
     def arguments(self) -> Iterator[str]:
         """bubblewrap's, to follow those of the workspace."""
@@ -35,10 +39,6 @@ class Protection:
             yield from ("--bind", str(path), str(path))
         for path in self.fixed:
             yield from ("--ro-bind", str(path), str(path))
-
-    def watched(self) -> list[str]:
-        """What `set_aside` needs to know later."""
-        return [*map(str, self.absent), *map(str, self.pinned)]
 
 
 def of(workspace: Path) -> Protection:
@@ -50,16 +50,49 @@ def of(workspace: Path) -> Protection:
     names += [path for path in repositories if path.is_file()]
     fixed = [path for path in names if path.exists() and os.path.realpath(path) == str(path)]
     absent = [path for path in names if not os.path.lexists(path)]
-    return Protection(tuple(fixed), tuple(pinned), tuple(absent))
+    before = Before(str(workspace), tuple(map(str, absent)), tuple(map(str, repositories)))
+    return Protection(tuple(fixed), tuple(pinned), before)
 
 
-def set_aside(workspace: Path, watched: Sequence[str]) -> list[str]:
-    """Rename what has appeared since then: the paths in the workspace that are set aside now."""
-    suspects = [path for path in map(Path, watched) if path.name != _GIT]
+def settle(before: Before, period: Period) -> Settled:
+    """Rename what the run itself made; name what appeared when others may have made it."""
+    if not before.workspace:
+        return Settled()
+    workspace = Path(before.workspace)
+    suspects = [Path(path) for path in before.absent]
     for repository in _repositories(workspace):
-        if str(repository) not in watched:
+        if str(repository) not in before.repositories:
             suspects += _suspects(workspace, repository)
-    return [str(path.relative_to(workspace)) for path in suspects if _rename(workspace, path)]
+    aside: dict[str, str] = {}
+    unclear: list[str] = []
+    for path in suspects:
+        changed = _changed_at(workspace, path)
+        if changed is None or not period.began - _CLOCK_S <= changed <= period.ended + _CLOCK_S:
+            continue
+        shown = path.relative_to(workspace).as_posix()
+        if changed > period.watched_until + _CLOCK_S:
+            unclear.append(shown)
+        elif name := _rename(workspace, path):
+            aside[shown] = path.with_name(name).relative_to(workspace).as_posix()
+    return Settled(aside, tuple(unclear))
+
+
+def put_back(workspace: Path, set_aside: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Give what was set aside its name again: those paths, and a sentence for each that has no way back."""
+    done: list[str] = []
+    problems: list[str] = []
+    for shown, now in set_aside.items():
+        path = workspace / shown
+        try:
+            with hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
+                if folder.stat(path.name) is not None:
+                    problems.append(f"There is a {path} again; {workspace / now} is left as it is.")
+                    continue
+                folder.replace(Path(now).name, path.name)
+                done.append(shown)
+        except OSError as error:
+            problems.append(f"{workspace / now} cannot be put back: {error.strerror or error}.")
+    return done, problems
 
 
 def _repositories(workspace: Path) -> Iterator[Path]:
@@ -90,14 +123,20 @@ def _suspects(workspace: Path, repository: Path) -> list[Path]:
     return others if is_plain(workspace, repository / "config") else [*others, repository / "config"]
 
 
-def _rename(workspace: Path, path: Path) -> bool:
-    """Without following a link on the way: the command may have put one there."""
+def _changed_at(workspace: Path, path: Path) -> float | None:
+    """When the entry was made or last changed, which no program can set; None where there is none."""
     with suppress(OSError), hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
-        if folder.stat(path.name) is None:
-            return False
+        found = folder.stat(path.name)
+        return found.st_ctime if found else None
+    return None
+
+
+def _rename(workspace: Path, path: Path) -> str:
+    """The new name, empty where it failed. Follows no link on the way: the command may have put one there."""
+    with suppress(OSError), hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
         name, number = path.name + _ASIDE, 1
         while folder.stat(name) is not None:
             name, number = f"{path.name}{_ASIDE}-{number}", number + 1
         folder.replace(path.name, name)
-        return True
-    return False
+        return name
+    return ""

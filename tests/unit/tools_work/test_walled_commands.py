@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from app.base.clock import SystemClock
 from app.base.errors import ToolFailed
 from app.services.processes.processes import Processes
+from app.services.sandbox import choose
 from app.services.sandbox.enclosure import Enclosure
 from app.services.sandbox.none import NoWall
 from tests.support.observer import eventually
@@ -81,7 +83,7 @@ async def test_a_folder_outside_says_what_to_do(bench: Bench) -> None:
 async def test_what_runs_by_itself_is_set_aside_and_told(bench: Bench) -> None:
     result = await bench.call("execute_command", command="echo x > .envrc; echo y > other")
     assert result.payload["set_aside"] == [".envrc"]
-    assert "It left what runs by itself; renamed to end in .set-aside: .envrc. Tell the person." in result.llm_echo
+    assert "It left what runs by itself; renamed to end in .set-aside: .envrc. Tell the person;" in result.llm_echo
     assert sorted(path.name for path in bench.root.iterdir()) == [".envrc.set-aside", "other"]
 
 
@@ -164,6 +166,42 @@ async def test_what_it_left_is_set_aside_also_when_wisp_was_started_again(bench:
     assert (left.id, left.record.walled) == (started.payload["run_id"], True)
     await later.stop(left)
     assert [path.name for path in bench.root.iterdir()] == [".mcp.json.set-aside"]
+    listed = await bench.call("list_recent_commands")
+    assert f"`wisp undo --command {left.id}` puts it back" in listed.llm_echo
+    [left] = later.recent(1)
+    assert later.put_back(left) == ([".mcp.json"], [])
+    assert [path.name for path in bench.root.iterdir()] == [".mcp.json"]
+
+
+_BEGIN = """
+import asyncio, sys
+from pathlib import Path
+from tests.unit.tools_work.bench import Bench
+bench = Bench(Path(sys.argv[1]), walled=True)
+asyncio.run(bench.call("execute_command", command=sys.argv[2], background=True))
+"""
+
+
+def test_a_leftover_run_is_settled_with_its_own_workspace_and_leaves_the_persons_repositories_alone(
+    tmp_path: Path,
+) -> None:
+    begin = (sys.executable, "-c", _BEGIN, str(tmp_path), "echo on; echo x > .mcp.json; sleep 2")
+    subprocess.run(begin, check=True, timeout=60)
+    project = tmp_path / "project"
+    theirs = [tmp_path / "other", project / "made-meanwhile"]
+    for folder in theirs:
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+        subprocess.run(["git", "-C", str(folder), "config", "alias.lg", "log --oneline"], check=True)
+        (folder / ".git/hooks/pre-commit").write_text("#!/bin/sh\n")
+    elsewhere = choose.wall(tmp_path, wanted=True)
+    later = Processes(tmp_path / "runs", SystemClock(), wall=elsewhere)
+    assert eventually(lambda: not later.left_over())
+    [ended] = later.settled_late()
+    assert ended.record.set_aside == {".mcp.json": ".mcp.json.set-aside"}
+    assert ended.record.unclear == ["made-meanwhile/.git/hooks/pre-commit", "made-meanwhile/.git/config"]
+    for folder in theirs:
+        alias = subprocess.run(["git", "-C", str(folder), "config", "alias.lg"], capture_output=True, check=True)
+        assert (alias.stdout, (folder / ".git/hooks/pre-commit").exists()) == (b"log --oneline\n", True)
 
 
 async def test_commits_carry_the_persons_name_and_nothing_else_of_their_configuration(

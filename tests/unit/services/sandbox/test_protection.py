@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from app.services.sandbox import protection
+from app.services.sandbox.enclosure import Before, Period, Settled
 
 
 @pytest.fixture
@@ -24,6 +26,12 @@ def space(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def _set_aside(before: Before, *, watched_s: float = 60.0) -> Settled:
+    """All that appeared in the last minute is the run's, or what appeared in its first `watched_s` seconds."""
+    began = time.time() - 60
+    return protection.settle(before, Period(began, began + watched_s, time.time()))
+
+
 def _names(space: Path, paths: tuple[Path, ...]) -> set[str]:
     return {str(path.relative_to(space)) for path in paths}
 
@@ -32,31 +40,33 @@ def test_what_is_there_is_fixed_and_repositories_stay_where_they_are(space: Path
     found = protection.of(space)
     assert _names(space, found.fixed) == {".git/config", ".git/hooks", ".envrc", ".vscode", "sub/.git/config"}
     assert _names(space, found.pinned) == {".git", "sub/.git"}
-    assert {".mcp.json", ".bashrc", ".git/commondir", "sub/.git/hooks"} <= _names(space, found.absent)
+    assert {".mcp.json", ".bashrc", ".git/commondir", "sub/.git/hooks"} <= _names(
+        space, tuple(map(Path, found.before.absent))
+    )
 
 
 def test_what_has_appeared_gets_another_name(space: Path) -> None:
-    watched = protection.of(space).watched()
+    before = protection.of(space).before
     (space / ".mcp.json").write_text("{}")
     (space / ".idea").mkdir()
     (space / ".git/commondir").write_text("../evil")
     (space / "sub/.git/hooks").symlink_to("/tmp")
-    moved = protection.set_aside(space, watched)
-    assert set(moved) == {".mcp.json", ".idea", ".git/commondir", "sub/.git/hooks"}
+    moved = _set_aside(before)
+    assert set(moved.set_aside) == {".mcp.json", ".idea", ".git/commondir", "sub/.git/hooks"}
     assert (space / ".mcp.json.set-aside").read_text() == "{}"
-    assert protection.set_aside(space, watched) == []
+    assert _set_aside(before) == Settled()
 
 
 def test_a_second_one_does_not_replace_the_first(space: Path) -> None:
-    watched = protection.of(space).watched()
+    before = protection.of(space).before
     for text in ("one", "two"):
         (space / ".mcp.json").write_text(text)
-        protection.set_aside(space, watched)
+        _set_aside(before)
     assert [(space / name).read_text() for name in (".mcp.json.set-aside", ".mcp.json.set-aside-1")] == ["one", "two"]
 
 
 def test_a_new_repository_may_hold_what_git_makes_and_nothing_that_runs(space: Path) -> None:
-    watched = protection.of(space).watched()
+    before = protection.of(space).before
     for name, config in (("plain", "[core]\n\tbare = false\n"), ("evil", "[core]\n\tfsmonitor = x\n")):
         (space / name / ".git/hooks").mkdir(parents=True)
         (space / name / ".git/config").write_text(config)
@@ -64,16 +74,16 @@ def test_a_new_repository_may_hold_what_git_makes_and_nothing_that_runs(space: P
     (space / "evil/.git/hooks/pre-commit").write_text("x")
     (space / "odd").mkdir()
     (space / "odd/.git").write_text("gitdir: ../evil/.git")
-    assert set(protection.set_aside(space, watched)) == {"evil/.git/config", "evil/.git/hooks/pre-commit", "odd/.git"}
+    assert set(_set_aside(before).set_aside) == {"evil/.git/config", "evil/.git/hooks/pre-commit", "odd/.git"}
 
 
 def test_no_link_that_a_command_left_is_followed(space: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     home = tmp_path_factory.mktemp("home")
     (home / "autostart").mkdir()
-    watched = protection.of(space).watched()
+    before = protection.of(space).before
     (space / ".config").symlink_to(home)
     (space / "link").symlink_to(home)
-    assert protection.set_aside(space, watched) == []
+    assert _set_aside(before) == Settled()
     assert [path.name for path in home.iterdir()] == ["autostart"]
 
 
@@ -82,4 +92,57 @@ def test_a_link_that_the_person_made_is_neither_mounted_nor_moved(space: Path) -
     (space / ".envrc").symlink_to("envrc")
     found = protection.of(space)
     assert space / ".envrc" not in found.fixed
-    assert protection.set_aside(space, found.watched()) == []
+    assert _set_aside(found.before) == Settled()
+
+
+def _repository(folder: Path) -> Path:
+    """One with an alias and a hook, as people have them."""
+    (folder / ".git/hooks").mkdir(parents=True)
+    (folder / ".git/config").write_text("[alias]\n\tlg = log\n")
+    (folder / ".git/hooks/pre-commit").write_text("x")
+    return folder
+
+
+def _state(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_a_repository_that_appears_when_nobody_waits_any_more_is_named_and_never_touched(space: Path) -> None:
+    before = protection.of(space).before
+    theirs = _repository(space / "theirs")
+    was = _state(theirs)
+    settled = _set_aside(before, watched_s=0)
+    assert settled == Settled({}, ("theirs/.git/hooks/pre-commit", "theirs/.git/config"))
+    assert _state(theirs) == was
+
+
+def test_a_repository_from_before_or_after_the_run_is_not_even_named(space: Path) -> None:
+    before = protection.of(space).before
+    _repository(space / "theirs")
+    now = time.time()
+    for period in (Period(now + 10, now + 20, now + 30), Period(now - 30, now - 20, now - 10)):
+        assert protection.settle(before, period) == Settled()
+
+
+def test_a_run_is_settled_in_its_own_workspace_alone(space: Path) -> None:
+    other = space / "a"
+    before = protection.of(other).before
+    _repository(space / "theirs")
+    (other / ".envrc").write_text("x")
+    assert _set_aside(before).set_aside == {".envrc": ".envrc.set-aside"}
+    assert protection.settle(Before(), Period(0, time.time(), time.time())) == Settled()
+
+
+def test_what_was_set_aside_has_a_way_back_that_replaces_nothing(space: Path) -> None:
+    before = protection.of(space).before
+    for name in (".mcp.json", ".idea"):
+        (space / name).write_text(name)
+    settled = _set_aside(before)
+    (space / ".idea").write_text("the person's")
+    assert protection.put_back(space, settled.set_aside) == (
+        [".mcp.json"],
+        [f"There is a {space}/.idea again; {space}/.idea.set-aside is left as it is."],
+    )
+    assert [(space / name).read_text() for name in (".mcp.json", ".idea")] == [".mcp.json", "the person's"]
+    (space / ".idea.set-aside").unlink()
+    assert len(protection.put_back(space, settled.set_aside)[1]) == 2
