@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from app.protocol.message import Message, Part, Role
+from app.protocol.message import ImagePart, Message, Part, Role
 
 
 class Kind(Enum):
@@ -54,6 +54,15 @@ class History:
             else:
                 joined.append(entry.message)
         return tuple(joined)
+
+    @property
+    def holds_others_words(self) -> bool:
+        """Whether the model has read anything here that is neither the person's words nor its own."""
+        return any(
+            entry.kind in (Kind.RESULTS, Kind.SUMMARY)
+            or any(isinstance(part, ImagePart) for part in entry.message.parts)
+            for entry in self._entries
+        )
 
     def add(self, kind: Kind, message: Message) -> None:
         self.extend(Entry(kind, message))

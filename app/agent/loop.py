@@ -102,7 +102,7 @@ class Loop:
             calls.pursuit = Pursuit(self._parts, self._parts.nearby, turn, self._run_within)
         calls.turn_gate = turn_gate
         calls.record, calls.look = self._parts.record, self._parts.look
-        one = ModelPass(self._parts, turn, cards, calls)
+        one = ModelPass(self._parts, turn, cards, calls, has_read=self._history.holds_others_words)
         gate.said, gate.warn = one.message, lambda sentence: turn.tell(Notice("warning", sentence))
 
         def ask(more: tuple[Message, ...]) -> Request:

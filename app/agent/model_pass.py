@@ -26,6 +26,7 @@ from app.protocol.events import (
     CallCut,
     CallDelta,
     CallOpened,
+    CallQuoted,
     Ended,
     Invented,
     Misread,
@@ -34,6 +35,7 @@ from app.protocol.events import (
     Thought,
 )
 from app.protocol.message import Message, OpaquePart, user
+from app.protocol.result import tool_error
 from app.providers.api import OpaqueBlock, Said, Stopped, StreamEvent, Thinking
 from app.settings.catalog import FALLBACK_FORMATS
 
@@ -43,10 +45,14 @@ _ALL = 1 << 30
 
 
 class ModelPass:
-    """Listens once and acts on what it heard; `message` and the `answers` of its calls hold what came of it."""
+    """Listens once and acts on what it heard; `message` and the `answers` of its calls hold what came of it.
 
-    def __init__(self, parts: Parts, turn: Turn, cards: Cards, calls: Calls) -> None:
+    Where the model `has_read` what others wrote, calls that may be quoted from there do not run.
+    """
+
+    def __init__(self, parts: Parts, turn: Turn, cards: Cards, calls: Calls, *, has_read: bool = False) -> None:
         self._parts = parts
+        self._has_read = has_read
         self._specs = parts.registry.specs
         self._turn = turn
         self._cards = cards
@@ -60,6 +66,7 @@ class ModelPass:
         self._prose: list[str] = []
         self._spoken: list[str] = []
         self._is_over = False
+        self._quoted_to = 0
         self.is_cut = False
         self.stop_reason = ""
         self.has_ended = False
@@ -152,7 +159,7 @@ class ModelPass:
     def _new_reader(self) -> None:
         self._origin = self._transcript.position
         self._opening = ""
-        self._reader = self._parts.dialect.reader(self._specs)
+        self._reader = self._parts.dialect.reader(self._specs, has_read=self._has_read)
 
     def _forget_open_call(self) -> None:
         written = len(self._reader.tail(_ALL))
@@ -195,6 +202,8 @@ class ModelPass:
                 await self._closed(event.block)
             case CallCut():
                 self._cut_off(event.block)
+            case CallQuoted():
+                self._quoted_in_a_sentence(event.block)
             case BatchClosed():
                 self._batch = event.call_ids
                 self._cut(self._pending[-1].span[1] if self._pending else None)
@@ -225,10 +234,14 @@ class ModelPass:
         """The last resort: a whole answer without a call of ours may hold one in another format."""
         held = self._withheld.rest()
         blocks = self._foreign_calls()
+        said = "".join(part for part in split_foreign(held, self._specs) if isinstance(part, str)) if blocks else held
+        if blocks and self._has_read:
+            self._speak(held if said.strip() or self._prose else "")
+            self._answer_quoted(blocks[0])
+            return
+        self._speak(said)
         if blocks:
-            held = "".join(part for part in split_foreign(held, self._specs) if isinstance(part, str))
-        self._speak(held)
-        self._batch = tuple(block.call_id for block in blocks)
+            self._batch = tuple(block.call_id for block in blocks)
         for block in blocks:
             if not self.is_cut:
                 self._note_foreign(block)
@@ -243,6 +256,21 @@ class ModelPass:
         """Native answers refer to calls by their id: the history must hold the call as one."""
         if self._parts.dialect.pacing is Pacing.WHOLE_MESSAGE:
             self._transcript.call(block)
+
+    def _quoted_in_a_sentence(self, block: Block) -> None:
+        """The person reads the quotation, the model why it did not run."""
+        start, stop = block.span
+        self._speak(self._transcript.between(self._origin + max(start, self._quoted_to), self._origin + stop))
+        self._quoted_to = stop
+        self._cards.finished(block.call_id, tool_error(block.name, told("quoted_call")))
+        self._answer_quoted(block)
+
+    def _answer_quoted(self, block: Block) -> None:
+        """Say once why it did not run. A model that goes on quoting in its next answer means it."""
+        passes = self._turn.budget.passes
+        if self._turn.quoted_in in (0, passes) or passes - self._turn.quoted_in > 1:
+            self._turn.quoted_in = passes
+            self._calls.complain(block.name, told("quoted_call"))
 
     def _heard(self, answer: Answer) -> None:
         spec = self._parts.registry.find(answer.tool)

@@ -34,6 +34,10 @@ class Transcript:
         self._pieces.append(text)
         self._length += len(text)
 
+    def between(self, start: int, stop: int) -> str:
+        """What was said between two positions, as far as no part of another kind has come since."""
+        return "".join(self._pieces)[max(start - self._before, 0) : max(stop - self._before, 0)]
+
     def opaque(self, part: OpaquePart) -> None:
         self._flush()
         self._parts.append(part)

@@ -46,6 +46,7 @@ class Mood:
 class Turn:
     """`meanwhile` collects what the person says while the turn runs; `refused` counts refusals in a row.
 
+    `quoted_in` is the last pass whose quoted calls the model was told about.
     `said` are the person's own words in it; `tainted_by` says whose words it has read since they last spoke.
     """
 
@@ -59,6 +60,7 @@ class Turn:
     follows_plan: bool = False
     refused: int = 0
     nudged: bool = False
+    quoted_in: int = 0
     looping: bool = False
     begun: bool = False
     expired: bool = False

@@ -60,6 +60,13 @@ class CallCut:
 
 
 @dataclass(frozen=True, slots=True)
+class CallQuoted:
+    """A complete call that stands in the middle of a sentence, where it is a quotation: it never runs."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
 class BatchClosed:
     """The calls closed since the batch opened are one valid batch (JSON batch dialect)."""
 
@@ -90,4 +97,16 @@ class Misread:
     position: int
 
 
-ReaderEvent = Text | Thought | CallOpened | CallDelta | CallClosed | CallCut | BatchClosed | Invented | Ended | Misread
+ReaderEvent = (
+    Text
+    | Thought
+    | CallOpened
+    | CallDelta
+    | CallClosed
+    | CallCut
+    | CallQuoted
+    | BatchClosed
+    | Invented
+    | Ended
+    | Misread
+)

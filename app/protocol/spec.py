@@ -78,6 +78,7 @@ class ToolSpec:
     """One tool. `attrs` and `children` differ only in how the docs teach them; both spellings are read.
 
     `body` is the payload written between the tags (in JSON: the field of its name).
+    `is_speech` marks a tool that does nothing but say its body to the person.
     `open` accepts any attribute (used for shapes read from a file, never by our own tools).
     """
 
@@ -92,6 +93,7 @@ class ToolSpec:
     aliases: tuple[str, ...] = ()
     voiced: bool = False
     feeds_back: bool = True
+    is_speech: bool = False
     open: bool = False
 
     @property

@@ -51,6 +51,7 @@ SAY = Family(
             examples=('<say tone="warm">On it.</say>',),
             voiced=True,
             feeds_back=False,
+            is_speech=True,
         ),
         ToolSpec(
             name="attempt_completion",

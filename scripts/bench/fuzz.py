@@ -27,6 +27,7 @@ from app.protocol.events import (
     CallCut,
     CallDelta,
     CallOpened,
+    CallQuoted,
     Invented,
     Misread,
     ReaderEvent,
@@ -37,7 +38,7 @@ from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec, unbound
 
 _PATH = Param("path", required=True)
 SPECS: tuple[ToolSpec, ...] = (
-    ToolSpec("say", "", Effect.TALKS, unbound, attrs=(Param("tone"),), body=Param("text", short=False)),
+    ToolSpec("say", "", Effect.TALKS, unbound, attrs=(Param("tone"),), body=Param("text", short=False), is_speech=True),
     ToolSpec("read_file", "", Effect.READS, unbound, attrs=(_PATH, Param("line", Kind.INTEGER)), aliases=("cat",)),
     ToolSpec(
         "write_file",
@@ -204,7 +205,7 @@ def _numbered(event: ReaderEvent, numbers: dict[str, str]) -> ReaderEvent:
         return event._replace(call_id=number(event.call_id))
     if isinstance(event, CallOpened):
         return replace(event, call_id=number(event.call_id))
-    if isinstance(event, (CallClosed, CallCut)):
+    if isinstance(event, (CallClosed, CallCut, CallQuoted)):
         return replace(event, block=replace(event.block, call_id=number(event.block.call_id)))
     return replace(event, call_ids=tuple(map(number, event.call_ids))) if hasattr(event, "call_ids") else event
 
@@ -223,7 +224,7 @@ def fault(make: Make, text: str, pieces: Sequence[str]) -> str:
 
 def _unpaired(events: Sequence[ReaderEvent]) -> str:
     opened = [event.call_id for event in events if isinstance(event, CallOpened)]
-    ended = [event.block.call_id for event in events if isinstance(event, (CallClosed, CallCut))]
+    ended = [event.block.call_id for event in events if isinstance(event, (CallClosed, CallCut, CallQuoted))]
     if len(set(ended)) != len(ended) or set(opened) - set(ended):
         return "a call that was opened has not exactly one end"
     partial = [event.block.partial for event in events if isinstance(event, CallClosed)]
@@ -239,15 +240,19 @@ def _lost(text: str, events: Sequence[ReaderEvent]) -> str:
             if found < 0:
                 return f"text was made up or came out of order: {event.text!r}"
             at = found + len(event.text)
-        elif isinstance(event, (CallClosed, CallCut)) and event.block.span[0] > at:
+        elif isinstance(event, (CallClosed, CallCut, CallQuoted)) and event.block.span[0] > at:
             at = event.block.span[0]
     kept = sum(len(event.text) for event in events if isinstance(event, (Text, Thought, Invented)))
     spans = sum(
-        event.block.span[1] - event.block.span[0] for event in events if isinstance(event, (CallClosed, CallCut))
+        event.block.span[1] - event.block.span[0]
+        for event in events
+        if isinstance(event, (CallClosed, CallCut, CallQuoted))
     )
     marks = 60 * (1 + sum(isinstance(event, (Thought, Invented)) for event in events))
     marks += sum(len(blank) for blank in _BLANK_THOUGHT.findall(text))
-    if not any(isinstance(event, (CallClosed, Misread)) for event in events) and kept + spans + marks < len(text):
+    if not any(isinstance(event, (CallClosed, CallQuoted, Misread)) for event in events) and kept + spans + marks < len(
+        text
+    ):
         return "text was lost"
     return ""
 
@@ -285,17 +290,22 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     random_ = random.Random(options.seed)
-    makes: dict[str, Make] = {"xml": lambda: read_xml(SPECS), "batch": read_batch}
+    makes: dict[str, Make] = {
+        "xml": lambda: read_xml(SPECS),
+        "xml after reading": lambda: read_xml(SPECS, has_read=True),
+        "batch": read_batch,
+        "batch after reading": lambda: read_batch(has_read=True),
+    }
     started = time.perf_counter()
     for number in range(options.count):
         text = message(random_)
-        name = random_.choice(("xml", "xml", "batch"))
+        name = random_.choice(("xml", "xml", "xml after reading", "batch", "batch after reading"))
         problem = fault(makes[name], text, cut(text, random_))
         if problem:
             print(f"message {number} ({name}): {problem}\n{text!r}")
             return 1
         for event in read(makes[name], [text]):
-            if isinstance(event, (CallClosed, CallCut)):
+            if isinstance(event, (CallClosed, CallCut, CallQuoted)):
                 judge(event.block)
         split_foreign(text, SPECS)
     print(f"{options.count} messages in {time.perf_counter() - started:.0f} s: none broke a rule.")

@@ -107,20 +107,23 @@ progress = st.one_of(st.just(""), texts)
 
 @dialects
 @settings(max_examples=300, deadline=None)
-@given(text=hostile, cuts=st.integers(0, 2**32))
-@example(text="```\n``` \r", cuts=1)
-def test_no_input_raises_and_chunk_borders_never_matter(dialect: Dialect, text: str, cuts: int) -> None:
+@given(text=hostile, cuts=st.integers(0, 2**32), has_read=st.booleans())
+@example(text="```\n``` \r", cuts=1, has_read=False)
+@example(text="a <read_file/> b <read_file/> <execute>[]</execute> <end>", cuts=1, has_read=True)
+def test_no_input_raises_and_chunk_borders_never_matter(
+    dialect: Dialect, text: str, cuts: int, *, has_read: bool
+) -> None:
     def make() -> fuzz.Reader:
-        return dialect.reader(ALL)
+        return dialect.reader(ALL, has_read=has_read)
 
     assert fuzz.fault(make, text, fuzz.cut(text, random.Random(cuts))) == ""
 
 
 @dialects
 @settings(max_examples=200, deadline=None)
-@given(text=hostile, cut=st.integers(0, 400))
-def test_what_was_reported_is_never_taken_back(dialect: Dialect, text: str, cut: int) -> None:
-    early, late = dialect.reader(ALL), dialect.reader(ALL)
+@given(text=hostile, cut=st.integers(0, 400), has_read=st.booleans())
+def test_what_was_reported_is_never_taken_back(dialect: Dialect, text: str, cut: int, *, has_read: bool) -> None:
+    early, late = (dialect.reader(ALL, has_read=has_read) for _ in range(2))
     before = fuzz.joined(early.feed(text[:cut]))
     after = fuzz.joined([*late.feed(text[:cut]), *late.feed(text[cut:]), *late.flush()])
     for known, final in zip(before[:-1], after, strict=False):

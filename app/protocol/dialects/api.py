@@ -70,7 +70,11 @@ class Dialect(Protocol):
         """JSON schemas to declare with the request; empty unless calls are native."""
         ...
 
-    def reader(self, specs: Sequence[ToolSpec]) -> Reader: ...
+    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> Reader:
+        """A reader of one message. Once the model `has_read` what others wrote, a call in the middle of a sentence is
+        a quotation and reported as `CallQuoted`.
+        """
+        ...
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:
         """Calls as a model would write them; reading it back gives equal calls."""

@@ -42,10 +42,10 @@ class BatchDialect:
     def schemas(self, specs: Sequence[ToolSpec]) -> tuple[Mapping[str, JsonValue], ...]:  # noqa: ARG002
         return ()
 
-    def reader(self, specs: Sequence[ToolSpec]) -> Reader:
+    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> Reader:
         """Tool names are not checked here: a batch may hold an unknown one, and the others still run."""
         self._names = neutral.names_of(specs)
-        return read_batch(self._limits)
+        return read_batch(self._limits, has_read=has_read)
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002
         return write_batch(calls)
@@ -60,8 +60,8 @@ class BatchDialect:
         return Message(Role.USER, tuple(parts))
 
 
-def read_batch(limits: Limits = DEFAULT_LIMITS) -> StreamReader:
-    """A reader of one message; it stops at the first valid batch."""
+def read_batch(limits: Limits = DEFAULT_LIMITS, *, has_read: bool = False) -> StreamReader:
+    """A reader of one message; it stops at the first valid batch. `has_read` as in `Dialect.reader`."""
     prose: Prose
 
     def think(tag: Tag, _stream: Stream) -> State:
@@ -87,7 +87,8 @@ def read_batch(limits: Limits = DEFAULT_LIMITS) -> StreamReader:
             "end": _word(finish, _is_end_meant),
             **{name: _word(think, is_text_meant) for name in ("think", "thinking")},
             **{name: _word(invent, is_text_meant) for name in ("results", "tool_results")},
-        }
+        },
+        has_read=has_read,
     )
     return StreamReader(prose, limits)
 

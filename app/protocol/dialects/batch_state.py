@@ -14,7 +14,7 @@ from app.protocol.dialects import batch_json
 from app.protocol.dialects.batch_json import BadBatch
 from app.protocol.dialects.stream import Over, State, Stream
 from app.protocol.dialects.tags import Tag
-from app.protocol.events import BatchClosed, CallClosed, CallCut, CallOpened, Misread
+from app.protocol.events import BatchClosed, CallClosed, CallCut, CallOpened, Misread, Text
 
 _CLOSE = re.compile(r"</execute\s{0,16}>")
 _OUTSIDE = re.compile(r'(?:[^"<]++|<(?!/|\Z))*+')
@@ -23,6 +23,11 @@ _INSIDE = re.compile(r'(?:[^"\\\n<]++|\\[^\n]|<(?!/|\Z))*+')
 
 _UNFINISHED = re.compile(r"<(?:/(?:e(?:x(?:e(?:c(?:u(?:t(?:e\s{0,16})?)?)?)?)?)?)?)?\Z")
 _LONGEST_TAG = 32
+_BLANK = re.compile(r"[ \t\r]*")
+_GOES_ON = re.compile(r"\n|<(?:end|think|thinking|results|tool_results)\s*>")
+_MAY_GO_ON = re.compile(r"<[a-z_]{0,12}\s{0,16}")
+"""What stands behind a batch in the protocol, and what may become that."""
+
 _NAME = re.compile(r'"name"\s*:\s*"([^"\\]{1,64})"')
 
 
@@ -148,4 +153,34 @@ class Execute:
             stream.emit(CallOpened(block.call_id, block.name))
             stream.emit(CallClosed(block))
         stream.emit(BatchClosed(tuple(block.call_id for block in blocks)))
-        return Over()
+        return Behind(self._prose) if stream.is_holding else Over()
+
+
+class Behind:
+    """Behind a batch that prose stands before: the rest of its line shows whether it was quoted."""
+
+    def __init__(self, prose: State) -> None:
+        self._prose = prose
+
+    def take(self, stream: Stream) -> State:
+        return self._judge(stream) or self
+
+    def end(self, stream: Stream) -> State | None:
+        return self._judge(stream)
+
+    @property
+    def opened_at(self) -> int | None:
+        return None
+
+    def _judge(self, stream: Stream) -> State | None:
+        space = _BLANK.match(stream.data, stream.at)
+        assert space is not None
+        if space[0]:
+            stream.emit(Text(space[0]))
+        stream.at = space.end()
+        rest = stream.data[stream.at : stream.at + _LONGEST_TAG]
+        if not rest or (not stream.ended and _MAY_GO_ON.fullmatch(rest)):
+            return None
+        is_quoted = stream.is_cited or not _GOES_ON.match(rest)
+        stream.settle(is_quoted=is_quoted)
+        return self._prose if is_quoted else Over()

@@ -20,6 +20,7 @@ class Markdown:
         self._ticks = 0
         self._fence = ""
         self._fence_is_new = False
+        self._is_behind_prose = False
 
     @property
     def in_fence(self) -> bool:
@@ -35,6 +36,16 @@ class Markdown:
         """Whether the line holds nothing yet but space (a call that ended on it does not count)."""
         return not self.head or self.head.isspace()
 
+    @property
+    def is_behind_prose(self) -> bool:
+        """Whether words stand before on the line; a list mark is none."""
+        return self._is_behind_prose or not _INDENT.fullmatch(self.head)
+
+    @property
+    def is_cited(self) -> bool:
+        """Whether the line begins with `>`, the mark of a quotation."""
+        return self.head.lstrip().startswith(">")
+
     def pass_over(self, data: str, start: int, stop: int) -> None:
         """Prose without backticks or tildes."""
         newline = data.rfind("\n", start, stop)
@@ -45,6 +56,7 @@ class Markdown:
             self.head = data[newline + 1 : min(stop, newline + 1 + _HEAD)]
             self._ticks = 0
             self._fence_is_new = False
+            self._is_behind_prose = False
 
     def pass_run(self, run: str, *, alone: bool) -> None:
         """A run of backticks or tildes; `alone` says that nothing follows it on its line."""
@@ -66,6 +78,7 @@ class Markdown:
         self._ticks = _NO_CODE
 
     def begin_afresh(self) -> None:
-        """A tag has ended: what follows on its line stands as at the start of one."""
+        """A tag has ended: what follows on its line stands as at the start of one, though not before any prose."""
+        self._is_behind_prose = self.is_behind_prose
         self.head = ""
         self._ticks = 0

@@ -37,7 +37,7 @@ class NativeDialect:
             {"name": spec.name, "description": spec.description, "input_schema": schema.of_tool(spec)} for spec in specs
         )
 
-    def reader(self, specs: Sequence[ToolSpec]) -> Reader:  # noqa: ARG002
+    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> Reader:  # noqa: ARG002
         prose: Prose
 
         def think(tag: Tag, _stream: Stream) -> State:

@@ -4,6 +4,8 @@ A tag of the protocol counts unless it stands in inline code or in a fenced bloc
 reply whose only call stands in a fence is looked at again, as a whole, by `fallback`.) A tag that is merely mentioned
 ("use <read_file> to look") is told from a call by what follows it; where that is not clear at once, the text after it
 is held until its close tag, another tag, an empty line or a few thousand characters decide.
+
+Where the turn `has_read` what others wrote, a call with prose before and behind it on its line is quoted too.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class Word:
     """A tag name that means something in prose: its form, the state after its opening tag, what a cut inside it is.
 
     `is_meant(text after the tag, where it stands)` says whether it is a call for certain; None asks for more text.
-    `skips_space` leaves out the space after the tag before asking.
+    `skips_space` leaves out the space after the tag before asking. `is_speech` marks a call that only talks.
     """
 
     form: TagForm
@@ -45,6 +47,7 @@ class Word:
     cut: Callable[[Tag, Stream], None]
     is_meant: Callable[[str, Markdown], bool | None]
     skips_space: bool = False
+    is_speech: bool = False
 
 
 def is_text_meant(text: str, _line: Markdown) -> bool | None:
@@ -55,8 +58,10 @@ def is_text_meant(text: str, _line: Markdown) -> bool | None:
 class Prose:
     """The state between tags; one for a whole message, because it follows the Markdown."""
 
-    def __init__(self, words: Mapping[str, Word]) -> None:
+    def __init__(self, words: Mapping[str, Word], *, has_read: bool = False) -> None:
         self.words = words
+        self._has_read = has_read
+        self._speech = frozenset(name for name, word in words.items() if word.is_speech)
         self.markdown = Markdown()
         self._fragment_at: int | None = None
         self._prefixes = frozenset(name[:length] for name in words for length in range(len(name) + 1)) | {"!", "!-"}
@@ -109,8 +114,12 @@ class Prose:
 
     def follow(self, tag: Tag, stream: Stream) -> State:
         """The tag is meant."""
+        word = self.words[tag.name]
+        if self._has_read and word.form.is_call and not word.is_speech and not stream.is_holding:
+            stream.is_cited = self.markdown.is_cited
+            stream.is_doubtful = stream.is_cited or self.markdown.is_behind_prose
         self.markdown.begin_afresh()
-        return self.words[tag.name].follow(tag, stream)
+        return word.follow(tag, stream)
 
     def tag_refused(self, name: str, stream: Stream) -> State:
         self.say(f"<{name}", stream)
@@ -138,7 +147,14 @@ class Prose:
         """Text in which no tag counts."""
         self.markdown.pass_over(text, 0, len(text))
         if text:
+            self._settle(text, stream)
             stream.emit(Text(text))
+
+    def _settle(self, text: str, stream: Stream) -> None:
+        """Where calls wait for the rest of their line: whether it holds words."""
+        rest = text.lstrip(" \t\r") if stream.is_holding else ""
+        if rest:
+            stream.settle(is_quoted=rest[0] != "\n", speech=self._speech)
 
     def _begun(self, rest: str) -> list[str]:
         """The calls whose tag may have begun at the end of the text."""
@@ -149,7 +165,10 @@ class Prose:
 
     def _said(self, stream: Stream, start: int, stop: int) -> State:
         if stop > start:
-            stream.events.append(Text(stream.data[start:stop]))
+            text = stream.data[start:stop]
+            if stream.is_holding:
+                self._settle(text, stream)
+            stream.events.append(Text(text))
             stream.at = stop
         return self
 

@@ -11,7 +11,7 @@ from collections import deque
 from typing import Protocol
 
 from app.protocol.call import Block
-from app.protocol.events import CallClosed, Misread, ReaderEvent
+from app.protocol.events import BatchClosed, CallClosed, CallQuoted, Misread, ReaderEvent
 from app.protocol.limits import DEFAULT_LIMITS, Limits
 
 _TAIL_KEPT = 64 * 1024
@@ -19,7 +19,11 @@ _TAIL_KEPT = 64 * 1024
 
 
 class Stream:
-    """The unread text from `at` on, and where the reader's reports go."""
+    """The unread text from `at` on, and where the reader's reports go.
+
+    `is_doubtful` says that the call being read may be a quotation, `is_cited` that its line is one for certain. When a
+    doubtful call closes, the reports from there on are held until `settle` says whether it is quoted.
+    """
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self.limits = limits
@@ -28,6 +32,9 @@ class Stream:
         self.ended = False
         self.events: list[ReaderEvent] = []
         self.finished: list[Block] = []
+        self.is_doubtful = False
+        self.is_cited = False
+        self._ready: list[ReaderEvent] | None = None
         self._base = 0
 
     def add(self, chunk: str) -> None:
@@ -54,9 +61,38 @@ class Stream:
         return self._base + (self.at if at is None else at)
 
     def emit(self, event: ReaderEvent) -> None:
-        self.events.append(event)
         if isinstance(event, CallClosed):
-            self.finished.append(event.block)
+            if not self.is_doubtful:
+                self.finished.append(event.block)
+            elif self._ready is None:
+                self._ready, self.events = self.events, []
+        self.events.append(event)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether a closed call waits for the rest of its line."""
+        return self._ready is not None
+
+    def settle(self, *, is_quoted: bool, speech: frozenset[str] = frozenset()) -> None:
+        """Report what was held, its calls as quotations or as calls; tools named in `speech` only talk, and do."""
+        assert self._ready is not None
+        is_quoted = is_quoted or self.is_cited
+        held, self.events, self._ready, self.is_doubtful = self.events, self._ready, None, False
+        for event in held:
+            if not is_quoted or (isinstance(event, CallClosed) and event.block.name in speech):
+                self.emit(event)
+            elif isinstance(event, CallClosed):
+                self.emit(CallQuoted(event.block))
+            elif not isinstance(event, BatchClosed):
+                self.emit(event)
+
+    def report(self) -> list[ReaderEvent]:
+        """Hand over the reports that are certain."""
+        if self._ready is not None:
+            events, self._ready = self._ready, []
+        else:
+            events, self.events = self.events, []
+        return events
 
 
 class State(Protocol):
@@ -115,7 +151,7 @@ class StreamReader:
         if following is not state:
             self._state = following
             self._run()
-        return self._reported()
+        return self._stream.report()
 
     def flush(self) -> list[ReaderEvent]:
         self._stream.ended = True
@@ -124,8 +160,10 @@ class StreamReader:
             self._state = following
             self._run()
             following = self._state.end(self._stream)
+        if self._stream.is_holding:
+            self._stream.settle(is_quoted=False)
         self._state = Over()
-        return self._reported()
+        return self._stream.report()
 
     def drain(self) -> list[Block]:
         finished, self._stream.finished = self._stream.finished, []
@@ -161,10 +199,6 @@ class StreamReader:
             state = following
             following = state.take(stream)
         self._state = state
-
-    def _reported(self) -> list[ReaderEvent]:
-        events, self._stream.events = self._stream.events, []
-        return events
 
     def _overflow(self, last: str) -> list[ReaderEvent]:
         """Read what still fits, then say once that the rest is not read."""

@@ -34,9 +34,9 @@ class XmlDialect:
     def schemas(self, specs: Sequence[ToolSpec]) -> tuple[Mapping[str, JsonValue], ...]:  # noqa: ARG002
         return ()
 
-    def reader(self, specs: Sequence[ToolSpec]) -> Reader:
+    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> Reader:
         self._names = neutral.names_of(specs)
-        return read_xml(specs, self._limits)
+        return read_xml(specs, self._limits, has_read=has_read)
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:
         return write_xml(calls, specs)

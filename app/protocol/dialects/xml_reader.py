@@ -23,8 +23,8 @@ _PEEK = 96
 Meant = Callable[[str, Markdown], bool | None]
 
 
-def read_xml(specs: Sequence[ToolSpec], limits: Limits = DEFAULT_LIMITS) -> StreamReader:
-    """A reader of one message for these tools."""
+def read_xml(specs: Sequence[ToolSpec], limits: Limits = DEFAULT_LIMITS, *, has_read: bool = False) -> StreamReader:
+    """A reader of one message for these tools; `has_read` as in `Dialect.reader`."""
     words: dict[str, Word] = {}
     prose_of: list[Prose] = []
     for spec in specs:
@@ -34,7 +34,7 @@ def read_xml(specs: Sequence[ToolSpec], limits: Limits = DEFAULT_LIMITS) -> Stre
         words.setdefault(name, _plain_word(_think(prose_of)))
     for name in _RESULTS:
         words.setdefault(name, _plain_word(_invent(prose_of)))
-    prose_of.append(Prose(words))
+    prose_of.append(Prose(words, has_read=has_read))
     return StreamReader(prose_of[0], limits)
 
 
@@ -54,7 +54,8 @@ def _call_word(spec: ToolSpec, name: str, words: Mapping[str, Word], prose_of: l
 
     takes_body = spec.body is not None
     meant = _body_is_meant(spec) if takes_body else _children_are_meant(spec, name, words)
-    return Word(TagForm(lambda _attr: True, flags), follow, cut, meant, skips_space=not takes_body)
+    form = TagForm(lambda _attr: True, flags)
+    return Word(form, follow, cut, meant, skips_space=not takes_body, is_speech=spec.is_speech)
 
 
 def _plain_word(follow: Callable[[Tag, Stream], State]) -> Word:

@@ -11,7 +11,13 @@ from app.protocol.events import CallClosed, CallCut, CallDelta, Invented, Misrea
 from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec, unbound
 
 SAY = ToolSpec(
-    "say", "Speak.", Effect.TALKS, unbound, attrs=(Param("tone"),), body=Param("text", required=True, short=False)
+    "say",
+    "Speak.",
+    Effect.TALKS,
+    unbound,
+    attrs=(Param("tone"),),
+    body=Param("text", required=True, short=False),
+    is_speech=True,
 )
 READ = ToolSpec(
     "read_file",

@@ -1,0 +1,117 @@
+"""What is quoted is never a call: once a turn has read anything, only a call that stands for itself runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.agent.events import Outcome, SayDelta
+from tests.unit.agent.stage import Stage
+
+_FIRST = {
+    "xml": '<read path="notes"/>',
+    "batch": '<execute>[{"name": "read", "args": {"path": "notes"}}]</execute>',
+    "native": '{"name": "read", "arguments": {"path": "notes"}}',
+}
+_XML = '<write path="x">quoted</write>'
+_JSON = '{"name": "write", "arguments": {"path": "x", "content": "quoted"}}'
+_BATCH = '<execute>[{"name": "write", "args": {"path": "x", "content": "quoted"}}]</execute>'
+_INVOKE = (
+    '<invoke name="write"><parameter name="path">x</parameter><parameter name="content">quoted</parameter></invoke>'
+)
+_QWEN = "<function=write><parameter=path>x</parameter><parameter=content>quoted</parameter></function>"
+_RUN = '<run command="id"/>'
+
+_EVERYWHERE = {
+    "a JSON fence at the end": f"The file says:\n\n```json\n{_JSON}\n```",
+    "JSON on a line of its own": f"The file says:\n{_JSON}",
+    "an invoke at the end of a sentence": f"The file says: {_INVOKE}",
+    "an invoke alone": _INVOKE,
+    "function calls between lines": f"It says:\n<function_calls>{_INVOKE}</function_calls>\nThat is all of it.",
+    "Qwen's markup": f"It says: {_QWEN}",
+    "tool calls": f"<tool_call>\n{_JSON}\n</tool_call>",
+    "a shell fence at the end": f"It says:\n\n```bash\n{_RUN}\n```",
+    "an XML fence at the end": f"It says:\n\n```xml\n{_XML}\n```",
+    "an open fence": f"It says:\n\n~~~\n{_XML}",
+    "a fenced batch": f"It says:\n\n```\n{_BATCH}\n```",
+    "a call in a sentence": f"The file says {_XML} and I will not do it.",
+    "a call before a full stop": f"The file says {_XML}.",
+    "two calls in a sentence": f"The file says {_RUN} {_XML} and I will do neither.",
+    "a call in quotation marks": f'"{_XML}" is what it says.',
+    "a quoted line": f"> {_XML}\n\nI will not do it.",
+    "a quoted line at the end": f"It says:\n> {_XML}",
+    "inline code": f"It says `{_XML}`",
+    "a batch in a sentence": f"The file says {_BATCH} and I will not do it.",
+    "a batch before a tag": f"The file says {_BATCH} <b>and I will not do it.</b>",
+}
+
+
+@pytest.mark.parametrize("dialect", ["xml", "batch", "native"])
+@pytest.mark.parametrize("quoted", _EVERYWHERE.values(), ids=_EVERYWHERE)
+async def test_nothing_quoted_runs_after_something_was_read(tmp_path: Path, dialect: str, quoted: str) -> None:
+    stage = Stage(tmp_path, _FIRST[dialect], quoted, "That is all.", dialect=dialect)
+    ended = await stage.send("What do the notes say?")
+    assert ended.outcome is Outcome.FINISHED
+    assert stage.bench.done == ["read notes"]
+
+
+_ANSWERED = {
+    ("xml", "JSON"): f"The file says:\n{_JSON}",
+    ("xml", "a fence"): f"It says:\n\n```bash\n{_RUN}\n```",
+    ("xml", "a sentence"): f"The file says {_XML} and I will not do it.",
+    ("batch", "a sentence"): f"The file says {_BATCH} and I will not do it.",
+    ("batch", "inline XML"): f"The file says:\n{_XML}",
+    ("native", "an invoke"): f"The file says: {_INVOKE}",
+    ("native", "a batch"): f"The file says:\n{_BATCH}",
+}
+
+
+@pytest.mark.parametrize(("dialect", "quoted"), [(key[0], text) for key, text in _ANSWERED.items()])
+async def test_the_model_is_told_why_and_the_person_reads_the_quotation(
+    tmp_path: Path, dialect: str, quoted: str
+) -> None:
+    stage = Stage(tmp_path, _FIRST[dialect], quoted, "That is all.", dialect=dialect)
+    await stage.send("What do the notes say?")
+    assert "This call was not run" in stage.asked(-1)
+    said = "".join(event.text for event in stage.events if isinstance(event, SayDelta))
+    assert quoted.replace(" ", "") in said.replace(" ", "")
+
+
+async def test_who_goes_on_quoting_is_not_told_again(tmp_path: Path) -> None:
+    quoted = f"The file says {_XML} and I will not do it."
+    stage = Stage(tmp_path, _FIRST["xml"], quoted, quoted, "Never asked for.")
+    ended = await stage.send("What do the notes say?")
+    assert (ended.outcome, ended.text) == (Outcome.FINISHED, quoted)
+
+
+_MEANT = {
+    "alone": _XML,
+    "behind a sentence": f"I write it now: {_XML}",
+    "behind a list mark": f"- {_XML}",
+    "before a sentence": f"{_XML} That should do.",
+    "before the next line": f"I write it now: {_XML}\nThen I look.",
+    "before another call": f"I write it now: {_XML}{_RUN}",
+    "behind speech on the same line": f"<say>I write it now.</say> {_XML}",
+}
+
+
+@pytest.mark.parametrize("reply", _MEANT.values(), ids=_MEANT)
+async def test_a_call_that_stands_for_itself_runs(tmp_path: Path, reply: str) -> None:
+    stage = Stage(tmp_path, _FIRST["xml"], reply, "Done.")
+    await stage.send("Write it.")
+    assert stage.bench.done[:2] == ["read notes", "write x: quoted"]
+
+
+@pytest.mark.parametrize("reply", [f"I write it now: {_BATCH}", f"Now: {_BATCH} <end>", f"{_BATCH} Done."])
+async def test_a_batch_that_stands_for_itself_runs(tmp_path: Path, reply: str) -> None:
+    stage = Stage(tmp_path, _FIRST["batch"], reply, "Done.", dialect="batch")
+    await stage.send("Write it.")
+    assert stage.bench.done == ["read notes", "write x: quoted"]
+
+
+async def test_speech_in_the_middle_of_a_line_is_spoken(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, _FIRST["xml"], f"Well. <say>Here it is.</say> I write it. {_XML}", "Done.")
+    await stage.send("Write it.")
+    assert stage.bench.done == ["read notes", "write x: quoted"]
+    assert "Here it is." in "".join(event.text for event in stage.events if isinstance(event, SayDelta))
