@@ -6,6 +6,9 @@ import itertools
 import secrets
 from collections.abc import Callable
 
+WINDOW_MARK = "_WISP_WINDOW"
+"""The X property that tells which windows belong to a Wisp."""
+
 
 def counter(prefix: str) -> Callable[[], str]:
     """A source of `prefix1`, `prefix2`, …: readable where only this process must tell things apart."""

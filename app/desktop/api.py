@@ -40,8 +40,9 @@ class Frame:
 class Window:
     """A top-level window. `ref` names it for its life (`w12`); `area` is what it shows, frame included.
 
-    `is_solid`: nothing behind it shows through. `is_popup`: it is a menu, a tool tip or the like that no window manager
-    lists; it has the `ref` and title of its program's window. Both are known only of what `Windows.shown` tells.
+    `is_own`: it belongs to a Wisp, this one or another. `is_solid`: nothing behind it shows through. `is_popup`: it is
+    a menu, a tool tip or the like that no window manager lists; it has the `ref` and title of its program's window.
+    The last two are known only of what `Windows.shown` tells.
     """
 
     ref: str
@@ -53,8 +54,26 @@ class Window:
     is_minimised: bool = False
     is_dialog: bool = False
     desktop: int = 0
+    is_own: bool = False
     is_solid: bool = True
     is_popup: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Where the next key or press goes. `place` names it among all that show; `window` is the ref of its window, empty
+    where it has none (a menu); `is_own`: it belongs to a Wisp.
+    """
+
+    place: str = ""
+    window: str = ""
+    is_own: bool = False
+
+
+def landing(shown: Sequence[Window], point: Point | None = None) -> Landing:
+    """In the topmost window at a point, or in the active one, where the system tells no more than its windows."""
+    found = next((w for w in shown if (w.is_active if point is None else w.area.contains(point))), None)
+    return Landing(found.ref, found.ref, found.is_own) if found else Landing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +162,10 @@ class Keyboard(Protocol):
         """ToolMisuse when the present layout has no such key."""
         ...
 
+    def place(self, name: str) -> str:
+        """The physical key that this name stands for now, by a name of its own."""
+        ...
+
     def can_type(self, text: str) -> bool:
         """Whether every character is on the present layout."""
         ...
@@ -184,6 +207,14 @@ class Windows(Protocol):
 
     def shown(self) -> tuple[Window, ...]:
         """All that is drawn, topmost first: without what is minimised, with the menus and tool tips of programs."""
+        ...
+
+    def keyboard(self) -> Landing:
+        """Where keys go now, as the window system has it."""
+        ...
+
+    def under(self, point: Point) -> Landing:
+        """Where a press at this point goes now."""
         ...
 
     async def focus(self, ref: str) -> Window:

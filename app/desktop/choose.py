@@ -10,6 +10,7 @@ from dataclasses import replace
 from app.desktop.api import Curtain
 from app.desktop.backend import Backend
 from app.desktop.desk import STOP_KEY, Desktop
+from app.desktop.input_guard import Reserved, nothing_reserved
 from app.desktop.privacy import Private, Veiled, private_by
 from app.desktop.stop import StopFlag
 
@@ -21,12 +22,13 @@ def open_desktop(
     environment: Mapping[str, str] | None = None,
     stop_key: str = STOP_KEY,
     private: Private | None = None,
+    reserved: Reserved = nothing_reserved,
 ) -> Desktop:
     """The desktop of this session; `dry_run` gives one on which nothing really happens.
 
     `environment` (default: this process's) says which display, and is what started programs get. `stop_key` is the
-    chord that stops everything at once; `private` windows (default: those of password managers) are never seen. Raises
-    NeedsPerson where there is no display.
+    chord that stops everything at once; `private` windows (default: those of password managers) are never seen;
+    `reserved` chords are never pressed, nor is the stop key. Raises NeedsPerson where there is no display.
     """
     unseen = private or private_by("")
     if dry_run:
@@ -38,7 +40,7 @@ def open_desktop(
     def make(stop: StopFlag) -> Backend:
         return _veiled(_native(environment, stop, unseen), unseen)
 
-    return Desktop(make, curtain, stop_key=stop_key)
+    return Desktop(make, curtain, stop_key=stop_key, reserved=reserved)
 
 
 def _veiled(backend: Backend, private: Private) -> Backend:

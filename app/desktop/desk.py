@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from app.base.clock import Clock, SystemClock
 from app.desktop.api import Curtain
 from app.desktop.backend import Backend, NoCurtain
+from app.desktop.input_guard import Reserved, nothing_reserved
 from app.desktop.keys import chord
 from app.desktop.ocr.api import Ocr
 from app.desktop.ocr.rapid import RapidOcr
@@ -34,13 +35,19 @@ class Desktop:
         clock: Clock | None = None,
         stop_key: str = STOP_KEY,
         ocr: Ocr | None = None,
+        reserved: Reserved = nothing_reserved,
     ) -> None:
         self._stop = StopFlag()
         self._thread = DesktopThread()
         try:
             self._seat = self._thread.wait_for(
                 lambda: Seat(
-                    make(self._stop), curtain or NoCurtain(), self._stop, clock or SystemClock(), ocr or RapidOcr()
+                    make(self._stop),
+                    curtain or NoCurtain(),
+                    self._stop,
+                    clock or SystemClock(),
+                    ocr or RapidOcr(),
+                    lambda: filter(None, (stop_key, *reserved())),
                 )
             )
             self._unlisten = self._hear(stop_key)

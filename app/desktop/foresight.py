@@ -43,9 +43,9 @@ class Met:
 
     @property
     def is_own(self) -> bool:
-        """Whether it belongs to this very program."""
+        """Whether it belongs to a Wisp, this one or another."""
         pids = {thing.pid for thing in (self.element, self.window) if thing}
-        return os.getpid() in pids
+        return os.getpid() in pids or (self.window is not None and self.window.is_own)
 
     @property
     def is_terminal(self) -> bool:

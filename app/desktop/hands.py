@@ -17,6 +17,7 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.desktop.api import Button, Curtain, Window
 from app.desktop.backend import Backend
+from app.desktop.input_guard import InputGuard
 from app.desktop.keys import Chord
 from app.desktop.programs import is_terminal
 from app.desktop.reins import Reins
@@ -58,8 +59,11 @@ class Press:
 class Hands:
     """One action at a time; the caller holds the lock."""
 
-    def __init__(self, backend: Backend, curtain: Curtain, reins: Reins, rest: Rest, clock: Clock) -> None:
+    def __init__(
+        self, backend: Backend, curtain: Curtain, reins: Reins, rest: Rest, clock: Clock, guard: InputGuard
+    ) -> None:
         self._backend = backend
+        self._guard = guard
         self._curtain = curtain
         self._reins = reins
         self._rest = rest
@@ -112,6 +116,16 @@ class Hands:
                     await asyncio.sleep(duration_s / len(steps))
                     await self.move(point)
                 await self._worked_off()
+                await self._drop(path)
+
+    async def _drop(self, path: Sequence[Point]) -> None:
+        """Before the button is let go: where it must not be, the pointer goes back to where it began."""
+        try:
+            self._guard.check_press(path[-1])
+        except ToolFailed:
+            self._backend.pointer.move(path[0])
+            await self._worked_off()
+            raise
 
     async def scroll(self, at: Point | None, notches: tuple[int, int], modifiers: tuple[str, ...]) -> None:
         dx, dy = notches
@@ -126,17 +140,20 @@ class Hands:
     async def button_down(self, button: Button) -> None:
         """Press and keep pressed until `button_up`, a stop, or the end."""
         self._reins.check()
+        self._guard.check_press(self._backend.pointer.position())
         self._buttons.append(button)
         self._backend.pointer.button(button, down=True)
 
     async def button_up(self, button: Button) -> None:
         if button in self._buttons:
+            self._guard.check_press(self._backend.pointer.position())
             self._buttons.remove(button)
         self._backend.pointer.button(button, down=False)
 
     @contextmanager
     def _pressing(self, button: Button) -> Iterator[None]:
         self._reins.check()
+        self._guard.check_press(self._backend.pointer.position())
         self._buttons.append(button)
         try:
             self._backend.pointer.button(button, down=True)
@@ -202,6 +219,7 @@ class Hands:
             if await self._reins.free():
                 self._check_window()
             self._reins.acting()
+            self._guard.check_keyboard()
             self._backend.keyboard.type_text(part)
             since_pause += len(part)
             await asyncio.sleep(0)
@@ -221,6 +239,7 @@ class Hands:
 
     async def _type_exactly(self, text: str) -> None:
         self._reins.check()
+        self._guard.check_keyboard()
         if not await self._backend.exact.paste(text, self._paste_chord()):
             await self._backend.exact.remap(text)
 
@@ -236,6 +255,7 @@ class Hands:
         try:
             for key in keys:
                 self._reins.check()
+                self._guard.check_key(key, self._keys)
                 self._backend.keyboard.key(key, down=True)
                 self._keys.append(key)
                 pressed.append(key)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, Size
-from app.desktop.api import App, Button, Formats, Frame, Launched, Window
+from app.desktop.api import App, Button, Formats, Frame, Landing, Launched, Window, landing
 from app.desktop.backend import Backend
 from app.desktop.elements import Accessibility, NoAccessibility
 from app.desktop.stop import StopFlag
@@ -144,6 +144,9 @@ class _Keyboard:
     def key(self, name: str, *, down: bool) -> None:
         self._desktop.done.append(Pressed(name) if down else Released(name))
 
+    def place(self, name: str) -> str:
+        return name
+
     def can_type(self, text: str) -> bool:
         return text.isascii()
 
@@ -179,6 +182,12 @@ class _Windows:
 
     def shown(self) -> tuple[Window, ...]:
         return tuple(window for window in self._desktop.opened if not window.is_minimised)
+
+    def keyboard(self) -> Landing:
+        return landing(self.shown())
+
+    def under(self, point: Point) -> Landing:
+        return landing(self.shown(), point)
 
     def _find(self, ref: str) -> Window:
         found = next((window for window in self._desktop.opened if window.ref == ref), None)

@@ -15,6 +15,7 @@ from app.desktop.backend import Backend
 from app.desktop.eyes import Eyes, Spot
 from app.desktop.foresight import Foresight
 from app.desktop.hands import Hands
+from app.desktop.input_guard import InputGuard, Reserved, nothing_reserved
 from app.desktop.lock import DesktopLock
 from app.desktop.ocr.api import Ocr
 from app.desktop.ocr.written import Written
@@ -44,11 +45,19 @@ class Target:
 class Seat:
     """`act` is the only way to act: one action at a time, watched, with a receipt."""
 
-    def __init__(self, backend: Backend, curtain: Curtain, stop: StopFlag, clock: Clock, ocr: Ocr) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        curtain: Curtain,
+        stop: StopFlag,
+        clock: Clock,
+        ocr: Ocr,
+        reserved: Reserved = nothing_reserved,
+    ) -> None:
         self.backend = backend
         self.eyes = Eyes(backend, curtain, clock)
         self.reins = Reins(stop, clock)
-        self.hands = Hands(backend, curtain, self.reins, self.eyes.settle, clock)
+        self.hands = Hands(backend, curtain, self.reins, self.eyes.settle, clock, InputGuard(backend, reserved))
         self.ocr = ocr
         self.written = Written(backend, self.eyes.frame, ocr)
         self.marksman = Marksman(backend, self.written)
@@ -137,7 +146,7 @@ class Seat:
         wanted = " ".join(title.lower().split())
         if not wanted:
             raise ToolMisuse('title is empty. Name a window as list_windows shows it, as in title="Untitled 1".')
-        windows = self.backend.windows.all()
+        windows = [window for window in self.backend.windows.all() if not window.is_own]
         for fits in (_is_ref, _is_called, _is_of, _holds, _is_like):
             found = [window for window in windows if fits(window, wanted)]
             if len(found) == 1:

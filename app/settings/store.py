@@ -111,6 +111,28 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
     return settings
 
 
+class Current:
+    """The settings as they are now: the file is read again when it has changed."""
+
+    def __init__(self) -> None:
+        self._stamp: tuple[int, int] | None = None
+        self._settings: Settings | None = None
+
+    def __call__(self) -> Settings:
+        stamp = _stamp(_path())
+        if self._settings is None or stamp != self._stamp:
+            self._settings, self._stamp = load(), stamp
+        return self._settings
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_ino
+
+
 def save(setting: Setting[Any], value: Any) -> None:
     """Write one choice, keeping everything else in the file as the person wrote it. Raises ValueError, OSError."""
     import tomlkit  # not needed to read, and the first paint waits for what is imported here

@@ -6,6 +6,7 @@ shape is cut to the body and it is opaque.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from PySide6.QtGui import (
     QRegion,
     QResizeEvent,
     QShowEvent,
+    QWindow,
 )
 from PySide6.QtWidgets import QWidget
 
@@ -50,11 +52,19 @@ class Surroundings:
     vanished: set[int] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
     came_back: _Bell = field(default_factory=_Bell)
+    marked: QWindow | None = None
 
     def look(self) -> None:
         """Notice a compositor that came or went."""
         if self.server is not None:
             self.composited = self.server.is_composited()
+
+    def mark(self) -> None:
+        """Tell every Wisp of the display that all windows of this application are a Wisp's."""
+        if self.server is not None:
+            self.marked = QWindow()
+            self.marked.create()
+            self.server.mark(self.marked.winId(), os.getpid())
 
     def close(self) -> None:
         """Hang up."""
@@ -90,6 +100,7 @@ def surroundings() -> Surroundings:
     from app.ui.x11 import Server
 
     found = Surroundings(Server())
+    found.mark()
     found.look()
     return found
 

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.base.geometry import Rect
+from app.base.ids import WINDOW_MARK
 
 _log = logging.getLogger(__name__)
 _LOCK_LIMIT_S = 0.3
 _LEVELS = 8
+_MOST_WISPS = 256
 
 Shape = list[tuple[int, int, int, int]] | None
 """Rectangles of a window's shape; None is a window without one: its outline follows its size."""
@@ -40,6 +42,32 @@ class Server:
         with self._lock:
             owner = self._display.get_selection_owner(self._display.intern_atom("_NET_WM_CM_S0"))
             return bool(owner)
+
+    def mark(self, window_id: int, pid: int) -> None:
+        """Leave the mark by which every Wisp knows this one's windows, and take away those of Wisps that ended."""
+        from Xlib import X, Xatom
+        from Xlib.error import XError
+
+        with self._lock:
+            mark, root = self._display.intern_atom(WINDOW_MARK), self._display.screen().root
+
+            def is_alive(number: int) -> bool:
+                try:
+                    window = self._display.create_resource_object("window", number)
+                    return window.get_property(mark, X.AnyPropertyType, 0, 1) is not None
+                except XError:
+                    return False
+
+            self._display.create_resource_object("window", window_id).change_property(mark, Xatom.CARDINAL, 32, [pid])
+            self._display.grab_server()  # another Wisp may start at this moment
+            told = root.get_property(mark, X.AnyPropertyType, 0, _MOST_WISPS)
+            known = [int(number) for number in told.value] if told is not None else []
+            dead = {number for number in known if not is_alive(number)}
+            if dead:
+                root.change_property(mark, Xatom.WINDOW, 32, [number for number in known if number not in dead])
+            root.change_property(mark, Xatom.WINDOW, 32, [window_id], X.PropModeAppend)
+            self._display.ungrab_server()
+            self._display.sync()
 
     def active_window(self) -> int:
         """The id of the window that has the focus as the window manager tells it; 0 where it does not."""

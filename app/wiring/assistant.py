@@ -32,8 +32,8 @@ from app.services.processes.processes import Processes
 from app.services.tasks.checklist import Checklist
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
-from app.settings.catalog import DIALECT, MODE, PRIVATE_WINDOWS, STOP_KEY, TOOL_ATTEMPTS
-from app.settings.store import Settings
+from app.settings.catalog import DIALECT, MODE, PRIVATE_WINDOWS, STOP_KEY, SUMMON_KEY, TOOL_ATTEMPTS
+from app.settings.store import Current, Settings
 from app.tools.context import TurnContext
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.pictures import Sight
@@ -174,7 +174,14 @@ def assemble(
     policy = judged_by(settings, judge)
     conversation = Conversation(policy)
     private = private_by(settings[PRIVATE_WINDOWS])
-    desktop = open_desktop(curtain=curtain, dry_run=dry_run, stop_key=settings[STOP_KEY], private=private)
+    now = Current()
+    desktop = open_desktop(
+        curtain=curtain,
+        dry_run=dry_run,
+        stop_key=settings[STOP_KEY],
+        private=private,
+        reserved=lambda: filter(None, (now()[SUMMON_KEY],)),
+    )
     tools = registry(may_ask=settings[MODE] != Mode.YOLO)
     own = _belongings(settings, chosen, desktop, conversation, processes)
     executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS])

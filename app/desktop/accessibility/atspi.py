@@ -63,7 +63,7 @@ class AtSpi:
     ) -> None:
         self._bus = Bus(os.environ if environment is None else environment)
         self._private = private or Private()
-        self._surveyor = Surveyor(self._bus, self._is_private)
+        self._surveyor = Surveyor(self._bus, self._is_private, self._own)
         self._reader = Reader(self._bus)
         self._refs = RefBook()
         self._windows = windows
@@ -161,6 +161,9 @@ class AtSpi:
 
     def _stack(self) -> Stack:
         return Stack(self._windows(), self._monitors())
+
+    def _own(self) -> set[int]:
+        return {os.getpid(), *(window.pid for window in self._windows() if window.is_own)}
 
     def _is_private(self, program: Program, window: Node) -> bool:
         """By what the program says of itself, and by what the system says of its windows."""

@@ -7,8 +7,7 @@ hangs costs nothing to somebody who looks for a thing in front of him.
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -49,10 +48,15 @@ class Look:
 
 
 class Surveyor:
-    """Remembers who is who and who was silent. Our own process and windows that `is_private` are left out."""
+    """Remembers who is who and who was silent. The `own` processes (each Wisp's) and windows that `is_private` are left
+    out.
+    """
 
-    def __init__(self, bus: Bus, is_private: Callable[[Program, Node], bool]) -> None:
+    def __init__(
+        self, bus: Bus, is_private: Callable[[Program, Node], bool], own: Callable[[], Collection[int]]
+    ) -> None:
         self._bus = bus
+        self._own = own
         self._is_private = is_private
         self._known: dict[str, tuple[str, int]] = {}
         self.silent: dict[str, str] = {}
@@ -83,7 +87,8 @@ class Surveyor:
             raise BusLost(f"no answer in {PROGRAM_LIMIT_S:g} s") from late
         except CallRefused as refused:
             raise BusLost(str(refused)) from refused
-        return [name for name, pid in zip(names, pids, strict=True) if pid != os.getpid()]
+        own = self._own()
+        return [name for name, pid in zip(names, pids, strict=True) if pid not in own]
 
     async def _survey(self, bus_name: str) -> Program:
         program = Program(bus_name)

@@ -7,9 +7,9 @@ import json
 from dataclasses import replace
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.base.paths import resources
-from app.desktop.api import Window
+from app.desktop.api import Landing, Window, landing
 from app.desktop.portable.commands import output_of
 
 _POLL_S = 0.05
@@ -43,6 +43,12 @@ class MacWindows:
 
     def shown(self) -> tuple[Window, ...]:
         return tuple(window for window in self.all() if not window.is_minimised)
+
+    def keyboard(self) -> Landing:
+        return landing(self.shown())
+
+    def under(self, point: Point) -> Landing:
+        return landing(self.shown(), point)
 
     async def focus(self, ref: str) -> Window:
         await self._do("focus", ref)

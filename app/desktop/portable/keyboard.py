@@ -55,6 +55,9 @@ class PortableKeyboard:
         key = portable_key(name)
         (self._keys().press if down else self._keys().release)(key)
 
+    def place(self, name: str) -> str:
+        return name
+
     def can_type(self, text: str) -> bool:  # noqa: ARG002
         return True
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from ctypes import wintypes
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Rect
-from app.desktop.api import Window
+from app.base.geometry import Point, Rect
+from app.desktop.api import Landing, Window, landing
 
 assert sys.platform == "win32"
 
@@ -45,6 +45,12 @@ class Win32Windows:
 
     def shown(self) -> tuple[Window, ...]:
         return tuple(window for window in self.all() if not window.is_minimised)
+
+    def keyboard(self) -> Landing:
+        return landing(self.shown())
+
+    def under(self, point: Point) -> Landing:
+        return landing(self.shown(), point)
 
     async def focus(self, ref: str) -> Window:
         window, handle = self._find(ref), _handle(ref)

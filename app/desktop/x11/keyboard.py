@@ -54,6 +54,11 @@ class X11Keyboard:
         keymap = self.keymap()
         return all(keymap.stroke_for(character) for character in set(text))
 
+    def place(self, name: str) -> str:
+        keymap = self.keymap()
+        stroke = keymap.stroke_for(name) if len(name) == 1 else keymap.stroke(symbol_of(name))
+        return str(stroke.keycode) if stroke else name
+
     # --- pressing
 
     def key(self, name: str, *, down: bool) -> None:

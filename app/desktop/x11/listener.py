@@ -18,7 +18,7 @@ from typing import Any
 
 from Xlib import X
 from Xlib.display import Display
-from Xlib.error import ConnectionClosedError, DisplayError
+from Xlib.error import BadAccess, CatchError, ConnectionClosedError, DisplayError
 from Xlib.ext import ge, xinput
 
 from app.desktop.keys import Chord
@@ -91,9 +91,16 @@ class Listener:
             return
         self._keycode = stroke.keycode
         self._mask = sum(_MASKS[name] for name in held)
+        taken = CatchError(BadAccess)
         for lock in _LOCKS:
-            self._root.grab_key(self._keycode, self._mask | lock, False, X.GrabModeAsync, X.GrabModeAsync)
+            self._root.grab_key(
+                self._keycode, self._mask | lock, False, X.GrabModeAsync, X.GrabModeAsync, onerror=taken
+            )
         self._display.sync()
+        if taken.get_error():
+            _log.info(
+                "Another program has taken the stop key, perhaps another Wisp: it is heard from real devices only."
+            )
 
     def _live(self) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,15 +18,22 @@ _OF_ONE_CLIENT = 21
 _OPAQUE = 0xFFFFFFFF
 
 
-def drawn(connection: Connection, listed: Sequence[Window]) -> tuple[Window, ...]:
-    """The windows that are mapped, topmost first; those that nobody manages count as their program's."""
+def drawn(connection: Connection, listed: Sequence[Window], is_own: Callable[[int], bool]) -> tuple[Window, ...]:
+    """The windows that are mapped, topmost first; those that nobody manages count as their program's. `is_own` tells
+    by its number whether a window belongs to a Wisp.
+    """
     clients = {int(window.ref[1:], 16): window for window in listed if not window.is_minimised}
     frames = {_top(connection, number): window for number, window in clients.items()}
     programs = {number >> _OF_ONE_CLIENT: window for number, window in clients.items()}
-    return tuple(_mapped(connection, frames, programs))
+    return tuple(_mapped(connection, frames, programs, is_own))
 
 
-def _mapped(connection: Connection, frames: Mapping[int, Window], programs: Mapping[int, Window]) -> Iterator[Window]:
+def _mapped(
+    connection: Connection,
+    frames: Mapping[int, Window],
+    programs: Mapping[int, Window],
+    is_own: Callable[[int], bool],
+) -> Iterator[Window]:
     for child in reversed(connection.root.query_tree().children):
         try:
             looks = child.get_attributes()
@@ -34,7 +41,7 @@ def _mapped(connection: Connection, frames: Mapping[int, Window], programs: Mapp
                 continue
             known = frames.get(int(child.id))
             if known is None:
-                yield _unlisted(child, programs)
+                yield replace(_unlisted(child, programs), is_own=is_own(int(child.id)))
             else:
                 client = connection.window(int(known.ref[1:], 16))
                 yield replace(known, is_solid=_is_solid(connection, child) and _is_solid(connection, client))

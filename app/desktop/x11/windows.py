@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,9 +13,10 @@ from Xlib.error import XError
 from Xlib.xobject.drawable import Window as XWindow
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Rect
-from app.desktop.api import Window
+from app.base.geometry import Point, Rect
+from app.desktop.api import Landing, Window
 from app.desktop.x11.connection import Connection
+from app.desktop.x11.marks import Marks, read_marks
 from app.desktop.x11.stack import drawn
 
 _LIMIT_S = 2.0
@@ -37,6 +39,7 @@ class X11Windows:
         self._news = asyncio.Event()
         self._known: tuple[Window, ...] | None = None
         self._drawn: tuple[Window, ...] | None = None
+        self._marks: Marks | None = None
         self._pings: dict[int, asyncio.Event] = {}
         connection.root.change_attributes(event_mask=_NEWS)
         connection.listen(self._note)
@@ -48,7 +51,7 @@ class X11Windows:
                 answered.set()
         elif event.type in (X.PropertyNotify, X.MapNotify, X.UnmapNotify, X.DestroyNotify, X.ConfigureNotify):
             self._news.set()
-            self._known = self._drawn = None
+            self._known = self._drawn = self._marks = None
 
     # --- seeing
 
@@ -73,8 +76,39 @@ class X11Windows:
     def shown(self) -> tuple[Window, ...]:
         listed = self.all()
         if self._known is None or self._drawn is None:
-            self._drawn = drawn(self._connection, listed)
+            self._drawn = drawn(self._connection, listed, self._is_own)
         return self._drawn
+
+    def keyboard(self) -> Landing:
+        focus = self._connection.display.get_input_focus().focus
+        number = focus if isinstance(focus, int) else int(focus.id)
+        active = next((window for window in self.all() if window.is_active), None)
+        is_own = self._is_own(number) or (active is not None and active.is_own)
+        return Landing(f"{number:x}", active.ref if active else "", is_own)
+
+    def under(self, point: Point) -> Landing:
+        """As the server finds it: what takes no input there is passed over."""
+        chain: list[int] = []
+        window = self._connection.root
+        try:
+            while child := window.translate_coords(self._connection.root, point.x, point.y).child:
+                chain.append(int(child.id))
+                window = child
+        except XError:
+            return Landing()
+        known = {int(each.ref[1:], 16): each for each in self.all()}
+        found = next((known[number] for number in chain if number in known), None)
+        is_own = any(self._is_own(number) for number in chain) or (found is not None and found.is_own)
+        return Landing(f"{chain[0]:x}" if chain else "", found.ref if found else "", is_own)
+
+    def _is_own(self, number: int) -> bool:
+        return self._marked().is_on(number)
+
+    def _marked(self) -> Marks:
+        self._connection.drain()
+        if self._marks is None:
+            self._marks = read_marks(self._connection)
+        return self._marks
 
     def _clients(self) -> list[int]:
         """Topmost first."""
@@ -102,15 +136,17 @@ class X11Windows:
                 return None
             states = {self._connection.atom_name(a) for a in self._property(window, "_NET_WM_STATE") or ()}
             names = window.get_wm_class() or ("", "")
+            pid = self.pid(number)
             return Window(
                 ref=f"w{number:x}",
                 title=self._title(window),
                 app=names[1] or names[0],
                 area=self._area(window),
-                pid=self.pid(number),
+                pid=pid,
                 is_active=is_active,
                 is_minimised="_NET_WM_STATE_HIDDEN" in states,
                 is_dialog=_DIALOG in kinds or window.get_wm_transient_for() is not None,
+                is_own=self._is_own(number) or pid in self._marked().pids | {os.getpid()},
                 desktop=int(next(iter(self._property(window, "_NET_WM_DESKTOP") or (0,)))),
             )
         except XError:

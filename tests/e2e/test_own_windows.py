@@ -1,0 +1,136 @@
+"""A presence on the desktop of another Wisp: no tool types into it, presses it, raises it or answers in it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from Xlib import XK
+
+from app.desktop.choose import open_desktop
+from app.desktop.desk import Desktop
+from app.desktop.seat import Seat
+from tests.e2e.conftest import Screen
+from tests.support.device import PersonsDevices
+from tests.support.fixture_window import FixtureWindow
+
+pytestmark = pytest.mark.timeout(180)
+
+_LIMIT_S = 40.0
+_SUMMON = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_space)
+
+
+@pytest.fixture
+def presence(screen: Screen, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A presence with its composer open and focused, as the person left it."""
+    script = tmp_path / "script.toml"
+    script.write_text('[[replies]]\ntext = "<say>heard</say>"\n')
+    started = subprocess.Popen(
+        [sys.executable, "-m", "app", "presence", "--provider", "scripted"],
+        env=screen.environment | {"WISP_SCRIPT": str(script)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    person = PersonsDevices(screen.environment)
+    try:
+        limit = time.monotonic() + _LIMIT_S
+        while "Wisp" not in _active(screen):
+            assert time.monotonic() < limit, "The presence did not open."
+            person.press_together(*_SUMMON)
+            time.sleep(1.5)
+        yield started
+    finally:
+        person.close()
+        started.terminate()
+        started.communicate(timeout=20)
+
+
+def _active(screen: Screen) -> str:
+    told = subprocess.run(
+        ["xdotool", "getactivewindow", "getwindowname"],
+        env=screen.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return told.stdout
+
+
+@pytest.fixture
+def desktop(screen: Screen) -> Iterator[Desktop]:
+    opened = open_desktop(environment=screen.environment, reserved=lambda: ("ctrl+alt+space",))
+    yield opened
+    opened.close()
+
+
+_ACTS = {
+    "type": '<computer_type>wipe the disk</computer_type><computer_key keys="Return"/>',
+    "type with a line break": "<computer_type>wipe the disk\n</computer_type>",
+    "keys": '<computer_key keys="w i p e Return"/>',
+    "keys by a batch": '<computer_batch><action do="type">wipe</action><action do="key" keys="Return"/></computer_batch>',  # noqa: E501
+    "signs of no layout": "<computer_type>löschen ⌘ 消す\n</computer_type>",
+}
+
+
+@pytest.mark.usefixtures("presence")
+def test_nothing_is_typed_into_another_wisps_composer(screen: Screen) -> None:
+    told = {name: screen.wisp("tool", calls).stdout for name, calls in _ACTS.items()}
+    assert {name: "Wisp's own windows" in said for name, said in told.items()} == dict.fromkeys(_ACTS, True), told
+    listed = screen.wisp("history", "list").stdout
+    assert "wipe" not in listed
+    assert "消す" not in listed
+
+
+@pytest.mark.usefixtures("presence")
+async def test_every_window_of_another_wisp_is_known_and_left_alone(screen: Screen, desktop: Desktop) -> None:
+    async def looked(seat: Seat) -> tuple[list[str], list[bool], list[bool]]:
+        own = [window for window in seat.backend.windows.shown() if window.is_own]
+        under = [seat.backend.windows.under(window.area.center).is_own for window in own]
+        return [window.ref for window in own], under, [seat.backend.windows.keyboard().is_own]
+
+    with FixtureWindow("text", environment=screen.environment):
+        refs, under, keyboard = await desktop.run(looked)
+    assert len(refs) >= 2, "the orb and the composer"
+    assert any(under)
+    assert keyboard == [False]
+    for call in ('<focus_window title="Wisp"/>', '<close_window title="Wisp"/>', '<minimise_window title="Wisp"/>'):
+        assert "No window is called" in screen.wisp("tool", call).stdout, call
+
+
+@pytest.mark.usefixtures("presence")
+async def test_nothing_is_pressed_in_another_wisps_window(screen: Screen, desktop: Desktop) -> None:
+    async def places(seat: Seat) -> list[tuple[int, int]]:
+        own = [window.area.center for window in seat.backend.windows.shown() if window.is_own]
+        return [(at.x, at.y) for at in own if seat.backend.windows.under(at).is_own]
+
+    for x, y in await desktop.run(places):
+        for call in (
+            f'<computer_click x="{x}" y="{y}" space="screen"/>',
+            f'<computer_click x="{x}" y="{y}" button="middle" space="screen"/>',
+            f'<mouse_down x="{x}" y="{y}" space="screen"/>',
+            f'<computer_drag path="5,790 {x},{y}" space="screen"/>',
+        ):
+            done = screen.wisp("tool", call)
+            assert "A window of Wisp is at" in done.stdout, call
+            assert "X protocol error" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "ctrl+alt+space",
+        "alt+ctrl+space",
+        "ctrl+alt+shift+space",
+        "super+ctrl+alt+space",
+        "ctrl+alt+escape",
+        "altgr+ctrl+alt+escape",
+        "a ctrl+alt+Escape b",
+    ],
+)
+async def test_the_persons_own_keys_are_never_sent(screen: Screen, keys: str) -> None:
+    said = screen.wisp("tool", f'<computer_key keys="{keys}"/>').stdout
+    assert "belongs to the person alone" in said, said
