@@ -1,10 +1,23 @@
-"""`python -m app` is `wisp`."""
+"""`python -m app` is `wisp`. Ctrl+C is taken care of before anything else is imported."""
 
 from __future__ import annotations
 
 import sys
 
-from app.cli import main
+from app.base.interrupts import exit_on_ctrl_c
+
+
+def main() -> int:
+    """Run the command line; the entry point of the `wisp` script."""
+    exit_on_ctrl_c()
+    try:
+        from app.cli import main as run
+
+        return run()
+    finally:
+        # An event loop gives SIGINT back to Python, which would write a traceback while the interpreter ends.
+        exit_on_ctrl_c()
+
 
 if __name__ == "__main__":
     sys.exit(main())

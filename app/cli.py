@@ -1,6 +1,6 @@
 """The `wisp` command. Other programs drive it: names, exit codes and output shapes are a contract.
 
-Exit codes: 0 finished, 1 failed, 2 bad usage, 3 waiting for a person, 130 stopped.
+Exit codes: 0 finished, 1 failed, 2 bad usage, 3 waiting for a person, 130 stopped; `do` has three more.
 Each command is a module of `app.commands` with `add_arguments(parser)` and `run(options)`; only the chosen one is
 imported, so that `wisp --help` and `wisp parse` load neither Qt nor the desktop.
 """
@@ -8,18 +8,20 @@ imported, so that `wisp --help` and `wisp parse` load neither Qt nor the desktop
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import logging
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from app.base import logs
 from app.base.errors import WispError
+from app.base.interrupts import STOPPED
 
 FAILED = 1
 MISUSED = 2
-STOPPED = 130
 
 COMMANDS = {
     "presence": "the orb on the current display (what `wisp` alone does)",
@@ -41,12 +43,31 @@ _log = logging.getLogger(__name__)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Raises SystemExit(2) for wrong usage, as argparse does."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = next((word for word in words if not word.startswith("-")), None)
-    if chosen is None and not {"-h", "--help", "--version"} & set(words):
-        chosen = "presence"
-        words.insert(0, chosen)
-    options = _parser(chosen).parse_args(words)
+    if bad := next((word for word in words if not _is_text(word)), None):
+        print(f"wisp: the argument {os.fsencode(bad)!r} is not valid UTF-8. Write it again.", file=sys.stderr)
+        return MISUSED
+    if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
+        words.insert(0, "presence")
+    if not words[0].startswith("-") and words[0] not in COMMANDS:
+        _parser(None).error(_unknown(words))
+    options = _parser(words[0]).parse_args(words)
     return _guarded(options)
+
+
+def _is_text(word: str) -> bool:
+    """False where the system's bytes were no UTF-8: Python keeps those as lone surrogates, which nothing can store."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unknown(words: Sequence[str]) -> str:
+    near = difflib.get_close_matches(words[0], COMMANDS, n=1)
+    task = " ".join(words) if len(words) > 1 else f"open {words[0]}"
+    meant = f"wisp {near[0]}" if near else f'wisp do "{task}"'
+    return f"there is no command {words[0]!r}. Did you mean: {meant}"
 
 
 def _parser(chosen: str | None) -> argparse.ArgumentParser:
@@ -68,7 +89,14 @@ def _version() -> str:
     try:
         return f"wisp {version('wisp-desktop')}"
     except PackageNotFoundError:
-        return "wisp (from a checkout)"
+        return f"wisp {_version_of_checkout()} (from a checkout)"
+
+
+def _version_of_checkout() -> str:
+    import tomllib
+
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    return str(project["project"]["version"])
 
 
 def _guarded(options: argparse.Namespace) -> int:

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from app.base.interrupts import reset_for_children
 from app.desktop.x11.virtual import VirtualDesktop
 
 DATA = Path(__file__).parent / "data"
+
+# As `wisp` does at its start: the suite may run in the background of a shell.
+reset_for_children()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+_MISUSED = 2
+
 
 @dataclass(frozen=True, slots=True)
 class OwnDisplay:
@@ -21,11 +23,25 @@ class OwnDisplay:
             print(f"wisp: there is no display here; working on a private one ({self.private}).", file=sys.stderr)
 
 
+def is_at_hand() -> bool:
+    """Whether the person has a display here."""
+    return platform.system() != "Linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def say_that_a_display_is_missing() -> int:
+    """Tell the person why no window can open; the answer is the exit code."""
+    print(
+        "wisp: there is no display here, so nobody would see a window. Start it in a desktop session, or set DISPLAY. "
+        '`wisp do "…"` works without a display.',
+        file=sys.stderr,
+    )
+    return _MISUSED
+
+
 @contextmanager
 def on_a_display(*, needed: bool = True) -> Iterator[OwnDisplay]:
     """Make sure that there is a display while inside. Raises NeedsPerson where a private one cannot be started."""
-    is_at_hand = platform.system() != "Linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    if is_at_hand or not needed:
+    if not needed or is_at_hand():
         yield OwnDisplay()
         return
     from app.desktop.x11.virtual import VirtualDesktop

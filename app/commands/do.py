@@ -9,14 +9,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import signal
 import sys
-from collections.abc import Callable
 
 from app import wiring
 from app.agent.events import AgentEvent, Notice, Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, to_json
 from app.base import logs
 from app.base.clipping import clip_line
+from app.base.interrupts import stop_on_signals
 from app.commands import options as shared
 from app.commands.display import on_a_display
 from app.commands.record import Record
@@ -61,19 +60,11 @@ async def _carry_out(options: argparse.Namespace, settings: wiring.Settings, rec
         if record:
             assistant.subscribe(record.note)
             record.keep("first", await assistant.picture())
-        _stop_on_signals(assistant.stop)
+        stop_on_signals(assistant.stop)
         ended = await assistant.send(options.task)
         if record:
             record.keep("last", await assistant.picture())
     return ended
-
-
-def _stop_on_signals(stop: Callable[[], None]) -> None:
-    """Ctrl+C and a polite kill end the turn like the stop key: nothing stays pressed, the exit code is 130."""
-    if sys.platform != "win32":
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop)
 
 
 def print_json(event: AgentEvent) -> None:

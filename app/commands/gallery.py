@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from app.commands.display import on_a_display
+from app.commands.display import is_at_hand, on_a_display, say_that_a_display_is_missing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """1 where the theme file has errors; each is told on standard output."""
+    """1 where the theme file has errors; each is printed. Pictures need no display of the person's, windows do."""
+    if options.shot is None and not is_at_hand():
+        return say_that_a_display_is_missing()
     with on_a_display():
         from app.ui import application
         from app.ui.gallery import board
@@ -24,8 +26,7 @@ def run(options: argparse.Namespace) -> int:
         problems = next(iter(made.values())).problems
         print(*problems, sep="\n", end="\n" if problems else "")
         if options.shot is None:
-            board.show(process, made)
-        else:
-            for path in board.shoot(made, options.shot):
-                print(path)
+            return board.show(process, made) or int(bool(problems))
+        for path in board.shoot(made, options.shot):
+            print(path)
         return 1 if problems else 0

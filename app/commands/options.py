@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from app.settings import catalog, store
 
+_TAG = re.compile(r"<([A-Za-z_][\w.-]*)")
+
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--provider", choices=[name for name in catalog.PROVIDER.choices if name], help="who answers")
     parser.add_argument("--model", help="the model's id")
-    parser.add_argument("--base-url", help="address of a compatible server")
+    parser.add_argument("--base-url", type=address, metavar="URL", help="address of a compatible server")
     parser.add_argument(
         "--dialect", choices=[name for name in catalog.DIALECT.choices if name], help="how calls are written"
     )
@@ -30,6 +35,25 @@ def count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
     return int(text)
+
+
+def address(text: str) -> str:
+    """The address of a server; argparse reports anything else."""
+    from app.providers.addresses import EXAMPLE_ADDRESS, is_address
+
+    if not is_address(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no address; write one like {EXAMPLE_ADDRESS}")
+    return text
+
+
+def name_no_call(text: str, names: Iterable[str], otherwise: str) -> str:
+    """The sentence about text without a call of ours: the nearest tools where it holds a tag, else `otherwise`."""
+    tag = _TAG.search(text)
+    if tag is None:
+        return otherwise
+    near = difflib.get_close_matches(tag[1], list(names), n=2)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`wisp tools` lists them."
+    return f"there is no tool {tag[1]!r}. {hint}"
 
 
 def settings_of(options: argparse.Namespace) -> store.Settings:

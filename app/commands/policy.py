@@ -89,7 +89,8 @@ def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[Tool
             print(_as_json(shape, verdict) if options.json else _as_text(shape, verdict))
             told.append(verdict)
     if not told:
-        print("wisp: that holds no call; write one as in '<computer_click target=\"Send\"/>'.", file=sys.stderr)
+        otherwise = "that holds no call; write one as in '<computer_click target=\"Send\"/>'."
+        print(f"wisp: {shared.name_no_call(options.call, known, otherwise)}", file=sys.stderr)
         return _MISUSED
     return _STOPS if any(verdict.decision is not Decision.ALLOW for verdict in told) else 0
 

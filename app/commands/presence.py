@@ -1,23 +1,17 @@
-"""`wisp` alone: the presence on the current display, or on a private one where there is none.
-
-The orb is painted before anything heavy is imported. On a private display the first and last picture and the
-transcript are kept.
-"""
+"""`wisp` alone: the presence on the current display. The orb is painted before anything heavy is imported."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from app.commands import options as shared
-from app.commands.display import on_a_display
+from app.commands.display import is_at_hand, say_that_a_display_is_missing
 from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
 
 if TYPE_CHECKING:
-    from app.commands.record import Record
     from app.ui.presence import Presence
     from app.wiring import Assistant
 
@@ -32,32 +26,13 @@ def run(options: argparse.Namespace) -> int:
 
 def start(options: argparse.Namespace, *, welcome: bool = False) -> int:
     """The presence until it is quit. Who has not been welcomed here and has chosen nobody to answer is, first."""
+    if not is_at_hand():
+        return say_that_a_display_is_missing()
+    from app.ui.welcome import once
+
     settings = shared.settings_of(options)
-    with on_a_display() as own:
-        own.announce()
-        if own.private:
-            return _recorded(settings)
-        from app.ui.welcome import once
-
-        is_new = once.is_due() and not settings[PROVIDER]
-        return _show(settings, None, lambda: shared.settings_of(options), welcome=welcome or is_new)
-
-
-def _recorded(settings: Settings) -> int:
-    import asyncio
-
-    from app import wiring
-    from app.commands.record import Record
-
-    record = Record()
-    print(f"wisp: pictures and transcript go to {record.folder}", file=sys.stderr)
-    try:
-        record.keep("first", asyncio.run(wiring.photograph()))
-        code = _show(settings, record, lambda: settings)
-        record.keep("last", asyncio.run(wiring.photograph()))
-    finally:
-        record.close()
-    return code
+    is_new = once.is_due() and not settings[PROVIDER]
+    return _show(settings, lambda: shared.settings_of(options), welcome=welcome or is_new)
 
 
 async def _tell_what_goes_on(connected: list[Assistant], presence: Presence) -> None:
@@ -65,7 +40,7 @@ async def _tell_what_goes_on(connected: list[Assistant], presence: Presence) -> 
         presence.tell("info", sentence)
 
 
-def _show(settings: Settings, record: Record | None, reload: Callable[[], Settings], *, welcome: bool = False) -> int:
+def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool = False) -> int:
     from app.commands.machine import ThisMachine
     from app.ui import application
     from app.ui.machine import Outside
@@ -82,8 +57,6 @@ def _show(settings: Settings, record: Record | None, reload: Callable[[], Settin
         logs.to_file()
         wiring = await asyncio.to_thread(importlib.import_module, "app.wiring")
         assistant: Assistant = wiring.assemble(reload() if connected else settings, curtain=curtain)
-        if record:
-            assistant.subscribe(record.note)
         connected.append(assistant)
         return assistant
 

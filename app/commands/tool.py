@@ -15,12 +15,13 @@ import os
 import re
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 
 from app import wiring
 from app.agent.ordering import reach_of, side_by_side
 from app.base import ids, logs, paths
+from app.base.interrupts import STOPPED, stop_on_signals
 from app.commands import options as shared
 from app.commands.display import on_a_display
 from app.protocol.call import Block
@@ -48,7 +49,17 @@ def run(options: argparse.Namespace) -> int:
     settings = shared.settings_of(argparse.Namespace())
     with on_a_display(needed=not options.dry_run) as own:
         own.announce()
-        return asyncio.run(_serve(options, settings))
+        return asyncio.run(_interruptible(_serve(options, settings)))
+
+
+async def _interruptible(work: Coroutine[object, object, int]) -> int:
+    """Ctrl+C and a polite kill end the call that runs, so that nothing stays pressed."""
+    serving = asyncio.ensure_future(work)
+    stop_on_signals(serving.cancel)
+    try:
+        return await serving
+    except asyncio.CancelledError:
+        return STOPPED
 
 
 async def _serve(options: argparse.Namespace, settings: wiring.Settings) -> int:
@@ -63,7 +74,9 @@ async def _serve(options: argparse.Namespace, settings: wiring.Settings) -> int:
                 desk.batch_done = False
         await desk.take(reader.flush())
     if desk.answered == 0:
-        print("wisp: there was no tool call in that text; `wisp tools` shows how calls are written.", file=sys.stderr)
+        otherwise = "there was no tool call in that text; `wisp tools` shows how calls are written."
+        names = [spec.name for spec in assistant.registry.specs]
+        print(f"wisp: {shared.name_no_call(options.text or '', names, otherwise)}", file=sys.stderr)
         return _MISUSED
     return int(desk.failed > 0)
 

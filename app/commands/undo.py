@@ -29,11 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     kept = wiring.checkpoints()
     if options.list:
-        for change in kept.changes()[-_LISTED:]:
-            print(_told(change))
-        for command in _processes(options).recent(_LISTED):
-            if command.record.set_aside:
-                print(f"set aside after {command.id} in {command.record.before.workspace}: {_names(command)}")
+        listed = [_told(change) for change in kept.changes()[-_LISTED:]]
+        listed += [
+            f"set aside after {command.id} in {command.record.before.workspace}: {_names(command)}"
+            for command in _processes(options).recent(_LISTED)
+            if command.record.set_aside
+        ]
+        print(*(listed or ["There is nothing to take back."]), sep="\n")
         return 0
     if options.command:
         return _put_back(options)

@@ -5,6 +5,18 @@ from __future__ import annotations
 import ipaddress
 from urllib.parse import urlsplit
 
+EXAMPLE_ADDRESS = "http://127.0.0.1:11434/v1"
+"""An address as it should be, for sentences: the one of a local Ollama."""
+
+
+def is_address(url: str) -> bool:
+    """Whether requests can go there at all: a scheme we speak, a host, a port that exists."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
 
 def is_local(url: str) -> bool:
     """Whether the URL's host is this machine: such servers are asked directly, whatever proxy the environment names."""

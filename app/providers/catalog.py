@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.base.errors import NeedsPerson
-from app.providers.addresses import server_address
+from app.providers.addresses import EXAMPLE_ADDRESS, is_address, server_address
 from app.providers.api import Provider
 from app.providers.profiles import Profile, default_model, profile_of
 from app.providers.remembered import facts_of
@@ -35,6 +35,8 @@ def choose(settings: Settings, key_of: KeyOf = secrets.key_of) -> Chosen:
     An empty model is the first that the server lists.
     """
     name = settings[PROVIDER] or default_name(key_of)
+    if settings[BASE_URL] and not is_address(settings[BASE_URL]):
+        raise NeedsPerson(f"{settings[BASE_URL]!r} in {BASE_URL.key} is no address. Write one like {EXAMPLE_ADDRESS}.")
     is_elsewhere = name == OPENAI and bool(settings[BASE_URL] or not key_of(OPENAI))
     model = settings[MODEL] or ("" if is_elsewhere else default_model(name))
     return Chosen(make(name, settings, key_of), model, _tried(profile_of(model), settings[BASE_URL], model))

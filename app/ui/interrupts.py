@@ -10,6 +10,8 @@ from PySide6.QtCore import QSocketNotifier
 from PySide6.QtGui import QSessionManager
 from PySide6.QtWidgets import QApplication
 
+from app.base.interrupts import STOPPED
+
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -22,14 +24,20 @@ class Interrupts:
         self._quit = quit_
         self._reading, self._writing = socket.socketpair()
         self._before: dict[int, object] = {}
+        self.is_stopped = False
 
-    def __enter__(self) -> None:
+    def exit_code(self, code: int) -> int:
+        """The exit code of what ran inside: 130 where Ctrl+C ended it, otherwise `code`."""
+        return STOPPED if self.is_stopped else code
+
+    def __enter__(self) -> Interrupts:
         self._writing.setblocking(False)
         self._notifier = QSocketNotifier(self._reading.fileno(), QSocketNotifier.Type.Read)
         self._notifier.activated.connect(self._arrived)
         self._old_fd = signal.set_wakeup_fd(self._writing.fileno())
         self._before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
         self._application.commitDataRequest.connect(self._session_ends)
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._application.commitDataRequest.disconnect(self._session_ends)
@@ -41,7 +49,7 @@ class Interrupts:
         self._writing.close()
 
     def _arrived(self) -> None:
-        self._reading.recv(64)
+        self.is_stopped = self.is_stopped or signal.SIGINT in self._reading.recv(64)
         self._quit()
 
     def _session_ends(self, manager: QSessionManager) -> None:

@@ -52,8 +52,8 @@ def run(
         presence.tell("warning", problem)
     presence.show()
     life = _Life(parts, presence, connect)
-    with Interrupts(parts.application, presence.quit):
-        return eventloop.run_until(parts.application, life.live(on_ready, quit_when))
+    with Interrupts(parts.application, presence.quit) as interrupts:
+        return interrupts.exit_code(eventloop.run_until(parts.application, life.live(on_ready, quit_when)))
 
 
 class _Life:

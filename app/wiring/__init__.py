@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.settings.store import Settings
-from app.wiring.assistant import Assistant, assemble, assembled, photograph
+from app.wiring.assistant import Assistant, assemble, assembled
 from app.wiring.commands import commands_of
 from app.wiring.journal import archive, journal_path, read_journal
 from app.wiring.judging import judged_by
@@ -19,7 +19,6 @@ __all__ = [
     "commands_of",
     "journal_path",
     "judged_by",
-    "photograph",
     "read_journal",
     "registry",
     "workspace_of",

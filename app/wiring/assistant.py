@@ -152,15 +152,6 @@ async def _photographed(seat: Seat) -> Media:
     return Media(capture.data, capture.media_type, sent.width, sent.height, capture.label)
 
 
-async def photograph() -> Media:
-    """The whole screen as it is now, taken by a desktop opened for it alone."""
-    desktop = open_desktop()
-    try:
-        return await desktop.run(_photographed)
-    finally:
-        desktop.close()
-
-
 def assemble(
     settings: Settings, *, curtain: Curtain | None = None, dry_run: bool = False, attended: bool = True
 ) -> Assistant:

@@ -330,8 +330,12 @@ def test_a_summon_key_that_does_not_work_is_told_in_the_thread(qapp: QApplicatio
     assert (told.level, "nonsense" in told.sentence) == ("warning", True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
-def test_the_program_quits_cleanly_when_asked_by_a_signal(desktop: VirtualDesktop, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)], ids=["TERM", "INT", "HUP"]
+)
+def test_the_program_quits_cleanly_when_asked_by_a_signal(
+    desktop: VirtualDesktop, number: signal.Signals, code: int
+) -> None:
     environment = {**os.environ, "WISP_PROVIDER": "offline"}
     wisp = subprocess.Popen([sys.executable, "-m", "app"], cwd=ROOT, env=environment, stderr=subprocess.PIPE)
     try:
@@ -341,7 +345,7 @@ def test_the_program_quits_cleanly_when_asked_by_a_signal(desktop: VirtualDeskto
         _, told = wisp.communicate(timeout=30)
     finally:
         wisp.kill()
-    assert (wisp.returncode, told.decode()) == (0, "")
+    assert (wisp.returncode, told.decode()) == (code, "")
     assert not fatal.exists()
 
 

@@ -18,6 +18,7 @@ from app.ui.composer.attached import Attached
 from app.ui.composer.window import ComposerWindow
 from app.ui.floating import Floating, Surroundings
 from app.ui.gallery import pages, samples
+from app.ui.interrupts import Interrupts
 from app.ui.motion import Ticker
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
@@ -167,7 +168,8 @@ def show(application: QApplication, made: Mapping[str, Board]) -> int:
         window.show()
         windows.append(window)
     application.setQuitOnLastWindowClosed(True)
-    return application.exec()
+    with Interrupts(application, application.quit) as interrupts:
+        return interrupts.exit_code(application.exec())
 
 
 def shoot(made: Mapping[str, Board], folder: Path) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 
 import pytest
@@ -19,6 +20,66 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
         main([command, "--help"])
     assert ended.value.code == 0
     assert COMMANDS[command] in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["calculater"], 'wisp do "open calculater"'),
+        (["galery"], "wisp gallery"),
+        (["open", "the", "editor"], 'wisp do "open the editor"'),
+    ],
+)
+def test_an_unknown_command_gets_the_nearest_that_would_work(
+    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert (ended.value.code, f"Did you mean: {meant}" in capsys.readouterr().err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["do", "open \udcff"], "the argument b'open \\xff' is not valid UTF-8. Write it again."),
+        (["tool", "<computer_clik/>", "--dry-run"], "there is no tool 'computer_clik'. Did you mean computer_click"),
+        (["policy", "explain", "<nonsense/>"], "there is no tool 'nonsense'. `wisp tools` lists them."),
+    ],
+)
+def test_what_cannot_be_used_is_named(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert f"wisp: {sentence}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://127.0.0.1", "http://", "http://[::1"])
+def test_an_address_that_is_none_is_refused_at_once(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["do", "hi", "--provider", "openai", "--base-url", url])
+    assert (ended.value.code, "is no address" in capsys.readouterr().err) == (2, True)
+
+
+def test_an_address_of_the_settings_that_is_none_goes_nowhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WISP_BASE_URL", "nonsense")
+    assert main(["do", "hi", "--provider", "openai", "--dry-run"]) == 1
+    assert "'nonsense' in model.base_url is no address" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["presence"], ["welcome"], ["gallery"], ["--provider", "offline"]])
+def test_windows_need_a_display(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    assert main(words) == 2
+    assert "there is no display here" in capsys.readouterr().err
+
+
+def test_the_version_is_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert re.match(r"wisp \d+\.\d+\.\d+", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +104,7 @@ def test_undo_with_nothing_to_undo_says_so(capsys: pytest.CaptureFixture[str]) -
     assert main(["undo"]) == 1
     assert "no change" in capsys.readouterr().err
     assert main(["undo", "--list"]) == 0
+    assert "There is nothing to take back." in capsys.readouterr().out
 
 
 def test_the_doctor_finds_this_machine_able_and_gives_a_fix_with_every_note() -> None:
