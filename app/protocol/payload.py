@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from app.protocol import entities
 from app.protocol.spec import Param
 
 CDATA_START = "<![CDATA["
 CDATA_END = "]]>"
+_MALFORMED_END = re.compile(r"\]\]\s*>?\s*\Z")
+_LONGEST_END = 80
 
 
 def without_edge_newlines(text: str) -> str:
@@ -53,8 +57,8 @@ def _cdata(raw: str) -> tuple[int, int] | None:
     stop = raw.rfind(CDATA_END, start)
     if stop >= 0:
         return start, stop
-    written = raw.rstrip()
-    return start, len(written) - 2 if written.endswith("]]", start) else len(raw)
+    malformed = _MALFORMED_END.search(raw, max(start, len(raw) - _LONGEST_END))
+    return start, malformed.start() if malformed else len(raw)
 
 
 def attribute_value(raw: str, *, short: bool) -> str:

@@ -4,9 +4,12 @@
 - A payload declared `Close.LAST` (file contents, HTML) ends at the last of its close tags before the call's own. That
   is known only when the call closes, so from the first close tag on nothing more is shown until then.
 - A payload that starts with CDATA ends at the first close tag that follows a `]]>`. A close tag without one is only a
-  candidate: it counts when the stream ends or when another tool's tag opens a line, so that a broken CDATA end never
-  swallows the next file. Where another `]]>` follows it, and then nothing, the payload was cut short instead.
-- A child without its close tag ends where its call's close tag does, if another tool's tag opens the next line.
+  candidate, so that a file may hold its own close tag. It counts when the stream ends, and when the next call begins,
+  so that a broken CDATA end never swallows the next file: behind a malformed end (`]]` without `>`, or text between
+  `]]>` and the tag) at any other tool's tag, behind no end at all at one that opens a line or holds CDATA itself.
+  Where another `]]>` follows it, and then nothing, the payload was cut short instead.
+- A child without its close tag ends where its call's close tag does, if another tool's tag opens the next line, or
+  follows at all where the child's CDATA has ended.
 
 The pieces of a payload are kept in a list and joined once.
 """
@@ -28,6 +31,10 @@ _BEFORE = 80
 """Characters before a tag that are looked at: for the end of a CDATA section, for the start of a line."""
 
 _LONGEST_TAG = 96
+_GAP = 160
+"""Characters between a call's close tag and the next call that are looked at."""
+
+_MALFORMED_END = re.compile(r"\](?:\s*\]\s*>?|\s*>)\s*\Z")
 _SPACE = re.compile(r"\s*")
 _LONGEST_FENCE = 320
 _UNFINISHED_TAG = re.compile(r"</?[\w.:-]*\s{0,16}")
@@ -67,6 +74,7 @@ class _Patterns:
     close: re.Pattern[str]
     fenced: re.Pattern[str]
     unfinished_fence: re.Pattern[str]
+    next_line: re.Pattern[str]
     body_wide: re.Pattern[str]
     child_wide: re.Pattern[str]
 
@@ -75,14 +83,16 @@ class _Patterns:
 def _patterns(tag_name: str, close_name: str, any_open: re.Pattern[str]) -> _Patterns:
     close = rf"(?P<close></{re.escape(close_name)}\s{{0,16}}>)"
     parent = rf"</{re.escape(tag_name)}\s{{0,16}}>"
-    next_line = r"[ \t\r]{0,16}\n\s{0,64}"
-    unfinished = rf"(?:>[ \t\r]{{0,16}}(?:\n\s{{0,64}}(?:<[\w.:-]{{0,{_LONGEST_TAG}}})?)?)?"
+    gap = rf"[^<]{{0,{_GAP}}}"
+    unfinished = rf"(?:>{gap}(?:<[\w.:-]{{0,{_LONGEST_TAG}}})?)?"
+    cdata = re.escape(payload.CDATA_START)
     return _Patterns(
         re.compile(close),
-        re.compile(rf"{close}|(?P<parent>{parent})(?={next_line}{any_open.pattern})"),
+        re.compile(rf"{close}|(?P<parent>{parent})(?={gap}{any_open.pattern})"),
         re.compile(rf"</{re.escape(tag_name)}\s{{0,16}}{unfinished}\Z"),
-        re.compile(rf"{close}|(?P<parent>(?!))|{any_open.pattern}"),
-        re.compile(rf"{close}|(?P<parent>{parent})|{any_open.pattern}"),
+        re.compile(r"[ \t\r]{0,16}\n\s{0,64}<"),
+        re.compile(rf"{close}|(?P<parent>(?!))|(?P<cdata>{cdata})|{any_open.pattern}"),
+        re.compile(rf"{close}|(?P<parent>{parent})|(?P<cdata>{cdata})|{any_open.pattern}"),
     )
 
 
@@ -102,6 +112,8 @@ class Payload:
         self._candidate: int | None = None
         self._is_weak = False
         self._is_quiet = False
+        self._is_malformed = False
+        self._has_met_tool = False
         self._patterns = _patterns(place.call.tag.name, place.close_name, place.any_open)
         self._pattern = self._patterns.close if outcomes.fenced is None else self._patterns.fenced
         self._may_be_fenced = outcomes.fenced is not None
@@ -178,7 +190,9 @@ class Payload:
             return True
         if self._may_be_fenced and f"</{self._place.call.tag.name}".startswith(rest):
             return True
-        return self._candidate is not None and _UNFINISHED_TAG.fullmatch(rest) is not None
+        if self._candidate is None:
+            return False
+        return _UNFINISHED_TAG.fullmatch(rest) is not None or payload.CDATA_START.startswith(rest)
 
     def _store(self, piece: str) -> None:
         self._pieces.append(piece)
@@ -223,7 +237,7 @@ class Payload:
         if self._candidate is None:
             return self._meet_fence(found, stream)
         is_parent = found["parent"] is not None
-        if self._candidate is not None and (self._ends_at_parent(stream) if is_parent else self._ends_at_tool()):
+        if self._ends_at_parent(stream) if is_parent else self._ends_at_tool(is_cdata=found["cdata"] is not None):
             return self._finish(self._candidate, stream)
         was_quiet = self._is_quiet
         self._add(stream, found.end())
@@ -232,7 +246,9 @@ class Payload:
 
     def _meet_fence(self, found: re.Match[str], stream: Stream) -> State | None:
         """The call closes and another begins, but this payload did not; a CDATA section must have ended first."""
-        if self._outcomes.fenced is None or (self._is_cdata and not self._has_cdata_ended()):
+        is_next_line = self._patterns.next_line.match(stream.data, found.end()) is not None
+        is_fence = self._has_cdata_ended() if self._is_cdata else is_next_line
+        if self._outcomes.fenced is None or not is_fence:
             self._add(stream, found.end())
             return None
         return self._outcomes.fenced("".join(self._pieces), stream)
@@ -243,10 +259,16 @@ class Payload:
     def _ends_at_parent(self, stream: Stream) -> bool:
         return not self._is_weak or stream.ended
 
-    def _ends_at_tool(self) -> bool:
-        """The next tool's tag is a fence: at the start of a line, or right behind the close tag."""
-        before = self._before().rstrip(" \t")
-        return self._is_quiet or (self._is_weak and before.endswith("\n"))
+    def _ends_at_tool(self, *, is_cdata: bool) -> bool:
+        """The next tool's tag is a fence: at the start of a line, right behind the close tag, behind a malformed end,
+        or with CDATA of its own.
+        """
+        if is_cdata:
+            return self._is_weak and self._has_met_tool
+        self._has_met_tool = True
+        if self._is_quiet or self._is_malformed:
+            return True
+        return self._is_weak and self._before().rstrip(" \t").endswith("\n")
 
     def _before(self) -> str:
         """The last characters of the payload so far."""
@@ -268,11 +290,16 @@ class Payload:
             self._show(stream)
             self._candidate = len(self._pieces)
             self._is_weak = is_weak
+            self._is_malformed = is_weak and self._is_end_malformed()
             self._widen()
         self._store(found[0])
         stream.at = found.end()
         self._is_quiet = self._is_quiet or self._candidate == len(self._pieces) - 1
         return None
+
+    def _is_end_malformed(self) -> bool:
+        """Whether the CDATA section has ended, though not as it should."""
+        return _MALFORMED_END.search(self._before()) is not None or payload.CDATA_END in "".join(self._pieces)
 
     def _widen(self) -> None:
         """From the first candidate on the call's own close tag and other tools' tags matter too."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from app.protocol.call import Block, Child
-from app.protocol.dialects.xml_reader import read_xml
+from app.protocol.dialects.xml_reader import finished, read_xml
 from app.protocol.limits import Limits
 from app.protocol.spec import Close, Param
 from tests.unit.protocol.tools import ALL, WRITE, call, events, outline, shown
@@ -216,3 +216,51 @@ def test_spans_are_places_in_the_message() -> None:
     text = 'Hi. <say>a</say> <read_file path="x"/>'
     spans = [event.block.span for event in events(text) if hasattr(event, "block")]
     assert [text[start:stop] for start, stop in spans] == ["<say>a</say>", '<read_file path="x"/>']
+
+
+_GAPS = (" and now ", "\n- ", "\nNow: ", "<say>next</say>", "\n", "", " ", "\n\n> ", " stray > text, then ")
+_ENDS = ("]]", "]] ", "]]\n", "]>", "]] >", "]]> oops", "]]>\nAnd that is it.\n", "]]]")
+
+
+@pytest.mark.parametrize("gap", _GAPS)
+@pytest.mark.parametrize("end", _ENDS)
+def test_no_malformed_end_of_cdata_swallows_the_next_call(gap: str, end: str) -> None:
+    second = '<write_file path="b"><![CDATA[BBB]]></write_file>'
+    blocks = finished(read_xml(ALL), f'<write_file path="a"><![CDATA[AAA{end}</write_file>{gap}{second}')
+    bodies = [(block.attrs["path"], block.body) for block in blocks if block.name == "write_file"]
+    assert bodies == [("a", {"]>": "AAA]>", "]]]": "AAA]"}.get(end, "AAA")), ("b", "BBB")]
+
+
+@pytest.mark.parametrize("gap", _GAPS)
+@pytest.mark.parametrize(
+    ("first", "content"),
+    [
+        ("<content><![CDATA[AAA]]</content></write_file>", "AAA"),
+        ("<content><![CDATA[AAA]]> oops</content></write_file>", "AAA"),
+        ("<content><![CDATA[AAA</content></write_file>", "AAA"),
+        ("<content>AAA</content></write_file>", "AAA"),
+        ("<content><![CDATA[AAA]]></write_file>", None),
+    ],
+)
+def test_a_child_swallows_the_next_call_no_more_than_a_body(first: str, content: str | None, gap: str) -> None:
+    second = "<write_file><path>b</path><content><![CDATA[BBB]]></content></write_file>"
+    blocks = finished(read_xml(ALL), f"<write_file><path>a</path>{first}{gap}{second}")
+    given = [{child.name: child.text for child in block.children} for block in blocks if block.name == "write_file"]
+    ran = [] if content is None else [{"path": "a", "content": content}]
+    assert given == [*ran, {"path": "b", "content": "BBB"}]
+
+
+@pytest.mark.parametrize("gap", [gap for gap in _GAPS if gap != " stray > text, then "])
+def test_cdata_without_an_end_swallows_no_file_that_has_its_own(gap: str) -> None:
+    second = '<write_file path="b"><![CDATA[BBB]]></write_file>'
+    blocks = finished(read_xml(ALL), f'<write_file path="a"><![CDATA[AAA</write_file>{gap}{second}')
+    assert [block.body for block in blocks if block.name == "write_file"] == ["AAA", "BBB"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["use </write_file> here", "a ]]</write_file> b", "call <read_file/>, then </write_file> and <read_file/> again"],
+)
+def test_a_file_that_speaks_of_the_protocol_stays_whole(body: str) -> None:
+    blocks = finished(read_xml(ALL), f'<write_file path="a"><![CDATA[{body}]]></write_file> Done.')
+    assert [block.body for block in blocks] == [body]
