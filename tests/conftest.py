@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.base.interrupts import reset_for_children
+from app.base.redaction import WITHHELD
 from app.desktop.x11.virtual import VirtualDesktop
 
 DATA = Path(__file__).parent / "data"
@@ -32,6 +33,13 @@ def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "WISP_PROVIDER", "WISP_MODEL"):
         monkeypatch.delenv(name, raising=False)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_withheld() -> Iterator[None]:
+    """What one test withheld would be blanked out of what the next one writes."""
+    yield
+    WITHHELD.forget()
 
 
 @pytest.fixture(scope="session")

@@ -14,12 +14,14 @@ from app.agent.approvals import Approvals
 from app.agent.cards import Cards
 from app.agent.events import ApprovalWanted, Notice, Scope, State
 from app.agent.policy import Control, Decision, Policy, Provenance, Resolve, Verdict, sentences, taint
+from app.agent.policy.controls import is_password
 from app.agent.policy.tables import table
-from app.agent.record import Record
+from app.agent.policy.values import Consequence
 from app.agent.repetition import ASK_AT
 from app.agent.turn import Turn
 from app.agent.words import told
 from app.base.errors import NeedsPerson
+from app.base.redaction import WITHHELD
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue
 from app.protocol.spec import Effect, ToolSpec
@@ -43,9 +45,6 @@ class Judges(Protocol):
 
     @property
     def audit(self) -> Audit | None: ...
-
-    @property
-    def record(self) -> Record: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +95,8 @@ class TurnGate:
         act = self._judges.policy.read(call, spec)
         if source := taint.source_of(act, spec):
             self._turn.read(source)
+        if copies := table("calls")["copied"].get(spec.name):
+            self._turn.copied = call.text(copies)
 
     async def _judged(self, call: ToolCall, spec: ToolSpec) -> _Case:
         """Look at what the call would act on, unless it is out of the question anyway."""
@@ -115,8 +116,9 @@ class TurnGate:
         """The sentence for the model where the call may not run. What is decided is written down, and by whom."""
         verdict = case.verdict
         by, refusal = "policy", ""
-        if verdict.act and "password" in verdict.act.kinds:
-            self._judges.record.withhold(verdict.act.text)
+        is_meant_for_password = verdict.act is not None and Consequence.PASSWORD in verdict.act.kinds
+        if is_meant_for_password or any(map(is_password, case.seen)):
+            self._withhold(case.call)
         if verdict.decision is Decision.DENY:
             refusal = verdict.sentence or told("denied")
         elif verdict.decision is Decision.ASK and self._is_covered(verdict):
@@ -127,6 +129,20 @@ class TurnGate:
         if self._judges.audit and (refusal or case.spec.effect not in _HARMLESS):
             await self._judges.audit("refused" if refusal else "allowed", _ruling(case, by, refusal, self._turn.id))
         return refusal
+
+    def _withhold(self, call: ToolCall) -> None:
+        """Nothing may keep what was meant for a password field: typed text, letters pressed one by one, what a paste
+        would bring.
+        """
+        tables = table("calls")
+        WITHHELD.add(call.text(tables["typed"].get(call.name, "")))
+        keys = call.text(tables["pressed"].get(call.name, ""))
+        letters = [one for one in keys.split() if len(one) == 1]
+        if letters:
+            WITHHELD.add(keys)
+            WITHHELD.add("".join(letters))
+        elif keys:
+            WITHHELD.add(self._turn.copied)
 
     def _is_covered(self, verdict: Verdict) -> bool:
         """Whether the person has allowed the same before, for this task."""

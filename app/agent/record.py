@@ -40,10 +40,6 @@ class Record(Protocol):
 
     def call_ended(self, call_id: str, result: ToolResult) -> None: ...
 
-    def withhold(self, text: str) -> None:
-        """It was meant for a password field: nothing of it is kept, also not what was written already."""
-        ...
-
     def begin_anew(self) -> None:
         """What follows is another conversation."""
         ...
@@ -74,9 +70,6 @@ class Unrecorded:
         return None
 
     def call_ended(self, _call_id: str, _result: ToolResult) -> None:
-        return None
-
-    def withhold(self, _text: str) -> None:
         return None
 
     def begin_anew(self) -> None:

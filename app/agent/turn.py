@@ -48,6 +48,7 @@ class Turn:
 
     `quoted_in` is the last pass whose quoted calls the model was told about.
     `said` are the person's own words in it; `tainted_by` says whose words it has read since they last spoke.
+    `copied` is what it put on the clipboard.
     """
 
     id: str
@@ -68,6 +69,7 @@ class Turn:
     made_room: bool = False
     said: list[str] = field(default_factory=list)
     tainted_by: tuple[str, ...] = ()
+    copied: str = ""
     permits: Permits = field(default_factory=Permits)
 
     def hear(self, text: str) -> None:

@@ -1,10 +1,16 @@
-"""Blanks out secrets before text is kept: the patterns are data (`resources/redaction.toml`), their run is linear."""
+"""Blanks out secrets before text is kept: the patterns are data (`resources/redaction.toml`), their run is linear.
+
+What was meant for a password field has no pattern. It is named to `WITHHELD`, which counts for the whole process, so
+that no recorder, log or report can be made without it.
+"""
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -13,6 +19,52 @@ from app.base import paths
 
 _PIECE = 32_768
 """Characters looked at in one go: Python runs nothing else meanwhile, and a file of megabytes would stop everything."""
+
+
+_SHORTEST_WITHHELD = 4
+"""Shorter texts stand everywhere; blanking them out would spoil all that is kept."""
+
+
+class Withheld:
+    """Texts that nothing may keep, in all spellings in which they are written down."""
+
+    def __init__(self) -> None:
+        self._spellings: tuple[str, ...] = ()
+        self._listeners: tuple[Callable[[tuple[str, ...]], None], ...] = ()
+
+    def add(self, text: str) -> None:
+        """From now on it is blanked out; who listens blanks out what was written already."""
+        if len(text) < _SHORTEST_WITHHELD:
+            return
+        spelled = {text, html.escape(text), html.escape(text, quote=False)}
+        spelled |= {json.dumps(one, ensure_ascii=False)[1:-1] for one in spelled}
+        new = spelled - set(self._spellings)
+        self._spellings = tuple(sorted({*self._spellings, *new}, key=len, reverse=True))
+        for listener in self._listeners:
+            listener(tuple(sorted(spelled, key=len, reverse=True)))
+
+    def listen(self, listener: Callable[[tuple[str, ...]], None]) -> Callable[[], None]:
+        """Call it with each text in all spellings, the longest first. Returns what ends that."""
+        self._listeners = (*self._listeners, listener)
+
+        def stop() -> None:
+            self._listeners = tuple(one for one in self._listeners if one is not listener)
+
+        return stop
+
+    def without(self, text: str) -> str:
+        """The text with everything withheld blanked out."""
+        for spelling in self._spellings:
+            if spelling in text:
+                text = text.replace(spelling, shown())
+        return text
+
+    def forget(self) -> None:
+        """Withhold nothing any more."""
+        self._spellings = ()
+
+
+WITHHELD = Withheld()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +87,7 @@ def _rules() -> tuple[str, frozenset[str], tuple[_Pattern, ...]]:
 def without_secrets(text: str) -> str:
     """The text with keys, tokens and passwords blanked out."""
     mark, _, patterns = _rules()
+    text = WITHHELD.without(text)
     text = _searched(text, [pattern for pattern in patterns if pattern.spans_lines], mark)
     within = [pattern for pattern in patterns if not pattern.spans_lines]
     return "".join(_searched(piece, within, mark) for piece in _pieces(text))

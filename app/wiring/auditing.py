@@ -14,8 +14,9 @@ from app.protocol.result import JsonValue
 from app.services.journal.audit import AuditEntry, append
 from app.services.journal.database import Database
 
-_TYPED = ("text", "input", "content")
+_TYPED = ("text", "input", "content", "value", "goal")
 """What is typed or written somewhere is counted, not copied: it may be anything."""
+_KEYS = "keys"
 _LONGEST = 400
 _DIGITS = 16
 
@@ -57,6 +58,8 @@ def _shortened(value: Any, name: str = "") -> Any:
         return [_shortened(inner) for inner in value]
     if isinstance(value, str) and name in _TYPED:
         return f"[{len(value)} characters]"
+    if isinstance(value, str) and name == _KEYS and any(len(key) == 1 for key in value.split()):
+        return f"[{len(value.split())} keys]"
     if isinstance(value, str) and len(value) > _LONGEST:
         digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
         return f"{value[:_LONGEST]}… [{len(value)} characters, SHA-256 {digest}]"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import html
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,7 +17,7 @@ from app.agent.stored import event_to_text, is_shown, message_to_text, values_to
 from app.base import ids
 from app.base.clipping import clip_line, clip_middle
 from app.base.clock import Clock
-from app.base.redaction import shown, without_secrets
+from app.base.redaction import WITHHELD, shown, without_secrets
 from app.protocol.call import ToolCall
 from app.protocol.message import Message
 from app.protocol.result import ToolResult
@@ -33,8 +31,6 @@ _PAYLOAD_CHARS = 20_000
 """Of one call's payload as it streamed, each half of it; the rest was in the file it went to."""
 _WORDLESS = "A picture"
 _DONE = "Done."
-_SHORTEST_SECRET = 4
-"""Shorter texts stand everywhere; blanking them out would spoil all that is kept."""
 
 _Piece = events.SayDelta | events.TagDelta | events.ThoughtDelta
 
@@ -55,7 +51,7 @@ class JournalRecord:
         self._keeps_words = keeps_words
         self._clock = clock
         self._model = model
-        self._withheld: list[str] = []
+        self._stop_withholding = WITHHELD.listen(self._blank_out)
         self._losses = 0
         self._is_begun = False
         self.begin_anew()
@@ -120,12 +116,13 @@ class JournalRecord:
     def _show(self, event: AgentEvent, said: str = "") -> None:
         turn, at = self.turn, self._clock.wall()
         self._soon(
-            writing.add_event, lambda: StoredEvent(turn, at, self._plain(event_to_text(event)), self._cleaned(said))
+            writing.add_event,
+            lambda: StoredEvent(turn, at, WITHHELD.without(event_to_text(event)), without_secrets(said)),
         )
 
     def _begin_turn(self, event: events.TurnStarted) -> None:
         self.turn, self._used = event.turn_id, None
-        title = clip_line(self._cleaned(event.text[:_TITLE_FROM]), _TITLE_CHARS) or _WORDLESS
+        title = clip_line(without_secrets(event.text[:_TITLE_FROM]), _TITLE_CHARS) or _WORDLESS
         now = self._clock.wall()
         self._soon(writing.begin_turn, StoredTurn(self.turn, title, now, self._model, holder()))
         self._is_begun = True
@@ -164,45 +161,35 @@ class JournalRecord:
             self._heard = 0
 
     def said_meanwhile(self, text: str) -> None:
-        self._soon(writing.say_meanwhile, lambda: self._cleaned(text))
+        self._soon(writing.say_meanwhile, lambda: without_secrets(text))
 
     def call_begins(self, call: ToolCall, said: Message) -> None:
         turn, at = self.turn, self._clock.wall()
 
         def begun() -> StoredCall:
-            return StoredCall(turn, call.id, call.name, self._plain(values_to_text(call.arguments)), at)
+            return StoredCall(turn, call.id, call.name, WITHHELD.without(values_to_text(call.arguments)), at)
 
         self._soon(writing.begin_call, lambda: self._stored(Entry(Kind.MODEL, said)), begun)
 
     def call_ended(self, call_id: str, result: ToolResult) -> None:
         echo = result.llm_echo
-        self._soon(writing.end_call, call_id, lambda: self._cleaned(echo) or _DONE)
+        self._soon(writing.end_call, call_id, lambda: without_secrets(echo) or _DONE)
 
-    def withhold(self, text: str) -> None:
-        if len(text) < _SHORTEST_SECRET:
-            return
-        spellings = {text, html.escape(text), html.escape(text, quote=False)}
-        spellings |= {json.dumps(one, ensure_ascii=False)[1:-1] for one in spellings}
-        self._withheld += sorted(spellings, key=len, reverse=True)
-        self._soon(writing.blank_out, tuple(self._withheld), shown())
-
-    def _cleaned(self, text: str) -> str:
-        return self._plain(without_secrets(text))
-
-    def _plain(self, text: str) -> str:
-        for secret in tuple(self._withheld):
-            text = text.replace(secret, shown())
-        return text
+    def _blank_out(self, spellings: tuple[str, ...]) -> None:
+        """What was written already loses it too."""
+        self._write_piece()
+        self._soon(writing.blank_out, spellings, shown())
 
     def _stored(self, entry: Entry) -> StoredEntry:
         text, altered = message_to_text(entry.message)
-        kept = self._plain(text)
+        kept = WITHHELD.without(text)
         return StoredEntry(entry.kind.name, kept, altered or kept != text)
 
     async def settled(self) -> str:
         return await self._db.done()
 
     async def close(self) -> None:
+        self._stop_withholding()
         self._write_piece()
         self._let_go()
         await asyncio.to_thread(self._db.close)
