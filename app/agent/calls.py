@@ -13,7 +13,7 @@ from app.agent.gate import TurnGate
 from app.agent.goals import Pursuit
 from app.agent.ordering import Reach, reach_of, side_by_side
 from app.agent.parts import KeepProgress
-from app.agent.record import HARMLESS, Record, Unrecorded
+from app.agent.record import Record, Unrecorded
 from app.agent.repetition import ASK_AT, WARN_AT
 from app.agent.turn import Turn
 from app.agent.words import told
@@ -21,7 +21,7 @@ from app.base import ids
 from app.protocol.call import Block
 from app.protocol.dialects.api import Answer
 from app.protocol.result import JsonValue, ToolResult, tool_error
-from app.protocol.spec import PROGRESS
+from app.protocol.spec import HARMLESS, PROGRESS
 from app.tools.context import Audit, TurnContext
 from app.tools.executor import Execution, Executor, Gate
 from app.tools.registry import Registry
@@ -128,9 +128,11 @@ class Calls:
 
     async def _note_outcome(self, execution: Execution) -> None:
         """What came of a call that changes something; that it was refused, the gate has noted."""
-        spec = self._registry.find(execution.call.name) if execution.call else None
+        call = execution.call
+        spec = self._registry.find(call.name) if call else None
         result = execution.result
-        if self.audit and spec and spec.effect not in HARMLESS and not result.payload.get("denied"):
+        changes = call and spec and not spec.effects_of(call) <= HARMLESS
+        if self.audit and spec and changes and not result.payload.get("denied"):
             why = {} if result.ok else {"why": result.llm_echo}
             await self.audit("done" if result.ok else "failed", {"tool": spec.name, "turn": self._turn.id, **why})
 

@@ -24,11 +24,9 @@ from app.base.errors import NeedsPerson
 from app.base.redaction import WITHHELD
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue
-from app.protocol.spec import Effect, ToolSpec
+from app.protocol.spec import HARMLESS, Effect, ToolSpec
 from app.tools.context import Audit
 from app.tools.registry import Registry
-
-_HARMLESS = (Effect.READS, Effect.TALKS)
 
 
 class Judges(Protocol):
@@ -72,9 +70,9 @@ class TurnGate:
         if verdict.decision is not Decision.DENY and spec.feeds_back and not self._turn.follows_plan:
             case = replace(case, verdict=self._unless_circling(call, verdict))
         refusal = await self._settled(case)
-        self._count(spec, refused=bool(refusal))
+        self._count(spec.effects_of(call), refused=bool(refusal))
         if not refusal:
-            if spec.effect is not Effect.TALKS:
+            if spec.effects_of(call) != {Effect.TALKS}:
                 self._turn.mood.become(State.BUSY)
             self._cards.running(call, spec)
         return refusal
@@ -87,7 +85,7 @@ class TurnGate:
             return told("unknown_step", step=step.name)
         refusal = await self._settled(await self._judged(replace(step, name=spec.name), spec))
         if refusal:
-            self._count(spec, refused=True)
+            self._count(spec.effects_of(step), refused=True)
         return refusal
 
     def came(self, call: ToolCall, spec: ToolSpec) -> None:
@@ -126,7 +124,7 @@ class TurnGate:
         elif verdict.decision is Decision.ASK:
             by = "person" if self._approvals.attended else "nobody there"
             refusal = await self._ask(case)
-        if self._judges.audit and (refusal or case.spec.effect not in _HARMLESS):
+        if self._judges.audit and (refusal or not case.spec.effects_of(case.call) <= HARMLESS):
             await self._judges.audit("refused" if refusal else "allowed", _ruling(case, by, refusal, self._turn.id))
         return refusal
 
@@ -210,10 +208,10 @@ class TurnGate:
             ring=shown[1] if shown else None,
         )
 
-    def _count(self, spec: ToolSpec, *, refused: bool) -> None:
+    def _count(self, effects: frozenset[Effect], *, refused: bool) -> None:
         if refused:
             self._turn.refused += 1
-        elif spec.effect not in _HARMLESS:
+        elif not effects <= HARMLESS:
             self._turn.refused = 0
 
 

@@ -18,32 +18,39 @@ AT_ONCE = 8
 """Calls of one batch that run at the same time."""
 _PATHS = ("path", "source", "destination")
 _REACHING_OUT = (Effect.NETWORK, Effect.EXECUTES)
+_IN_ORDER = ((Effect.WRITES, Effect.EXECUTES), (Effect.DESKTOP, Effect.EXECUTES))
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
     """What a call touches, as names that other calls may share."""
 
-    effect: Effect
+    effects: frozenset[Effect]
     touched: frozenset[str]
 
 
 def reach_of(block: Block, spec: ToolSpec | None, toolset: str = "") -> Reach:
     """Of a call, its shape (None for a tool that does not exist) and the vendor's toolset it belongs to."""
     if spec is None:
-        return Reach(Effect.TALKS, frozenset())
+        return Reach(frozenset({Effect.TALKS}), frozenset())
     files = {f"file {posixpath.normpath(path)}" for path in _paths(block)}
     is_desktop = spec.effect is Effect.DESKTOP or not (files or spec.effect in _REACHING_OUT)
     touched = {"desktop"} if is_desktop else files
-    return Reach(spec.effect, frozenset(touched | {f"toolset {toolset}"} if toolset else touched))
+    effects = {spec.effect}
+    if spec.effects_by_call:
+        # What it does depends on files that earlier calls may still write: it waits for them.
+        effects.add(Effect.EXECUTES)
+    return Reach(frozenset(effects), frozenset(touched | {f"toolset {toolset}"} if toolset else touched))
 
 
 def keep_order(first: Reach, second: Reach) -> bool:
     """Whether the second call must wait for the first: they share something, or one may need what the other made."""
     if first.touched & second.touched:
         return True
-    effects = {first.effect, second.effect}
-    return effects == {Effect.WRITES, Effect.EXECUTES} or (Effect.DESKTOP in effects and Effect.EXECUTES in effects)
+    return any(
+        (one in first.effects and other in second.effects) or (other in first.effects and one in second.effects)
+        for one, other in _IN_ORDER
+    )
 
 
 async def side_by_side(reaches: Sequence[Reach], run: Callable[[int], Awaitable[None]]) -> None:

@@ -10,11 +10,8 @@ from app.agent.history import Entry
 from app.protocol.call import ToolCall
 from app.protocol.message import Message, Role
 from app.protocol.result import ToolResult
-from app.protocol.spec import Effect, ToolSpec
+from app.protocol.spec import HARMLESS, ToolSpec
 from app.tools.executor import Gate
-
-HARMLESS = (Effect.READS, Effect.TALKS)
-"""Effects of calls that change nothing: they may run before they are safe on the disk."""
 
 
 class Record(Protocol):
@@ -98,6 +95,8 @@ class WrittenAhead:
         refusal = await self._gate.admit(call, spec)
         if not refusal:
             self._record.call_begins(call, self.said())
-        if not refusal and spec.effect not in HARMLESS and (problem := await self._record.settled()):
+        # What changes nothing may run before it is safe on the disk.
+        changes = not spec.effects_of(call) <= HARMLESS
+        if not refusal and changes and (problem := await self._record.settled()):
             self.warn(problem)
         return refusal

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Any
 
+from app.protocol.call import ToolCall
 from app.protocol.result import ToolResult
 
 
@@ -33,6 +34,10 @@ class Effect(StrEnum):
     DESKTOP = "desktop"
     TALKS = "talks"
     SETTINGS = "settings"
+
+
+HARMLESS = frozenset({Effect.READS, Effect.TALKS})
+"""Effects that change nothing outside the conversation."""
 
 
 class Kind(StrEnum):
@@ -72,6 +77,9 @@ class Param:
 Execute = Callable[..., Awaitable[ToolResult]]
 """A method of the family's class: `(self, call: ToolCall, turn: TurnContext) -> ToolResult`."""
 
+EffectsByCall = Callable[[ToolCall], frozenset[Effect]]
+"""All that a call with these arguments does. May look at files; never raises."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
@@ -79,6 +87,7 @@ class ToolSpec:
 
     `body` is the payload written between the tags (in JSON: the field of its name).
     `is_speech` marks a tool that does nothing but say its body to the person.
+    `effect` is what every call does. Where the arguments change that, `effects_by_call` names all effects of one call.
     `open` accepts any attribute (used for shapes read from a file, never by our own tools).
     """
 
@@ -95,6 +104,11 @@ class ToolSpec:
     feeds_back: bool = True
     is_speech: bool = False
     open: bool = False
+    effects_by_call: EffectsByCall | None = None
+
+    def effects_of(self, call: ToolCall) -> frozenset[Effect]:
+        """What this call does to the world."""
+        return self.effects_by_call(call) if self.effects_by_call else frozenset({self.effect})
 
     @property
     def params(self) -> tuple[Param, ...]:

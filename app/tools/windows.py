@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
-from pathlib import Path
 
 from app.base.clipping import clip_line, clip_middle
 from app.base.errors import ToolFailed, ToolMisuse
@@ -18,12 +16,19 @@ from app.desktop.settle import Patience
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
 from app.protocol.spec import Effect, Kind, Param, ToolSpec
+from app.services.workspace import document_kinds
 from app.tools.context import TurnContext
 from app.tools.registry import Family
 
 _TITLE_CHARS = 80
 _CLIPBOARD_CHARS = 4000
-_URL = re.compile(r"(?:https?|file|mailto)://?\S+$", re.IGNORECASE)
+_OF_DOCUMENTS = {
+    document_kinds.DocumentKind.FOLDER: frozenset[Effect](),
+    document_kinds.DocumentKind.PLAIN: frozenset[Effect](),
+    document_kinds.DocumentKind.LOADS: frozenset({Effect.NETWORK}),
+    document_kinds.DocumentKind.RUNS: frozenset({Effect.EXECUTES}),
+    document_kinds.DocumentKind.UNKNOWN: frozenset({Effect.NETWORK, Effect.EXECUTES}),
+}
 _OPENING = Patience(first_s=0.2, quiet_s=0.06, limit_s=2.0)
 
 
@@ -65,9 +70,15 @@ class Windows:
 
 async def _open_app(seat: Seat, call: ToolCall) -> ToolResult:
     name = call.text("name").strip()
-    opened = await (seat.opener.open_address(name) if _is_address(name) else seat.opener.open(name))
+    opened = await (seat.opener.open_address(name) if document_kinds.target_of(name) else seat.opener.open(name))
     await seat.eyes.settle(_OPENING)
-    window = next((w for w in seat.backend.windows.all() if w.ref == opened.window.ref), opened.window)
+    if opened.window is None:
+        told = (
+            f"Handed {opened.name} over to its program, which runs already; no window tells what it shows. Look first."
+        )
+        return ToolResult(True, call.name, {"name": opened.name, "title": "", "window": ""}, told)
+    shown = opened.window
+    window = next((w for w in seat.backend.windows.all() if w.ref == shown.ref), shown)
     verb = "Opened" if opened.is_new else "It was running: brought forward"
     payload: dict[str, JsonValue] = {"name": opened.name, "title": window.title, "window": window.ref}
     echo = f"{verb} {opened.name}; its window {window.title!r} ({window.ref}) is in front and has the keyboard."
@@ -150,9 +161,14 @@ async def _write_clipboard(seat: Seat, call: ToolCall) -> ToolResult:
     return ToolResult(True, call.name, payload, f"The clipboard holds these {len(text)} characters now.")
 
 
-def _is_address(name: str) -> bool:
-    """A URL, or the path of something that exists."""
-    return bool(_URL.match(name)) or (name.startswith(("/", "~/")) and Path(name).expanduser().exists())
+def _effects_of_opening(call: ToolCall) -> frozenset[Effect]:
+    """A program is started as it is; an address is fetched; a document is what its program does with it."""
+    target = document_kinds.target_of(call.text("name").strip())
+    if target is None:
+        return frozenset({Effect.DESKTOP})
+    if target.address:
+        return frozenset({Effect.DESKTOP, Effect.NETWORK})
+    return frozenset({Effect.DESKTOP}) | _OF_DOCUMENTS[document_kinds.kind_of(target.path)]
 
 
 def _line(window: Window) -> str:
@@ -191,6 +207,7 @@ WINDOWS = Family(
             Windows.open_app,
             attrs=(Param("name", description="the program", required=True),),
             examples=('<open_app name="calculator"/>',),
+            effects_by_call=_effects_of_opening,
         ),
         ToolSpec(
             "list_windows",

@@ -34,7 +34,7 @@ def _told(act: Act, mode: Mode) -> Mapping[str, tuple[str, ...]]:
     """What each condition is held against."""
     return {
         "tool": (act.tool,),
-        "effect": (act.effect.value,),
+        "effect": tuple(effect.value for effect in act.effects),
         "mode": (mode.value,),
         "kind": tuple(act.kinds),
         "path": act.paths,

@@ -20,11 +20,10 @@ from app.agent.policy.tables import table
 from app.agent.policy.values import Act, Control, Decision, Mode, Provenance, Verdict
 from app.base.clock import Clock, SystemClock
 from app.protocol.call import ToolCall
-from app.protocol.spec import Effect, ToolSpec
+from app.protocol.spec import HARMLESS, Effect, ToolSpec
 from app.services.workspace.places import Workspace
 
 _SEVERITY = (Decision.ALLOW, Decision.ASK, Decision.DENY)
-_HARMLESS = (Effect.READS, Effect.TALKS)
 YOLO_S = 1800.0
 """As long as a turn may take."""
 
@@ -117,7 +116,7 @@ class Policy:
         for decision in (Decision.DENY, Decision.ASK):
             if rule := self._first(decision, act, mode, provenance):
                 return self._by(rule, act, mode, provenance)
-            if decision is Decision.ASK and self._book.broken and act.effect not in _HARMLESS:
+            if decision is Decision.ASK and self._book.broken and not act.effects <= HARMLESS:
                 template = table("sentences")["broken"] + self._book.broken.replace("$", "$$")
                 told = sentences.sentence(template, act, mode, provenance)
                 return Verdict(Decision.ASK, told, "broken rules", act=act)
@@ -165,9 +164,10 @@ class Policy:
         return Verdict(decision, told, rule, where, may_remember, act)
 
     def _of_mode(self, act: Act, mode: Mode) -> Iterator[tuple[Decision, str]]:
-        """What the mode says to the call's effect and to each of its kinds, by name."""
+        """What the mode says to each of the call's effects and kinds, by name."""
         rules = self._book.modes[mode.value]
-        yield Decision(rules.get(act.effect.value, Decision.DENY.value)), act.effect.value
+        for effect in sorted(act.effects):
+            yield Decision(rules.get(effect.value, Decision.DENY.value)), effect.value
         kinds = rules.get("kinds", {})
         for kind in sorted(act.kinds):
             if kind in kinds:

@@ -19,7 +19,7 @@ from app.protocol.spec import Effect, ToolSpec
 from app.services.network.addresses import why_refused
 from app.services.network.targets import Target, read
 from app.services.sandbox.classes import CommandClass
-from app.services.workspace import protected
+from app.services.workspace import document_kinds, protected
 from app.services.workspace.places import Workspace, Zone
 
 OWN_FOLDER = ".wisp"
@@ -47,19 +47,20 @@ class Reader:
 
     def act(self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance) -> Act:
         """What the call comes to. `seen` is what it would act on, where it acts on the desktop."""
-        arguments = call.arguments
+        effects = spec.effects_of(call)
+        arguments = _opened(call)
         if table("calls")["aims"].get(spec.name) == "menu":
             seen = (_menu_entry(arguments, seen),)
-        paths, kinds = self._paths(spec.effect, arguments)
-        hosts, host_kinds = _hosts(spec.effect, arguments, provenance.said)
+        paths, kinds = self._paths(effects, arguments)
+        hosts, host_kinds = _hosts(effects, arguments, provenance.said)
         command = next(iter(_texts(arguments, table("calls")["arguments"]["commands"])), "")
         command_kinds, reasons = self._command(call)
         keys = pressing.normal(_text(arguments, table("calls")["pressed"].get(spec.name, "")))
         text = _text(arguments, table("calls")["typed"].get(spec.name, ""))
-        kinds |= host_kinds | command_kinds | _of_tool(spec) | self._on_desktop(spec, seen, keys, text)
+        kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts) | self._on_desktop(spec, seen, keys, text)
         return Act(
             spec.name,
-            spec.effect,
+            effects,
             frozenset(map(Consequence, kinds)),
             controls=tuple(seen),
             paths=paths,
@@ -68,7 +69,7 @@ class Reader:
             text=text,
             command=command,
             reasons=reasons,
-            arguments=dict(arguments),
+            arguments=dict(call.arguments),
         )
 
     def _on_desktop(self, spec: ToolSpec, seen: Sequence[Control], keys: tuple[str, ...], text: str) -> set[str]:
@@ -86,19 +87,22 @@ class Reader:
             found |= pressing.of_text(text, control) if spec.effect is Effect.DESKTOP else set()
         return found
 
-    def _paths(self, effect: Effect, arguments: Mapping[str, JsonValue]) -> tuple[tuple[str, ...], set[str]]:
+    def _paths(
+        self, effects: frozenset[Effect], arguments: Mapping[str, JsonValue]
+    ) -> tuple[tuple[str, ...], set[str]]:
         names = table("calls")["arguments"]
-        if effect.value not in names["path_effects"]:
+        is_changing = bool(effects & set(names["changing_effects"]))
+        if not is_changing and not effects & set(names["path_effects"]):
             return (), set()
         shown: list[str] = []
         kinds: set[str] = set()
         for path in _texts(arguments, names["paths"]):
-            where, found = self._path(path, effect)
+            where, found = self._path(path, is_changing=is_changing)
             shown.append(where)
             kinds |= found
         return tuple(shown), kinds
 
-    def _path(self, path: str, effect: Effect) -> tuple[str, set[str]]:
+    def _path(self, path: str, *, is_changing: bool) -> tuple[str, set[str]]:
         """Where a path leads, as it is called, and what follows from that. What cannot be understood is unclear."""
         try:
             place = self.workspace.locate(path)
@@ -112,7 +116,7 @@ class Reader:
         if protected.starts_by_itself(place.path.parts) or OWN_FOLDER in place.path.parts:
             found.add("starts")
         if place.zone not in _FREE_ZONES:
-            found.add("outside" if effect is not Effect.READS else "far")
+            found.add("outside" if is_changing else "far")
         return str(place.path), found
 
     def _command(self, call: ToolCall) -> tuple[set[str], tuple[str, ...]]:
@@ -133,13 +137,26 @@ def _menu_entry(arguments: Mapping[str, JsonValue], seen: Sequence[Control]) -> 
     return replace(window, role="menu item", name=last)
 
 
-def _of_tool(spec: ToolSpec) -> frozenset[str]:
+def _opened(call: ToolCall) -> Mapping[str, JsonValue]:
+    """The call's arguments; what it opens is named as the address or the path that it is."""
+    name = table("calls")["opens"].get(call.name, "")
+    target = document_kinds.target_of(_text(call.arguments, name)) if name else None
+    if target is None:
+        return call.arguments
+    return {**call.arguments, **({"url": target.address} if target.address else {"path": target.path})}
+
+
+def _of_tool(spec: ToolSpec, effects: frozenset[Effect], hosts: Sequence[str]) -> frozenset[str]:
     named = frozenset(by_tool(table("calls")["tools"], spec.name) or ())
-    return named | {"persists"} if spec.effect is Effect.SETTINGS else named
+    if spec.name in table("calls")["opens"] and not hosts and effects != {Effect.DESKTOP}:
+        named |= {"launches"}
+    return named | {"persists"} if Effect.SETTINGS in effects else named
 
 
-def _hosts(effect: Effect, arguments: Mapping[str, JsonValue], said: str) -> tuple[tuple[str, ...], set[str]]:
-    if effect is not Effect.NETWORK:
+def _hosts(
+    effects: frozenset[Effect], arguments: Mapping[str, JsonValue], said: str
+) -> tuple[tuple[str, ...], set[str]]:
+    if Effect.NETWORK not in effects:
         return (), set()
     names = table("calls")["arguments"]
     hosts: list[str] = []

@@ -21,8 +21,8 @@ _MENDABLE = "Mend it, or allow this once."
 
 
 def can(act: Act) -> bool:
-    """Whether a rule could say what this is. What is typed, and what runs in a terminal, is another thing each time."""
-    if act.text or "terminal" in act.kinds:
+    """Whether a rule could say what this is. What is typed, opened or run in a terminal is another thing each time."""
+    if act.text or act.kinds & {"terminal", "launches"}:
         return False
     told = _conditions(act)
     is_short = all(len(text) <= _LONGEST for texts in told.values() for text in texts)

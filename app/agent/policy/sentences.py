@@ -11,7 +11,7 @@ from app.base.clipping import clip_line
 
 _SHOWN_CHARS = 160
 KINDS_IN_ORDER = (
-    "own", "password", "secret", "starts", "session", "inner", "odd", "terminal", "outward", "irreversible",
+    "own", "password", "secret", "starts", "session", "inner", "odd", "launches", "terminal", "outward", "irreversible",
     "privileged", "persists", "outside", "unclear", "submits", "closes", "new host",
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from app.protocol.spec import ToolSpec
 def source_of(act: Act, spec: ToolSpec) -> str:
     """The source by its name in the tables; empty where nothing foreign is read."""
     tables = table("calls")
-    source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(spec.effect.value, "")
+    source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
     if source == "outside":
         return source if "far" in act.kinds else ""
     if source == "command":

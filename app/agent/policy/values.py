@@ -13,6 +13,12 @@ from app.protocol.spec import Effect
 NOTHING: Mapping[str, JsonValue] = MappingProxyType({})
 
 
+_WEIGHT = (
+    Effect.READS, Effect.TALKS, Effect.DESKTOP, Effect.WRITES, Effect.NETWORK, Effect.EXECUTES, Effect.SETTINGS,
+)  # fmt: skip
+"""The milder effect first."""
+
+
 class Decision(StrEnum):
     ALLOW = "allow"
     ASK = "ask"
@@ -68,6 +74,8 @@ class Consequence(StrEnum):
     """A command that asks to write outside the sandbox."""
     REACHES_OUT = "reaches out"
     """A command that asks for the network."""
+    LAUNCHES = "launches"
+    """It opens a document that can run or load things with its program, outside the sandbox."""
     LOOKS = "looks"
     """A command in the sandbox that only reads."""
 
@@ -90,7 +98,19 @@ class Stakes(StrEnum):
 UNKNOWN = "unknown"
 """The kind of an act whose effect cannot be read off what the desktop tells."""
 CONSEQUENCES = frozenset(
-    {"own", "password", "session", "outward", "irreversible", "privileged", "terminal", "submits", "inner", "secret"}
+    {
+        "own",
+        "password",
+        "session",
+        "outward",
+        "irreversible",
+        "privileged",
+        "terminal",
+        "submits",
+        "inner",
+        "secret",
+        "launches",
+    }
 )
 """The kinds that are known consequences. An answer about what is unknown never covers one of them."""
 
@@ -165,7 +185,7 @@ class Act:
     """
 
     tool: str
-    effect: Effect
+    effects: frozenset[Effect]
     kinds: frozenset[Consequence] = frozenset()
     controls: tuple[Control, ...] = ()
     paths: tuple[str, ...] = ()
@@ -175,6 +195,11 @@ class Act:
     command: str = ""
     reasons: tuple[str, ...] = ()
     arguments: Mapping[str, JsonValue] = field(default_factory=lambda: NOTHING)
+
+    @property
+    def effect(self) -> Effect:
+        """The weightiest of its effects."""
+        return max(self.effects, key=_WEIGHT.index)
 
     @property
     def control(self) -> Control:

@@ -131,7 +131,7 @@ async def test_a_models_words_change_no_rule(tmp_path: Path) -> None:
 
 async def test_a_yes_for_the_task_covers_no_other_text(tmp_path: Path) -> None:
     permits = Permits()
-    typed = Act("computer_type", Effect.DESKTOP, frozenset({"terminal"}), (SEND,), text="ls\n")
+    typed = Act("computer_type", frozenset({Effect.DESKTOP}), frozenset({"terminal"}), (SEND,), text="ls\n")
     permits.add(typed, ("screen",))
     assert permits.cover(typed, ("screen",))
     assert not permits.cover(replace(typed, text="rm -r ~\n"), ("screen",))

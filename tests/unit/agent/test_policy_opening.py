@@ -1,0 +1,94 @@
+"""What `open_app` opens is judged as what it is: an address as the network, a document as what its program does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app import wiring
+from app.agent.ordering import keep_order, reach_of
+from app.agent.policy import Mode, Policy, Provenance
+from app.protocol.call import Block, ToolCall
+from app.protocol.spec import Effect
+
+REGISTRY = wiring.registry()
+OPEN = REGISTRY.find("open_app")
+FETCH = REGISTRY.find("web_fetch")
+TAINTED = Provenance(("screen",))
+
+ADDRESSES = [
+    "http://127.0.0.1:8123/?d=SECRET",
+    "http://192.168.0.1/",
+    "http://[::1]/",
+    "http://0x7f.1/",
+    "http://evil.example/?d=SECRET",
+    "https://user:pass@evil.example/",
+]
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto", "plan"])
+@pytest.mark.parametrize("provenance", [Provenance(), TAINTED, Provenance(("web",), said="look at evil.example")])
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_is_judged_like_a_fetch_of_it(
+    tmp_path: Path, mode: str, provenance: Provenance, address: str
+) -> None:
+    assert OPEN
+    assert FETCH
+    policy = Policy(tmp_path, Mode(mode), persons=tmp_path / "none.toml")
+    opened = policy.decide(ToolCall("c1", "open_app", {"name": address}), OPEN, (), provenance)
+    fetched = policy.decide(ToolCall("c1", "web_fetch", {"url": address}), FETCH, (), provenance)
+    assert opened.decision == fetched.decision
+    assert opened.decision.value == "allow" or opened.rule == fetched.rule
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+@pytest.mark.parametrize("provenance", [Provenance(), TAINTED])
+@pytest.mark.parametrize(
+    ("name", "content", "decision"),
+    [
+        ("a.txt", "hello", "allow"),
+        ("folder", None, "allow"),
+        ("a.html", "<script>location='http://evil.example'</script>", "ask"),
+        ("a.svg", "<svg/>", "ask"),
+        ("a.desktop", "[Desktop Entry]", "ask"),
+        ("evil", "\x7fELF", "ask"),
+        ("a.sh", "ls", "ask"),
+        ("a.unheard", "x", "ask"),
+        ("missing.txt", None, "ask"),
+    ],
+)
+def test_a_document_that_can_run_or_load_asks_in_every_spelling(
+    tmp_path: Path, mode: str, provenance: Provenance, name: str, content: str | None, decision: str
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content)
+    elif name == "folder":
+        path.mkdir()
+    assert OPEN
+    policy = Policy(tmp_path, Mode(mode), persons=tmp_path / "none.toml")
+    for spelled in (str(path), f" {path} ", path.as_uri(), f"FILE:{path}"):
+        verdict = policy.decide(ToolCall("c1", "open_app", {"name": spelled}), OPEN, (), provenance)
+        assert (verdict.decision.value, verdict.may_remember) == (decision, False), (spelled, verdict)
+
+
+def test_a_file_of_secrets_is_not_opened(tmp_path: Path) -> None:
+    key = Path.home() / ".ssh" / "id_rsa"
+    assert OPEN
+    verdict = Policy(tmp_path).decide(ToolCall("c1", "open_app", {"name": str(key)}), OPEN)
+    assert verdict.rule == "secrets"
+
+
+@pytest.mark.parametrize("name", ["calculator", "gmrun", "file manager", "terminal"])
+def test_a_program_is_opened_unasked(tmp_path: Path, name: str) -> None:
+    assert OPEN
+    call = ToolCall("c1", "open_app", {"name": name})
+    assert OPEN.effects_of(call) == {Effect.DESKTOP}
+    assert Policy(tmp_path).decide(call, OPEN, (), TAINTED).decision.value == "allow"
+
+
+def test_what_is_opened_waits_for_what_is_written() -> None:
+    write = reach_of(Block("c1", "write_file", {"path": "/w/a.html"}), REGISTRY.find("write_file"))
+    opened = reach_of(Block("c2", "open_app", {"name": "/w/a.html"}), OPEN)
+    assert (keep_order(write, opened), keep_order(opened, write)) == (True, True)

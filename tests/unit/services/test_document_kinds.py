@@ -1,0 +1,109 @@
+"""What opening a document comes to, by its name and its content together."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from app.services.workspace.document_kinds import DocumentKind, Target, kind_of, target_of
+
+PNG = b"\x89PNG\r\n\x1a\n"
+HTML = b"<html><script>location='http://evil.example'</script>"
+
+CASES = [
+    ("a.txt", b"hello\n", "plain"),
+    ("A.TXT", b"hello\n", "plain"),
+    ("a.png", PNG, "plain"),
+    ("a.pdf", b"%PDF-1.7\n", "plain"),
+    ("a.csv", b"a,b\n", "plain"),
+    ("a.md", b"# Title\n", "plain"),
+    ("a.zip", b"PK\x03\x04", "plain"),
+    ("a.html", HTML, "loads"),
+    ("a.HTM", b"x", "loads"),
+    ("a.svg", b"<svg/>", "loads"),
+    ("a.xml", b"x", "loads"),
+    ("a.m3u", b"#EXTM3U\n", "loads"),
+    ("a.epub", b"PK\x03\x04", "loads"),
+    ("a.txt", HTML, "loads"),
+    ("a.md", b"# Title\n<script src='http://evil.example/x'></script>", "loads"),
+    ("a.txt", b"\xef\xbb\xbf \n<svg onload='x'>", "loads"),
+    ("a.txt", b"#EXTM3U\nhttp://evil.example\n", "loads"),
+    ("noname", HTML, "loads"),
+    ("a.desktop", b"[Desktop Entry]\nExec=sh\n", "runs"),
+    ("a.txt", b"[Desktop Entry]\nExec=sh\n", "runs"),
+    ("a.sh", b"ls\n", "runs"),
+    ("a.py", b"print()\n", "runs"),
+    ("a.jar", b"PK\x03\x04", "runs"),
+    ("a.AppImage", b"x", "runs"),
+    ("a.docm", b"PK\x03\x04", "runs"),
+    ("a.txt", b"#!/bin/sh\n", "runs"),
+    ("evil", b"\x7fELF\x02", "runs"),
+    ("a.png", b"\x7fELF\x02", "runs"),
+    ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "runs"),
+    ("a.png", b"no picture", "unknown"),
+    ("a.txt", b"a\x00b", "unknown"),
+    ("a.txt", "<html>".encode("utf-16"), "unknown"),
+    ("a.xyz", b"hello\n", "unknown"),
+    ("noname", b"hello\n", "unknown"),
+    ("a.docx", b"no archive", "unknown"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "kind"), CASES)
+def test_a_document_is_judged_by_its_name_and_its_content(tmp_path: Path, name: str, content: bytes, kind: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert kind_of(str(path)) == kind
+
+
+@pytest.mark.parametrize(
+    ("parts", "kind"),
+    [
+        ({"word/document.xml": "<w/>"}, "plain"),
+        ({"word/vbaProject.bin": "x"}, "runs"),
+        ({"Basic/Standard/Module1.xml": "x"}, "runs"),
+        ({"Scripts/python/a.py": "x"}, "runs"),
+        ({"word/_rels/settings.xml.rels": '<R Type="a/attachedTemplate" TargetMode="External" Target="h"/>'}, "loads"),
+        ({"word/_rels/document.xml.rels": '<R Type="x/relationships/hyperlink" TargetMode="External"/>'}, "plain"),
+    ],
+)
+def test_a_document_of_an_office_program_is_judged_by_its_parts(
+    tmp_path: Path, parts: dict[str, str], kind: str
+) -> None:
+    path = tmp_path / "a.docx"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    assert kind_of(str(path)) == kind
+
+
+def test_a_folder_is_shown_and_what_is_not_there_is_unknown(tmp_path: Path) -> None:
+    assert kind_of(str(tmp_path)) is DocumentKind.FOLDER
+    assert kind_of(str(tmp_path / "none.txt")) is DocumentKind.UNKNOWN
+
+
+def test_a_link_is_plain_only_by_both_of_its_names(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("hello")
+    (tmp_path / "b.html").symlink_to("a.txt")
+    (tmp_path / "b.txt").symlink_to("a.txt")
+    found = [kind_of(str(tmp_path / name)) for name in ("b.html", "b.txt")]
+    assert found == [DocumentKind.UNKNOWN, DocumentKind.PLAIN]
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("calculator", None),
+        ("text editor", None),
+        ("http://a.example/?x", Target(address="http://a.example/?x")),
+        ("HTTPS://a.example", Target(address="HTTPS://a.example")),
+        ("/tmp/a b.txt", Target(path="/tmp/a b.txt")),
+        ("file:///tmp/a%20b.txt", Target(path="/tmp/a b.txt")),
+        ("file://elsewhere/tmp/a.txt", Target(path="file://elsewhere/tmp/a.txt")),
+        ("mailto:a@b.example?body=x", Target(path="mailto:a@b.example?body=x")),
+    ],
+)
+def test_a_name_is_an_address_a_path_or_a_program(name: str, target: Target | None) -> None:
+    assert target_of(name) == target
