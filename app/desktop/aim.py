@@ -5,6 +5,7 @@ Lives on the desktop thread.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from app.base.clipping import clip_line
@@ -23,12 +24,16 @@ _NAME_CHARACTERS = 80
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """Where to click, how it was found (`point`, `ref` or `name`), and the element if one is known."""
+    """Where to click, how it was found (`point`, `ref` or `name`), and the element if one is known.
+
+    `window` is the one that the gate judged to take the press, if the gate judged at all.
+    """
 
     point: Point
     route: str
     element: Element | None = None
     score: float = 1.0
+    window: Window | None = None
 
     @property
     def place(self) -> Rect:
@@ -40,6 +45,10 @@ class Aim:
         """For a person and for a model: what was aimed at."""
         where = f"({self.point.x}, {self.point.y})"
         return f'{self.element.role} "{self.element.name}" at {where}' if self.element else where
+
+
+class Unreachable(ToolFailed):
+    """A press would not reach what it is meant for. Nothing was clicked."""
 
 
 class Marksman:
@@ -68,25 +77,82 @@ class Marksman:
         shown = element.box.overlap(self._backend.screen.extent())
         if shown is None:
             raise ToolFailed(f"{_told(element)} lies off the screen; scroll or move its window first.")
-        if element.role == "menu item" or self._is_on_top(element, shown.center):
-            return Aim(shown.center, route, element, score)
-        window = next((w for w in self._backend.windows.all() if _owns(w, element)), None)
-        if window is not None:
-            await self._backend.windows.focus(window.ref)
-        return Aim(shown.center, route, element, score)
+        aim = Aim(shown.center, route, element, score)
+        if not self._is_in_front(aim.point, element):
+            window = next((w for w in self._backend.windows.all() if _is_in(w, element)), None)
+            if window is not None:
+                await self._backend.windows.focus(window.ref)
+        return aim
 
-    def _is_on_top(self, element: Element, point: Point) -> bool:
-        windows = (w for w in self._backend.windows.all() if not w.is_minimised)
-        top = next((window for window in windows if window.area.contains(point)), None)
-        return top is None or _owns(top, element)
+    async def hit_test(self, aim: Aim) -> None:
+        """Make sure, right before a press, that it reaches what was aimed at and judged. Raises Unreachable."""
+        if aim.element is not None:
+            await self._check_element(aim.element, aim.point)
+        top = self._top_at(aim.point)
+        if aim.window is not None and top is not None and not _is_of_one_program(top, aim.window):
+            raise Unreachable(
+                f"{_window_called(top)} is at {_at(aim.point)} now, not {_window_called(aim.window)}. "
+                "Nothing was clicked. Look again first."
+            )
+
+    async def _check_element(self, element: Element, point: Point) -> None:
+        obstacle = ""
+        if not is_written(element.ref):
+            obstacle = await self._backend.accessibility.obstacle(element.ref, point)
+        if obstacle:
+            raise Unreachable(f"{_told(element)} cannot be clicked: {obstacle} Nothing was clicked.")
+        if not self._is_in_front(point, element):
+            top = self._top_at(point)
+            where = f"is covered by {_window_called(top)}" if top else "is not shown there"
+            raise Unreachable(
+                f"{_told(element)} {where}. Nothing was clicked. Use focus_window on its window, and look again."
+            )
+
+    def _is_in_front(self, point: Point, element: Element) -> bool:
+        """Whether a press at the point goes to the element's window, as far as titles and processes tell."""
+        top, listed = self._top_at(point), self._backend.windows.all()
+        if top is None:
+            return not any(_is_in(window, element) for window in listed if element.window)
+        if top.is_popup:
+            # What was read off the pixels there stands in the menu itself.
+            return is_written(element.ref) or (bool(top.pid) and top.pid == element.pid)
+        if _is_in(top, element):
+            return True
+        # A window may have got another title since its element was found.
+        return bool(element.pid) and top.pid == element.pid and not any(_is_in(window, element) for window in listed)
+
+    def _top_at(self, point: Point) -> Window | None:
+        """The window that a press at the point goes to; our own step aside for it.
+
+        What belongs to no program may be an overlay that lets clicks through: it does not count.
+        """
+        return next((window for window in self._backend.windows.shown() if _takes(window, point)), None)
 
 
-def _owns(window: Window, element: Element) -> bool:
+def _takes(window: Window, point: Point) -> bool:
+    is_known = window.pid != os.getpid() and (window.pid or not window.is_popup)
+    return bool(is_known) and not window.is_minimised and window.area.contains(point)
+
+
+def _is_of_one_program(top: Window, judged: Window) -> bool:
+    """A menu counts as its program's: nobody lists it, so that it has no name of its own."""
+    return top.ref == judged.ref or (top.is_popup and bool(top.pid) and top.pid == judged.pid)
+
+
+def _is_in(window: Window, element: Element) -> bool:
     if element.window:
         return window.title == element.window
     return bool(element.pid) and window.pid == element.pid
 
 
+def _at(point: Point) -> str:
+    return f"({point.x}, {point.y})"
+
+
+def _window_called(window: Window) -> str:
+    return f"the window {clip_line(window.title or window.app, _NAME_CHARACTERS)!r}"
+
+
 def _told(element: Element) -> str:
-    box, name = element.box, clip_line(element.name, _NAME_CHARACTERS)
-    return f'{element.ref} {element.role} "{name}" at ({box.center.x}, {box.center.y}) in "{element.window}"'
+    name = clip_line(element.name, _NAME_CHARACTERS)
+    return f'{element.ref} {element.role} "{name}" at {_at(element.box.center)} in "{element.window}"'

@@ -235,6 +235,10 @@ class Windows(Protocol):
         """Return once its program has worked off the input it got (or after the limit: False)."""
         ...
 
+    async def picture(self, ref: str) -> Frame | None:
+        """A window's own pixels, also where others cover it; None where the system or its program gives none."""
+        ...
+
     async def changed(self, limit_s: float) -> None:
         """Return when a window came, went, or became active, or when the limit has passed."""
         ...

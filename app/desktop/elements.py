@@ -117,6 +117,10 @@ class Accessibility(Protocol):
         """The element as it is now. ToolFailed names the nearest live ones when it is gone; ToolMisuse: no such ref."""
         ...
 
+    async def obstacle(self, ref: str, point: Point) -> str:
+        """What a press at the point would meet instead of the element, as a sentence; "" if nothing."""
+        ...
+
     async def press(self, ref: str) -> str:
         """Do the element's own default action; returns its name. Errors as `element`."""
         ...
@@ -161,6 +165,9 @@ class NoAccessibility:
 
     async def element(self, ref: str) -> Element:
         raise ToolFailed(f"{self._reason} There is no element {ref!r}; use coordinates of a capture.")
+
+    async def obstacle(self, ref: str, point: Point) -> str:  # noqa: ARG002
+        return ""
 
     async def press(self, ref: str) -> str:
         return (await self.element(ref)).ref

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.base.clipping import clip_line
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolMisuse
 from app.base.geometry import Geometry, Point, Rect
 from app.base.ids import counter
-from app.desktop.api import Curtain, Frame
+from app.desktop.api import Curtain, Frame, Window
 from app.desktop.backend import Backend
 from app.desktop.capture import Budget, Capture, cursor_in, encoded, fitted
 from app.desktop.frames import is_black
 from app.desktop.settle import Patience, Settled, Watch
 
 _REMEMBERED = 24
+_TITLE_CHARS = 60
 _FREED_LIMIT_S = 0.3
 _FREED_POLL_S = 0.01
 SCREEN = "screen"
@@ -56,7 +59,35 @@ class Eyes:
 
         NeedsPerson when the system shows nothing but black.
         """
-        frame = await self.frame(region)
+        return self._captured(await self.frame(region), label, budget, is_glance=is_glance)
+
+    async def capture_window(self, window: Window, label: str, budget: Budget) -> Capture:
+        """The picture of a window: its own pixels where others cover it, else with a word on what covers it."""
+        area = window.area.overlap(self._backend.screen.extent()) or window.area
+        covers = self._covers(window)
+        own = (
+            await self._backend.windows.picture(window.ref) if covers and not self._backend.is_private(window) else None
+        )
+        if not covers:
+            return await self.capture(area, label, budget)
+        label = f"{label}, which is covered by {covers}; use focus_window before you click in it"
+        if own is None:
+            return await self.capture(area, f"{label}. What covers it is in the picture", budget)
+        return self._captured(own, label, budget)
+
+    def _covers(self, window: Window) -> str:
+        """The titles of other programs' windows that hide parts of a window; "" where there are none."""
+        above: list[str] = []
+        for other in self._backend.windows.shown():
+            if other.ref == window.ref and not other.is_popup:
+                break
+            is_in_the_way = other.pid != os.getpid() and not (other.is_popup and other.pid in (0, window.pid))
+            if is_in_the_way and other.area.overlap(window.area):
+                above.append(repr(clip_line(other.title or other.app, _TITLE_CHARS)))
+        return ", ".join(dict.fromkeys(above))
+
+    def _captured(self, frame: Frame, label: str, budget: Budget, *, is_glance: bool = False) -> Capture:
+        region = frame.area
         if is_black(frame) and not self._is_really_black(frame):
             raise NeedsPerson(
                 "The screen capture is black: the session may be locked, or screen recording is not allowed for Wisp."

@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from app.base.clock import Clock
@@ -95,7 +95,7 @@ class Foresight(Generic[H]):
             self._keep(call_id, target, _Kept(None, Met(), self._clock.now(), error))
             raise
         met = await self.met_by(aim)
-        self._keep(call_id, target, _Kept(aim, met, self._clock.now()))
+        self._keep(call_id, target, _Kept(replace(aim, window=met.window), met, self._clock.now()))
         return met
 
     async def aim(self, call_id: str, target: H) -> Aim:
@@ -108,9 +108,10 @@ class Foresight(Generic[H]):
         if kept.aim is not None and self._clock.now() - kept.at < _FRESH_S:
             return kept.aim
         aim = await self._find(target)
-        if not _is_same(await self.met_by(aim), kept.met):
+        met = await self.met_by(aim)
+        if not _is_same(met, kept.met):
             raise ToolFailed("What is there now is not what was there when this was allowed. Look again before acting.")
-        return aim
+        return replace(aim, window=met.window)
 
     async def met_by(self, aim: Aim) -> Met:
         """What is under an aim."""

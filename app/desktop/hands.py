@@ -45,6 +45,7 @@ _JUST_S = 1.0
 
 Rest = Callable[[Patience], Awaitable[object]]
 """Waits until the screen is at rest."""
+Check = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +82,13 @@ class Hands:
         self._reins.acting()
         self._backend.pointer.move(to)
 
-    async def click(self, at: Point, press: Press) -> None:
+    async def click(self, at: Point, press: Press, check: Check | None = None) -> None:
+        """`check` raises where a press would not reach what it is meant for: it is asked when all else is ready."""
         await self._keep_apart(at, press.button)
         with self._cleared(at), self._holding(press.modifiers):
             await self.move(at)
+            if check:
+                await check()
             for number in range(press.count):
                 if number:
                     # A window manager looks at every press first and hands it on; what comes faster may count apart.
@@ -106,11 +110,13 @@ class Hands:
         """The next click may well belong to the last one."""
         self._last_click = None
 
-    async def drag(self, path: Sequence[Point], press: Press, duration_s: float) -> None:
-        """Press at the first point, move through the others, let go at the last."""
+    async def drag(self, path: Sequence[Point], press: Press, duration_s: float, check: Check | None = None) -> None:
+        """Press at the first point, move through the others, let go at the last. `check` as in `click`."""
         steps = list(_steps(path))
         with self._cleared(*path), self._holding(press.modifiers):
             await self.move(path[0])
+            if check:
+                await check()
             with self._pressing(press.button):
                 for point in steps:
                     await asyncio.sleep(duration_s / len(steps))

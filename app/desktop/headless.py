@@ -218,6 +218,9 @@ class _Windows:
     async def answers(self, ref: str, limit_s: float) -> bool:  # noqa: ARG002
         return True
 
+    async def picture(self, ref: str) -> Frame | None:  # noqa: ARG002
+        return None
+
     async def changed(self, limit_s: float) -> None:  # noqa: ARG002
         return None
 

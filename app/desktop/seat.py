@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
@@ -14,7 +15,7 @@ from app.desktop.api import Curtain, Window
 from app.desktop.backend import Backend
 from app.desktop.eyes import Eyes, Spot
 from app.desktop.foresight import Foresight
-from app.desktop.hands import Hands
+from app.desktop.hands import Hands, Press
 from app.desktop.input_guard import InputGuard, Reserved, nothing_reserved
 from app.desktop.lock import DesktopLock
 from app.desktop.ocr.api import Ocr
@@ -121,6 +122,15 @@ class Seat:
         if capture is not None:
             await self.sameness.check(aim.point, capture)
         return aim
+
+    async def press(self, aim: Aim, press: Press) -> None:
+        """Click where it was aimed, once it is sure that the press arrives there. Raises Unreachable."""
+        await self.hands.click(aim.point, press, partial(self.marksman.hit_test, aim))
+
+    async def drag(self, aims: Sequence[Aim], press: Press, duration_s: float) -> None:
+        """As `press`, from the first aim through the others."""
+        points = [aim.point for aim in aims]
+        await self.hands.drag(points, press, duration_s, partial(self.marksman.hit_test, aims[0]))
 
     async def _found(self, target: Target) -> Aim:
         if target.ref:

@@ -27,7 +27,7 @@ _COUNTED = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}
 async def click(seat: Seat, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), call.integer("count", 1), modifiers(call.text("modifiers")))
     aim = await seat.aim_to_press(target_of(call), call.id)
-    seen = await seat.act(lambda: seat.hands.click(aim.point, press), aim.place)
+    seen = await seat.act(lambda: seat.press(aim, press), aim.place)
     if told := await evidence.of_click(seat.backend, aim.element):
         seen = seen.with_evidence(*told)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"
@@ -55,7 +55,7 @@ async def drag(seat: Seat, call: ToolCall) -> ToolResult:
     points = [aim.point for aim in aims]
     seconds = call.integer("duration_ms", _DRAG_MS) / 1000
     end = points[-1]
-    seen = await seat.act(lambda: seat.hands.drag(points, press, seconds), Rect(end.x, end.y, 1, 1))
+    seen = await seat.act(lambda: seat.drag(aims, press, seconds), Rect(end.x, end.y, 1, 1))
     payload: dict[str, JsonValue] = {"path": [[p.x, p.y] for p in points], "button": press.button.value}
     return _done(call, payload, f"Dragged from {aims[0].told} to {aims[-1].told}.", seen)
 
@@ -111,6 +111,7 @@ async def button(seat: Seat, call: ToolCall, *, down: bool) -> ToolResult:
     async def do() -> None:
         if aim:
             await seat.hands.move(aim.point)
+            await seat.marksman.hit_test(aim)
         await (seat.hands.button_down(button) if down else seat.hands.button_up(button))
 
     seen = await seat.act(do, Rect(at.x, at.y, 1, 1))

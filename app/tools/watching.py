@@ -91,8 +91,11 @@ class Watching:
 
 async def _capture(seat: Seat, call: ToolCall, budget: Budget) -> Capture:
     region = _region(seat, call)
-    label = f'window "{call.text("window")}"' if call.has("window") else "screen"
-    return await seat.eyes.capture(region, label, budget)
+    if call.has("window") and not call.has("region"):
+        return await seat.eyes.capture_window(
+            seat.find_window(call.text("window")), f'window "{call.text("window")}"', budget
+        )
+    return await seat.eyes.capture(region, "screen", budget)
 
 
 async def _in_words(seat: Seat, call: ToolCall) -> ToolResult:

@@ -142,7 +142,7 @@ async def _choose_menu(seat: Seat, call: ToolCall) -> ToolResult:
         except ToolFailed:
             await seat.act(partial(seat.hands.press, chords("Escape"), max(depth, 1), 0.0))
             raise
-        seen = await seat.act(partial(seat.hands.click, aim.point, Press()), aim.place)
+        seen = await seat.act(partial(seat.press, aim, Press()), aim.place)
     payload: dict[str, JsonValue] = {"path": parts, "verdict": seen.verdict, "proof": seen.proof, "window": seen.focus}
     return ToolResult(True, call.name, payload, f"Chose {' > '.join(parts)}. {seen.sentence}")
 

@@ -11,7 +11,7 @@ from functools import partial
 from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.desktop.accessibility import acting, matching
+from app.desktop.accessibility import acting, matching, reach
 from app.desktop.accessibility.bus import Bus
 from app.desktop.accessibility.nodes import Key, Node, Program
 from app.desktop.accessibility.outline import Outliner
@@ -137,6 +137,12 @@ class AtSpi:
 
     async def element(self, ref: str) -> Element:
         return (await self._live(ref))[1]
+
+    async def obstacle(self, ref: str, point: Point) -> str:
+        seen = self._refs.last_seen(ref)
+        if seen is None:
+            return ""
+        return await reach.obstacle(self._bus, seen, point, self._stack().popups(seen.element.pid))
 
     async def press(self, ref: str) -> str:
         key, element = await self._live(ref)

@@ -53,6 +53,8 @@ class Bus:
         self._shares: dict[str, asyncio.Semaphore] = {}
         self.vague: set[str] = set()
         """Programs that say `visible` of what shows, and the class's name of what has none: those of GTK 4."""
+        self.hit_testing: set[str] = set()
+        """Programs that tell truly what lies under a point."""
 
     async def call(
         self, program: str, path: str, interface: str, member: str, signature: str = "", *body: object

@@ -25,6 +25,8 @@ ANYWHERE = 6
 """AtspiScrollType: wherever it can be seen."""
 LABELLED_BY = 2
 """AtspiRelationType: the target labels this element."""
+HIT_TESTING = frozenset({"qt", "chromium"})
+"""Toolkits (in lower case) whose `GetAccessibleAtPoint` minds what lies on top; GTK's takes the first child."""
 NOWHERE = -(2**31)
 """The coordinate GTK answers for what is not on the screen."""
 

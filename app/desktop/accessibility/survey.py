@@ -122,17 +122,20 @@ class Surveyor:
         if known is None:
             name = str(await self._bus.get(bus_name, spi.ROOT, spi.ACCESSIBLE, "Name"))
             known = self._known[bus_name] = name, await self._pid(bus_name)
-            if await self._is_gtk_4(bus_name):
+            kit, version = await self._toolkit(bus_name)
+            if kit == "gtk" and version.startswith("4"):
                 self._bus.vague.add(bus_name)
+            if kit in spi.HIT_TESTING:
+                self._bus.hit_testing.add(bus_name)
         return known
 
-    async def _is_gtk_4(self, bus_name: str) -> bool:
+    async def _toolkit(self, bus_name: str) -> tuple[str, str]:
         try:
             kit = await self._bus.get(bus_name, spi.ROOT, spi.APPLICATION, "ToolkitName")
             version = await self._bus.get(bus_name, spi.ROOT, spi.APPLICATION, "Version")
         except CallRefused:
-            return False
-        return str(kit).casefold() == "gtk" and str(version).startswith("4")
+            return "", ""
+        return str(kit).casefold(), str(version)
 
     async def _pid(self, bus_name: str) -> int:
         if bus_name in self._known:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.paths import resources
-from app.desktop.api import Landing, Window, landing
+from app.desktop.api import Frame, Landing, Window, landing
 from app.desktop.portable.commands import output_of
 
 _POLL_S = 0.05
@@ -67,6 +67,9 @@ class MacWindows:
 
     async def answers(self, ref: str, limit_s: float) -> bool:  # noqa: ARG002 - macOS does not tell
         return False
+
+    async def picture(self, ref: str) -> Frame | None:  # noqa: ARG002
+        return None
 
     async def changed(self, limit_s: float) -> None:
         before = self._seen

@@ -10,7 +10,7 @@ from ctypes import wintypes
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.api import Landing, Window, landing
+from app.desktop.api import Frame, Landing, Window, landing
 
 assert sys.platform == "win32"
 
@@ -84,6 +84,9 @@ class Win32Windows:
             _user32.SendMessageTimeoutW, _handle(ref), _NULL_MESSAGE, 0, 0, _ABORT_IF_HUNG, millis, ctypes.byref(result)
         )
         return bool(answered)
+
+    async def picture(self, ref: str) -> Frame | None:  # noqa: ARG002
+        return None
 
     async def changed(self, limit_s: float) -> None:
         before = self.all()

@@ -23,7 +23,7 @@ def drawn(connection: Connection, listed: Sequence[Window], is_own: Callable[[in
     by its number whether a window belongs to a Wisp.
     """
     clients = {int(window.ref[1:], 16): window for window in listed if not window.is_minimised}
-    frames = {_top(connection, number): window for number, window in clients.items()}
+    frames = {top_level(connection, number): window for number, window in clients.items()}
     programs = {number >> _OF_ONE_CLIENT: window for number, window in clients.items()}
     return tuple(_mapped(connection, frames, programs, is_own))
 
@@ -69,7 +69,7 @@ def _is_solid(connection: Connection, window: Any) -> bool:
     return not (has_shapes and window.shape_query_extents().bounding_shaped)
 
 
-def _top(connection: Connection, number: int) -> int:
+def top_level(connection: Connection, number: int) -> int:
     """The child of the root that holds a window: its frame, or itself."""
     window = connection.window(number)
     try:

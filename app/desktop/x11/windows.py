@@ -14,7 +14,8 @@ from Xlib.xobject.drawable import Window as XWindow
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.api import Landing, Window
+from app.desktop.api import Frame, Landing, Window
+from app.desktop.x11.composite import own_pixels
 from app.desktop.x11.connection import Connection
 from app.desktop.x11.marks import Marks, read_marks
 from app.desktop.x11.stack import drawn
@@ -274,6 +275,16 @@ class X11Windows:
         if found is None:
             raise ToolFailed("That window is gone; list_windows shows what is there.")
         return found
+
+    async def picture(self, ref: str) -> Frame | None:
+        number = _number(self._by_ref(ref).ref)
+        if not await self.answers(ref, _LIMIT_S):
+            return None
+
+        async def has_drawn() -> None:
+            await self.answers(ref, _LIMIT_S)
+
+        return await own_pixels(self._connection, number, has_drawn)
 
     # --- waiting
 
