@@ -50,7 +50,7 @@ def runtime_dir() -> Path:
 
 
 def made_dir() -> Path:
-    """Files the assistant made for the person, where nothing else was said: `wisp:/` in tool paths."""
+    """Where files that the assistant made were kept before the workspace was their place; `wisp:/` still finds them."""
     return _private(data_dir() / "files")
 
 

@@ -41,6 +41,8 @@ def run(options: argparse.Namespace) -> int:
         return _MISUSED
     logs.to_file()
     settings = shared.settings_of(options)
+    if moved := wiring.why_moved(settings):
+        print(f"wisp: {moved}", file=sys.stderr)
     with on_a_display(needed=not options.dry_run) as own:
         own.announce()
         record = Record() if own.private else None

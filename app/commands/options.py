@@ -23,11 +23,29 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         "--dialect", choices=[name for name in catalog.DIALECT.choices if name], help="how calls are written"
     )
     add_mode_option(parser)
+    add_workspace_option(parser)
     parser.add_argument("--script", type=Path, help="replies for the scripted provider (a TOML file)")
 
 
 def add_mode_option(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     parser.add_argument("--mode", choices=catalog.MODE.choices, default=default, help="what runs without asking")
+
+
+def add_workspace_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workspace",
+        metavar="FOLDER",
+        type=folder,
+        help="the folder to work in; the one it is started in if left out, or ~/Wisp where that is your home folder",
+    )
+
+
+def folder(text: str) -> Path:
+    """A folder that is there; argparse tells of any other."""
+    path = Path(text).expanduser()
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no folder")
+    return path.resolve()
 
 
 def count(text: str) -> int:
@@ -69,6 +87,7 @@ def settings_of(options: argparse.Namespace) -> store.Settings:
         "mode": "trust__mode",
         "script": "model__script",
         "max_passes": "chat__max_passes",
+        "workspace": "files__workspace",
     }
     given: dict[str, Any] = {
         key: str(value) for name, key in names.items() if (value := getattr(options, name, None)) is not None

@@ -35,7 +35,11 @@ def start(options: argparse.Namespace, *, welcome: bool = False) -> int:
     return _show(settings, lambda: shared.settings_of(options), welcome=welcome or is_new)
 
 
-async def _tell_what_goes_on(connected: list[Assistant], presence: Presence) -> None:
+async def _tell_what_goes_on(settings: Settings, connected: list[Assistant], presence: Presence) -> None:
+    from app.wiring import why_moved
+
+    if moved := why_moved(settings):
+        presence.tell("info", moved)
     for sentence in await connected[0].from_before() if connected else ():
         presence.tell("info", sentence)
 
@@ -63,6 +67,6 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
     def tell_what_goes_on(presence: Presence) -> None:
         import asyncio
 
-        telling.append(asyncio.ensure_future(_tell_what_goes_on(connected, presence)))
+        telling.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence)))
 
     return application.run(connect, settings, Outside(reload, ThisMachine(), welcome), on_ready=tell_what_goes_on)

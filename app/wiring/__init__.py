@@ -7,7 +7,7 @@ from app.wiring.assistant import Assistant, assemble, assembled
 from app.wiring.commands import commands_of
 from app.wiring.journal import archive, journal_path, read_journal
 from app.wiring.judging import judged_by
-from app.wiring.tools import checkpoints, registry, workspace_of
+from app.wiring.tools import checkpoints, registry, why_moved, workspace_of
 
 __all__ = [
     "Assistant",
@@ -21,5 +21,6 @@ __all__ = [
     "judged_by",
     "read_journal",
     "registry",
+    "why_moved",
     "workspace_of",
 ]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.agent.conversation import Conversation
 from app.base import paths
 from app.base.clock import Clock
+from app.base.errors import NeedsPerson
 from app.desktop.desk import Desktop
 from app.services.checkpoints.store import Checkpoints
 from app.services.processes.processes import Processes
 from app.services.tasks.checklist import Checklist
 from app.services.web.pages import Pages
+from app.services.workspace import protected
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
 from app.settings.catalog import WORKSPACE
@@ -55,8 +58,40 @@ def checkpoints() -> Checkpoints:
 
 
 def workspace_of(settings: Settings) -> Path:
-    """The folder it works in."""
-    return Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
+    """The folder it works in: the one that was chosen, else `Wisp` in the home folder, which is made for that."""
+    chosen = _chosen_workspace(settings)
+    if not protected.why_no_workspace(chosen, _home()):
+        return chosen
+    own = _home() / str(protected.table()["workspace"]["default"])
+    try:
+        own.mkdir(exist_ok=True)
+    except OSError as error:
+        raise NeedsPerson(
+            f"Wisp needs a folder to work in, and {own} cannot be made ({error.strerror}). "
+            "Name another one: wisp --workspace FOLDER"
+        ) from error
+    return own
+
+
+def why_moved(settings: Settings) -> str:
+    """Why it works in another folder than it was started in or given, as a sentence; empty where it does not."""
+    chosen = _chosen_workspace(settings)
+    why = protected.why_no_workspace(chosen, _home())
+    if not why:
+        return ""
+    return (
+        f"{chosen} {why}, which is no folder to work in: Wisp works in {workspace_of(settings)}. "
+        "Choose another one with --workspace or in the settings (files.workspace)."
+    )
+
+
+def _chosen_workspace(settings: Settings) -> Path:
+    chosen = Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
+    return Path(os.path.realpath(chosen))
+
+
+def _home() -> Path:
+    return Path(os.path.realpath(Path.home()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from app.base import paths
+from app.services.workspace import protected
 
-_BROAD = tuple(Path(path) for path in ("/", "/boot", "/dev", "/etc", "/home", "/opt", "/proc", "/root", "/run", "/srv"))
-_BROAD += tuple(Path(path) for path in ("/sys", "/tmp", "/usr", "/var"))
-_INSIDE_SYSTEM = tuple(Path(path) for path in ("/boot", "/dev", "/etc", "/proc", "/run", "/sys", "/usr"))
+_BROAD = tuple(map(Path, protected.table()["workspace"]["broad"]))
+_INSIDE_SYSTEM = tuple(map(Path, protected.table()["workspace"]["inside"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def table() -> Mapping[str, Any]:
 
 def too_broad(workspace: Path, person_home: Path) -> str:
     """Why a command cannot be kept inside this workspace; empty where it can."""
-    hidden = [person_home / name for name in table()["home"]["hidden"]]
+    hidden = [person_home / name for name in protected.patterns("secrets", "always").named()]
     contains_home = person_home.is_relative_to(workspace) and workspace != person_home
     is_system = workspace in _BROAD and workspace != person_home
     is_system = is_system or any(workspace.is_relative_to(folder) for folder in _INSIDE_SYSTEM)
@@ -139,17 +139,24 @@ def _toolchains(rooms: Rooms) -> list[Path]:
 
 def _parents(rooms: Rooms) -> list[Path]:
     """Folders on the way to what is hidden or protected: mounts of their own, so that they cannot be renamed."""
-    protected = [rooms.workspace / name for name in table()["protected"]["names"]]
-    ways = [parent for path in (*hidden_in(rooms), *protected) for parent in path.parents]
+    ways = [parent for path in (*hidden_in(rooms), *starting_in(rooms.workspace)) for parent in path.parents]
     inside = {parent for parent in ways if parent != rooms.workspace and parent.is_relative_to(rooms.workspace)}
     return sorted(parent for parent in inside if parent.is_dir() and os.path.realpath(parent) == str(parent))
 
 
 def hidden_in(rooms: Rooms) -> list[Path]:
     """What lies inside the workspace and is kept from commands all the same."""
-    private = [*rooms.own, *(rooms.person_home / name for name in table()["home"]["hidden"])]
+    seen = table()["protected"]["seen"]
+    names = [name for name in protected.patterns("secrets", "always").named() if name not in seen]
+    private = [*rooms.own, *(folder / name for folder in {rooms.person_home, rooms.workspace} for name in names)]
     inside = (one for one in _existing(private) if one != rooms.workspace and one.is_relative_to(rooms.workspace))
     return [one for one in inside if os.path.realpath(one) == str(one)]
+
+
+def starting_in(workspace: Path) -> list[Path]:
+    """What may stand in this workspace and starts by itself, without what builds and git must be able to change."""
+    made = table()["protected"]["made"]
+    return [workspace / name for name in protected.patterns("startup", "always").named() if name not in made]
 
 
 def _existing(candidates: Iterable[Path]) -> Iterator[Path]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from app.services.sandbox.enclosure import Before, Period, Settled
 from app.services.sandbox.gitconfig import is_plain
-from app.services.sandbox.layout import table
+from app.services.sandbox.layout import starting_in, table
 from app.services.workspace.beneath import hold
 
 _GIT = ".git"
@@ -45,7 +45,7 @@ def of(workspace: Path) -> Protection:
     """What is protected in this workspace, as it is now."""
     repositories = list(_repositories(workspace))
     pinned = [path for path in repositories if path.is_dir() and not path.is_symlink()]
-    names = [workspace / name for name in table()["protected"]["names"]]
+    names = starting_in(workspace)
     names += [folder / name for folder in pinned for name in table()["protected"]["git"]]
     names += [path for path in repositories if path.is_file()]
     fixed = [path for path in names if path.exists() and os.path.realpath(path) == str(path)]

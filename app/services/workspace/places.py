@@ -1,4 +1,4 @@
-"""Where a path of a tool call leads: relative to the workspace, absolute, `device:/` or `~/` (home), `wisp:/` (made).
+"""Where a path of a tool call leads: relative to the workspace (also as `wisp:/`), absolute, `device:/` or `~/` (home).
 
 Every path is resolved first (links included); what counts is where it ends. Folders with a `zone` may be written to,
 anything else is only read. A secret is neither read nor written, and what starts by itself is never written.
@@ -19,7 +19,7 @@ from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.services.workspace import protected
 from app.services.workspace.complaints import told
 
-_FORMS = "a path relative to the workspace, an absolute one, device:/… (home) or wisp:/… (files you made)"
+_FORMS = "a path relative to the workspace, an absolute one, device:/… (home) or wisp:/… (the workspace)"
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SYSTEM = tuple(Path(path) for path in ("/proc", "/sys", "/dev"))
@@ -36,6 +36,9 @@ class Zone(StrEnum):
     TEMP = "temp"
     HOME = "home"
     OUTSIDE = "outside"
+
+
+_PROJECT_ZONES = (Zone.WORKSPACE, Zone.MADE, Zone.TEMP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ class Workspace:
         """Raises ToolFailed for keys and passwords, Wisp's own included, and for what processes hold in memory."""
         if any(place.path.is_relative_to(folder) for folder in _SYSTEM):
             raise ToolFailed(f"{place.argument}: {place.shown!r} is no file but a part of the running system.")
-        if protected.is_secret(place.path.parts) or self._is_own(place):
+        if self._is_secret(place) or self._is_own(place):
             raise ToolFailed(
                 f"{place.argument}: {place.shown!r} holds keys, passwords or settings of Wisp; it is left alone."
             )
@@ -134,6 +137,14 @@ class Workspace:
                 "Tell the person what to change there."
             )
 
+    def _is_secret(self, place: Place) -> bool:
+        """Also by another name, as a hard link has it. What projects hold of the kind is left to the policy there."""
+        if protected.is_secret(place.path.parts) or protected.is_known_inode(place.path):
+            return True
+        if place.zone not in _PROJECT_ZONES and protected.is_local_secret(place.path):
+            return True
+        return place.zone not in _PROJECT_ZONES and protected.is_private_key(place.path)
+
     def _is_own(self, place: Place) -> bool:
         if place.zone is Zone.MADE:
             return False
@@ -141,14 +152,20 @@ class Workspace:
 
     def _absolute(self, text: str, argument: str) -> Path:
         _check_spelling(text, argument)
-        for prefix, folder in (("wisp:", self._made), ("device:", self._home), ("~/", self._home)):
+        for prefix, folder in (("wisp:", self.folder), ("device:", self._home), ("~/", self._home)):
             if text.startswith(prefix):
-                return folder / text.removeprefix(prefix).lstrip("/\\")
+                rest = text.removeprefix(prefix).lstrip("/\\")
+                return self._made / rest if prefix == "wisp:" and self._was_made(rest) else folder / rest
         if text == "~":
             return self._home
         if scheme := _SCHEME.match(text):
             raise ToolMisuse(f"{argument}: {scheme[1]}:/ is not a form of path here. Give {_FORMS}.")
         return self.folder / text
+
+    def _was_made(self, rest: str) -> bool:
+        """Whether `wisp:/` means a file of the folder that it once was: there is one, and none in the workspace."""
+        is_below = os.path.realpath(self._made / rest).startswith(f"{self._made}{os.sep}")
+        return is_below and os.path.lexists(self._made / rest) and not os.path.lexists(self.folder / rest)
 
     def _shown(self, path: Path) -> str:
         return visible(self._called(path))

@@ -87,8 +87,9 @@ def _arguments(query: Query, place: Place, private: Sequence[Path]) -> list[str]
     options += ["--context", str(query.context), "--regexp", query.pattern]
     options += ["--glob", query.files] if query.files else []
     options += ["--hidden", "--glob", "!.git"] if query.hidden else []
-    for rule in protected.SECRET:
-        options += ["--iglob", "!" + "/".join(rule if len(rule) == 1 else ("**", *rule))]
+    for name in ("always", "local"):
+        for rule in protected.patterns("secrets", name).rules:
+            options += ["--iglob", "!" + "/".join(rule if len(rule) == 1 else ("**", *rule))]
     for path in private:
         options += ["--glob", "!/" + _SPECIAL.sub(r"\\\1", path.as_posix())]
     return [*options, "--", str(place.path)]

@@ -1,0 +1,108 @@
+"""The one table of secrets and of what starts by itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.base.errors import NeedsPerson, ToolFailed
+from app.services.workspace import protected
+from app.services.workspace.places import Workspace
+
+_SECRET = """
+.npmrc .bash_history .config/rclone/rclone.conf .pgpass .config/chromium/Default/Cookies pass.kdbx .pypirc
+.Xauthority .ICEauthority .cargo/credentials.toml .ssh/id_rsa .netrc .config/gh/hosts.yml .docker/config.json
+.kube/config .aws/credentials .azure/x .config/gcloud/x .python_history .node_repl_history .lesshst
+.local/share/keyrings/login.keyring .mozilla/firefox/a.default/key4.db
+.config/google-chrome-beta/Default/Cookies .git-credentials .gnupg/private-keys-v1.d/x .SSH/id .ssh\u200b/id
+.local/share/fish/fish_history
+"""
+_STARTS = """
+.local/lib/python3.11/site-packages/usercustomize.py .vimrc .config/openbox/autostart .local/bin/ls .tmux.conf
+.config/i3/config .config/nvim/init.vim .xbindkeysrc .config/pip/pip.conf .gdbinit .config/mimeapps.list
+.emacs .exrc .config/autostart/x.desktop .config/systemd/user/x.service .local/share/applications/x.desktop
+bin/ls .vscode/tasks.json .idea/x .envrc .cursor/mcp.json .devcontainer/devcontainer.json
+.claude/settings.json .git/hooks/pre-commit .git/config .gitconfig .bashrc .zshenv .profile .Xresources
+.config/hypr/hyprland.conf proj/sitecustomize.py proj/.venv/lib/python3.11/site-packages/x.pth proj/.mcp.json
+.ipython/profile_default/startup/a.py
+"""
+_NEITHER = """
+proj/main.py proj/model.pth proj/bin/run proj/README.md proj/history.txt proj/.github/workflows/ci.yml
+proj/.env.example proj/Dockerfile proj/.dockerignore proj/cookies.py proj/keys.md proj/etc/systemd/x.service
+proj/id_rsa.pub
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "ada"
+    (folder / "proj").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def workspace(home: Path, tmp_path: Path) -> Workspace:
+    return Workspace(home / "proj", home=home, temp=tmp_path / "tmp")
+
+
+@pytest.mark.parametrize("name", _SECRET.split())
+def test_a_secret_is_neither_read_nor_written(workspace: Workspace, name: str) -> None:
+    for prefix in ("device:/", ""):
+        place = workspace.locate(prefix + name)
+        for check in (workspace.check_readable, workspace.check_writable):
+            with pytest.raises(ToolFailed, match="it is left alone"):
+                check(place)
+
+
+@pytest.mark.parametrize("name", _STARTS.split())
+def test_what_starts_by_itself_is_read_and_never_written(workspace: Workspace, name: str) -> None:
+    place = workspace.locate(f"device:/{name}")
+    workspace.check_readable(place)
+    with pytest.raises(NeedsPerson, match="is protected"):
+        workspace.check_writable(place)
+
+
+@pytest.mark.parametrize("name", _NEITHER.split())
+def test_what_projects_hold_is_free(workspace: Workspace, name: str) -> None:
+    workspace.check_writable(workspace.locate(f"device:/{name}"))
+    assert not protected.is_local_secret(Path(name))
+
+
+def test_a_hard_link_to_a_secret_is_a_secret(workspace: Workspace, home: Path) -> None:
+    links = {".pgpass": "one", ".config/chromium/Default/Cookies": "two", "proj/a.txt": "free"}
+    for name, link in links.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("planted")
+        os.link(home / name, home / "proj" / link)
+    for link in ("one", "two"):
+        with pytest.raises(ToolFailed, match="it is left alone"):
+            workspace.check_readable(workspace.locate(link))
+    workspace.check_readable(workspace.locate("free"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_secret"),
+    [
+        ("key.pem", "planted", True),
+        ("key.pem", "-----BEGIN CERTIFICATE-----\nMII", False),
+        ("both.pem", "-----BEGIN CERTIFICATE-----\nMII\n-----BEGIN RSA PRIVATE KEY-----\n", True),
+        ("talk.key", "PK\x03\x04", False),
+        ("deploy.txt", "x\n-----BEGIN OPENSSH PRIVATE KEY-----\n", True),
+        (".env", "A=1", True),
+        ("terraform.tfstate", "{}", True),
+        ("plain.txt", "BEGIN", False),
+    ],
+)
+def test_keys_outside_the_workspace_are_told_by_name_and_content(
+    workspace: Workspace, home: Path, name: str, text: str, is_secret: bool
+) -> None:
+    (home / name).write_text(text)
+    place = workspace.locate(f"device:/{name}")
+    if is_secret:
+        with pytest.raises(ToolFailed, match="it is left alone"):
+            workspace.check_readable(place)
+    else:
+        workspace.check_readable(place)
