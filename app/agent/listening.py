@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from app.agent.events import Notice
@@ -11,8 +12,9 @@ from app.agent.stream import Stream, is_passing, wait_before
 from app.agent.turn import Turn
 from app.agent.words import ending
 from app.base.errors import ProviderError
+from app.protocol.json_text import well_formed
 from app.protocol.message import Message
-from app.providers.api import Request, Said, StreamEvent, Thinking, Usage
+from app.providers.api import NativeCallDelta, OpaqueBlock, Request, Said, StreamEvent, Thinking, Usage
 from app.settings.catalog import STREAM_ATTEMPTS, STREAM_IDLE_MS
 
 CONTINUATIONS = 3
@@ -76,6 +78,7 @@ async def _heard(parts: Parts, turn: Turn, ear: Ear, request: Request) -> Provid
         events, idle_s = parts.provider.stream(request), parts.settings[STREAM_IDLE_MS] / 1000
         async with Stream(events, idle_s, lambda: turn.tell(Notice("info", ending("quiet")))) as stream:
             async for event in stream:
+                event = _well_formed(event)  # noqa: PLW2901 - the event as it came is not used again
                 heard += len(event.text) if isinstance(event, (Said, Thinking)) else 0
                 if isinstance(event, Usage):
                     _count(turn, event)
@@ -89,6 +92,15 @@ async def _heard(parts: Parts, turn: Turn, ear: Ear, request: Request) -> Provid
         # A stream that we cut never tells its output; an estimate stands for it.
         _count(turn, Usage(output_tokens=heard // _CHARS_A_TOKEN))
     return broken
+
+
+def _well_formed(event: StreamEvent) -> StreamEvent:
+    """The event without halves of surrogate pairs: nothing that keeps or sends text could write them."""
+    if isinstance(event, (Said, Thinking)):
+        return replace(event, text=well_formed(event.text))
+    if isinstance(event, NativeCallDelta):
+        return replace(event, json=well_formed(event.json))
+    return replace(event, value=well_formed(event.value)) if isinstance(event, OpaqueBlock) else event
 
 
 def _count(turn: Turn, usage: Usage) -> None:

@@ -8,10 +8,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from app.base.errors import WispError
+from app.protocol import json_text
 from app.protocol.result import JsonValue
 from app.protocol.spec import Close, Effect, Param, ToolSpec, unbound
 
@@ -28,7 +28,7 @@ class BadShapes(WispError):
 def shapes_of(text: str) -> tuple[ToolSpec, ...]:
     """The tools a file describes; raises `BadShapes`."""
     try:
-        value: JsonValue = json.loads(text)
+        value: JsonValue = json_text.load(text)
     except (ValueError, RecursionError) as error:
         raise BadShapes(f"The tools file is no JSON: {error}.") from None
     tools = value.get("tools") if isinstance(value, dict) else None

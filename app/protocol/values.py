@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from app.base.errors import ToolMisuse
+from app.protocol import json_text
 from app.protocol.result import JsonValue
 from app.protocol.spec import Kind, Param
 
@@ -146,7 +147,7 @@ def _flag(param: Param, text: str) -> JsonValue:
 
 def _json(param: Param, text: str) -> JsonValue:
     try:
-        value: JsonValue = json.loads(text, parse_constant=lambda _name: _wrong(param, text))
+        value: JsonValue = json_text.load(text, parse_constant=lambda _name: _wrong(param, text))
     except (ValueError, RecursionError):
         _wrong(param, text)
     return value

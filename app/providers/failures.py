@@ -121,7 +121,10 @@ def not_connected(service: Service, address: str, cause: BaseException | None) -
     return Unreachable(f"{service.name} cannot be reached at {address}{why}. {service.start_help}")
 
 
-def unreadable(service: Service, cause: BaseException) -> BadAnswer:
+def unreadable(service: Service, cause: BaseException) -> ProviderError:
+    """What came from the service is no answer, or what was to be sent to it is no text: that is our own fault."""
+    if isinstance(cause, UnicodeEncodeError):
+        return Refused("This conversation holds a text that cannot be sent. Begin a new one; this is a fault of Wisp.")
     return BadAnswer(f"{service.name} sent something that cannot be read ({clip_line(str(cause), _WORDS_SHOWN)}).")
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
+from app.protocol import json_text
 from app.protocol.result import JsonValue
 from app.providers.api import NativeCallEnded
 
@@ -25,7 +25,7 @@ def call_ended(call_id: str, text: str, given: Mapping[str, JsonValue] | None = 
     if not text.strip():
         return NativeCallEnded(call_id, given or {})
     try:
-        args = json.loads(text)
+        args = json_text.load(text)
     except (ValueError, RecursionError):
         return NativeCallEnded(call_id, {}, text)
     return NativeCallEnded(call_id, args) if isinstance(args, dict) else NativeCallEnded(call_id, {}, text)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import NoReturn
 
+from app.protocol import json_text
 from app.protocol.limits import Limits
 from app.protocol.result import JsonValue
 
@@ -72,7 +73,7 @@ def _call(item: JsonValue, number: int, text: str) -> tuple[str, Mapping[str, Js
 
 def _loaded(text: str) -> JsonValue:
     try:
-        value: JsonValue = json.loads(
+        value: JsonValue = json_text.load(
             text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_without_duplicates
         )
     except json.JSONDecodeError as error:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.base import ids
+from app.protocol import json_text
 from app.protocol.call import Block, Child
 from app.protocol.dialects.batch import read_batch
 from app.protocol.dialects.foreign_names import ARGUMENTS, DEFAULTS, TOOLS
@@ -144,7 +145,7 @@ def _json_call(item: JsonValue, span: tuple[int, int], specs: Sequence[ToolSpec]
     given = item[key] if key else {}
     if isinstance(given, str):
         try:
-            given = json.loads(given)
+            given = json_text.load(given)
         except (ValueError, RecursionError):
             return None
     return _block(str(item["name"]), given, span, specs) if isinstance(given, dict) else None

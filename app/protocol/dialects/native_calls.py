@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
+from app.protocol import json_text
 from app.protocol.call import Block
 from app.protocol.events import CallClosed, CallCut, CallDelta, CallOpened, Misread, ReaderEvent
 from app.protocol.result import JsonValue
@@ -54,7 +55,7 @@ class NativeCalls:
 
 def _why(text: str) -> str:
     try:
-        json.loads(text)
+        json_text.load(text)
     except json.JSONDecodeError as error:
         return f"{error.msg}, line {error.lineno}, column {error.colno}"
     except (ValueError, RecursionError):
@@ -144,7 +145,7 @@ class _Strings:
             return -1
         size = 12 if high and data.startswith(r"\u", at + 6) else 6
         try:
-            shown.append(json.loads(f'"{data[at : at + size]}"'))
+            shown.append(json_text.load(f'"{data[at : at + size]}"'))
         except ValueError:
             shown.append("\ufffd")
         return at + size
