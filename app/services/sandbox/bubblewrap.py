@@ -126,15 +126,27 @@ def _filters(*, network: bool) -> bytes:
     return seccomp.program(network=network)
 
 
-@functools.cache
 def _limits() -> tuple[str, ...]:
-    """Set inside, where processes are counted by the sandbox's own user namespace."""
+    """Set inside, where processes are counted by the sandbox's own user namespace.
+
+    Where the system allows less than the table, that counts: only root may raise a limit, and prlimit runs nothing
+    after a limit that it could not set.
+    """
     program = shutil.which("prlimit", path="/usr/bin:/bin")
     limits = table()["limits"]
     if program is None:
         return ()
     flags = {"cpu": "cpu_s", "data": "data_bytes", "fsize": "file_bytes", "nofile": "open_files", "nproc": "processes"}
-    return (program, *(f"--{flag}={limits[name]}" for flag, name in flags.items()), "--core=0", "--")
+    return (program, *(f"--{flag}={_allowed(flag, limits[name])}" for flag, name in flags.items()), "--core=0", "--")
+
+
+def _allowed(flag: str, wanted: int) -> int:
+    if sys.platform != "linux":
+        return wanted
+    import resource
+
+    _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{flag.upper()}"))
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
 def _refusal(program: str) -> str:
