@@ -239,6 +239,10 @@ class Windows(Protocol):
         """A window's own pixels, also where others cover it; None where the system or its program gives none."""
         ...
 
+    async def arranged(self, limit_s: float) -> bool:
+        """Return once the window manager has worked off what it got so far; False where it does not say in time."""
+        ...
+
     async def changed(self, limit_s: float) -> None:
         """Return when a window came, went, or became active, or when the limit has passed."""
         ...

@@ -109,6 +109,10 @@ class Accessibility(Protocol):
         """The element that takes the keyboard."""
         ...
 
+    async def has_keyboard(self, ref: str) -> bool:
+        """Whether an element that had the keyboard still says so, by one question to its program."""
+        ...
+
     async def outline(self, request: OutlineRequest) -> Outline:
         """What is showing, pruned to the request."""
         ...
@@ -159,6 +163,9 @@ class NoAccessibility:
 
     async def focused(self) -> Element | None:
         return None
+
+    async def has_keyboard(self, ref: str) -> bool:  # noqa: ARG002
+        return False
 
     async def outline(self, request: OutlineRequest) -> Outline:  # noqa: ARG002
         return Outline("", silent=())

@@ -43,9 +43,23 @@ _OPENING_A_FIELD = Patience(first_s=0.06, quiet_s=0.06, limit_s=0.5)
 _SUBMITS = frozenset({"Return", "KP_Enter"})
 _JUST_S = 1.0
 
+_SWITCHING_S = 0.12
+"""Keys that switch windows are held so long: the window manager must grab the keyboard while the modifier is down."""
+_SWITCH_LIMIT_S = 1.0
+_ARRANGING_S = 0.2
+_AT_REST_S = 0.06
+_LOOK = "Look before going on."
+
+BeforeChords = Callable[[Sequence[Chord], Chord | None], Awaitable[None]]
+BeforeText = Callable[[str], Awaitable[None]]
+
 Rest = Callable[[Patience], Awaitable[object]]
 """Waits until the screen is at rest."""
 Check = Callable[[], Awaitable[None]]
+
+
+async def nothing_before(*_left: object) -> None:
+    """Nobody is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,18 +185,41 @@ class Hands:
 
     # --- keyboard
 
-    async def press(self, chords: Sequence[Chord], repeat: int, hold_s: float) -> None:
-        """Each chord in turn, the whole `repeat` times, each held for `hold_s`."""
+    async def press(
+        self, chords: Sequence[Chord], repeat: int, hold_s: float, before: BeforeChords = nothing_before
+    ) -> None:
+        """Each chord in turn, the whole `repeat` times, each held for `hold_s`. `before` is asked with those that are
+        left, and the one sent last; what it raises ends the sequence.
+        """
+        whole = [*chords] * repeat
         has_just_typed = self._clock.now() - self._typed_at < _JUST_S
         if has_just_typed and any(key in _SUBMITS for chord in chords for key in chord.keys):
             await self._before_submitting()
         try:
-            for _ in range(repeat):
-                for chord in chords:
-                    with self._holding(chord.keys):
-                        await self._hold(hold_s)
+            for number, chord in enumerate(whole):
+                try:
+                    await before(whole[number:], whole[number - 1] if number else None)
+                except ToolFailed as error:
+                    raise _stopped(number, len(whole), "chords", error) from None
+                with self._holding(chord.keys):
+                    await self._hold(max(hold_s, _SWITCHING_S) if chord.may_switch else hold_s)
+                    if chord.may_switch:
+                        await self._backend.windows.arranged(_SWITCHING_S)
+                if chord.may_switch:
+                    await self._switched()
         finally:
             await self._give_back()
+
+    async def _switched(self) -> None:
+        """Return once the window manager has done what such a chord asks for: what is sent sooner, it swallows."""
+        windows = self._backend.windows
+        await windows.arranged(_SWITCH_LIMIT_S)
+        until = self._clock.now() + _SWITCH_LIMIT_S
+        was = None
+        while was != (now := windows.keyboard()) and self._clock.now() < until:
+            self._reins.check()
+            was = now
+            await windows.changed(_AT_REST_S)
 
     async def _hold(self, seconds: float) -> None:
         until = self._clock.now() + seconds
@@ -190,20 +227,31 @@ class Hands:
             self._reins.check()
             await asyncio.sleep(min(left, _HOLD_STEP_S))
 
-    async def type_text(self, text: str) -> tuple[Route, ...]:
-        """Type it exactly; returns the routes that were taken."""
+    async def type_text(self, text: str, before: BeforeText = nothing_before) -> tuple[Route, ...]:
+        """Type it exactly; returns the routes that were taken. `before` is asked with the text that is left, before
+        each line and each line break or tab; what it raises ends the typing.
+        """
         pieces = plan(text, self._backend.keyboard.can_type)
         since_pause = 0
         self._typing_into = self._active()
         is_dialog = self._typing_into is not None and self._typing_into.is_dialog
         pieces = with_lead(pieces) if is_dialog else pieces
+        done = 0
         with self._backend.keyboard.plain():
             for number, piece in enumerate(pieces, 1):
                 if number == len(pieces) > 1 and piece.text in _SUBMITS:
                     await self._before_submitting()
+                try:
+                    await before("".join(one.source for one in pieces[number - 1 :]))
+                except ToolFailed as error:
+                    raise _stopped(done, len(text), "characters", error) from None
                 since_pause = await self._type(piece, since_pause)
+                done += len(piece.source)
                 if number == 1 < len(pieces) and is_dialog:
                     await self._rest(_OPENING_A_FIELD)
+                elif piece.route is Route.KEY and number < len(pieces):
+                    await self._worked_off()
+                    await self._backend.windows.arranged(_ARRANGING_S)
         self._typed_at = self._clock.now()
         return tuple(dict.fromkeys(piece.route for piece in pieces))
 
@@ -302,6 +350,13 @@ class Hands:
         right, bottom = max(p.x for p in points) + _AROUND_PX, max(p.y for p in points) + _AROUND_PX
         around = Rect(left, top, right - left + 1, bottom - top + 1)
         return self._curtain.drawn_back(around) if self._curtain.covers(around) else nullcontext()
+
+
+def _stopped(done: int, whole: int, what: str, why: ToolFailed) -> ToolFailed:
+    """How much was done and how much was not; not the keys themselves, which may be meant for a password."""
+    if not done:
+        return ToolFailed(f"None of the {what} were sent. {why}")
+    return ToolFailed(f"The first {done} of {whole} {what} were sent, the other {whole - done} were not. {why} {_LOOK}")
 
 
 def _steps(path: Sequence[Point]) -> Iterator[Point]:

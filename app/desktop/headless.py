@@ -221,6 +221,9 @@ class _Windows:
     async def picture(self, ref: str) -> Frame | None:  # noqa: ARG002
         return None
 
+    async def arranged(self, limit_s: float) -> bool:  # noqa: ARG002
+        return True
+
     async def changed(self, limit_s: float) -> None:  # noqa: ARG002
         return None
 

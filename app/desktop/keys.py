@@ -19,6 +19,13 @@ class Chord:
 
     keys: tuple[str, ...]
 
+    @property
+    def may_switch(self) -> bool:
+        """Whether window managers switch windows or desktops by such chords: alt+Tab, super+1, ctrl+alt+Left."""
+        held = {name.removesuffix("_L").removesuffix("_R") for name in self.keys[:-1]}
+        is_sign = len(self.keys[-1]) == 1
+        return bool(held & {"Super", "Meta", "Hyper"}) or ("Alt" in held and (not is_sign or "Control" in held))
+
     def __str__(self) -> str:
         return "+".join(self.keys)
 

@@ -17,6 +17,7 @@ from app.desktop.eyes import Eyes, Spot
 from app.desktop.foresight import Foresight
 from app.desktop.hands import Hands, Press
 from app.desktop.input_guard import InputGuard, Reserved, nothing_reserved
+from app.desktop.key_target import KeyTargets
 from app.desktop.lock import DesktopLock
 from app.desktop.ocr.api import Ocr
 from app.desktop.ocr.written import Written
@@ -62,6 +63,7 @@ class Seat:
         self.ocr = ocr
         self.written = Written(backend, self.eyes.frame, ocr)
         self.marksman = Marksman(backend, self.written)
+        self.key_targets = KeyTargets(backend)
         self.foresight = Foresight(backend, self._found, clock)
         self.sameness = Sameness(self.eyes.frame, backend.windows.all, self.foresight.at, clock)
         self.eyes.on_capture = self.sameness.captured

@@ -11,6 +11,7 @@ from app.base.errors import ToolMisuse
 
 LIMIT_CHARS = 100_000
 SLICE_CHARS = 16
+_SIGNS = {"Return": "\n", "Tab": "\t"}
 _LINES_AND_TABS = re.compile(r"(\r\n|\r|\n|\t)")
 
 
@@ -28,6 +29,11 @@ class Piece:
 
     route: Route
     text: str
+
+    @property
+    def source(self) -> str:
+        """The part of the text that it stands for."""
+        return _SIGNS[self.text] if self.route is Route.KEY else self.text
 
 
 def plan(text: str, can_type: Callable[[str], bool]) -> list[Piece]:

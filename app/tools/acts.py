@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from app.base.clipping import clip_line
 from app.base.errors import ToolMisuse
@@ -11,12 +12,14 @@ from app.desktop import evidence
 from app.desktop.api import Button
 from app.desktop.eyes import Spot
 from app.desktop.hands import Press
-from app.desktop.keys import chords, modifiers
+from app.desktop.keys import Chord, chords, modifiers
 from app.desktop.receipts import Receipt
 from app.desktop.seat import Seat, Target
 from app.desktop.settle import Patience
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
+from app.tools.context import Admit, admitted
+from app.tools.steps import Move, Steps
 
 _SHOWN_CHARS = 120
 _DRAG_MS = 200
@@ -75,14 +78,18 @@ async def scroll(seat: Seat, call: ToolCall) -> ToolResult:
     return _done(call, payload, f"Scrolled {_notches(*notches)}{f' on {aim.told}' if aim else ''}.", seen)
 
 
-async def type_text(seat: Seat, call: ToolCall) -> ToolResult:
+async def type_text(seat: Seat, call: ToolCall, admit: Admit = admitted) -> ToolResult:
     text = call.text("text")
     if not text:
         raise ToolMisuse("There is no text to type. Write it between the tags.")
     routes: list[str] = []
+    steps = Steps(seat, call, admit)
+
+    async def before(left: str) -> None:
+        await steps.before(ToolCall(call.id, "type", {"text": left}), Move.NOWHERE)
 
     async def do() -> None:
-        routes.extend(route.value for route in await seat.hands.type_text(text))
+        routes.extend(route.value for route in await seat.hands.type_text(text, before))
 
     seen = await seat.act(do)
     is_there, told = await evidence.of_typing(seat.backend, text)
@@ -92,10 +99,16 @@ async def type_text(seat: Seat, call: ToolCall) -> ToolResult:
     return _done(call, payload, f"Typed {len(text)} characters.", seen)
 
 
-async def press_keys(seat: Seat, call: ToolCall) -> ToolResult:
+async def press_keys(seat: Seat, call: ToolCall, admit: Admit = admitted) -> ToolResult:
     pressed = chords(call.text("keys"))
     repeat, hold_s = call.integer("repeat", 1), call.integer("hold_ms") / 1000
-    seen = await seat.act(lambda: seat.hands.press(pressed, repeat, hold_s))
+    steps = Steps(seat, call, admit)
+
+    async def before(left: Sequence[Chord], last: Chord | None) -> None:
+        rest = ToolCall(call.id, "key", {"keys": " ".join(map(str, left))})
+        await steps.before(rest, Move.ANYWHERE if last and last.may_switch else Move.SAME_PROGRAM)
+
+    seen = await seat.act(lambda: seat.hands.press(pressed, repeat, hold_s, before))
     times = f" {repeat} times" if repeat > 1 else ""
     payload: dict[str, JsonValue] = {"keys": call.text("keys"), "repeat": repeat}
     return _done(call, payload, f"Pressed {call.text('keys')}{times}.", seen)

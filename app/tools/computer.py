@@ -40,11 +40,11 @@ class Computer:
     async def scroll(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_at_a_place, acts.scroll, call, self._sight)
 
-    async def type(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.type_text, call)
+    async def type(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(acts.type_text, call, _from_elsewhere(turn.admit))
 
-    async def key(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.press_keys, call)
+    async def key(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(acts.press_keys, call, _from_elsewhere(turn.admit))
 
     async def button_down(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_at_a_place, partial(acts.button, down=True), call, self._sight)

@@ -23,7 +23,8 @@ async def _unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
     return None
 
 
-async def _admitted(_step: ToolCall) -> str:
+async def admitted(_step: ToolCall) -> str:
+    """Nobody judges: for tools without a gate."""
     return ""
 
 
@@ -40,5 +41,5 @@ class TurnContext:
     audit: Audit = _unkept
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     turn_id: str = ""
-    admit: Admit = _admitted
+    admit: Admit = admitted
     pursue: Pursue = nobody_pursues

@@ -19,6 +19,11 @@ _MOST = 40
 _STEP_S = 0.05
 
 Act = Callable[[Seat, ToolCall], Awaitable[ToolResult]]
+_WITH_STEPS: Mapping[str, Callable[[Seat, ToolCall, Admit], Awaitable[ToolResult]]] = {
+    "type": acts.type_text,
+    "key": acts.press_keys,
+}
+"""Actions that hold steps of their own."""
 
 
 async def _wait(seat: Seat, call: ToolCall) -> ToolResult:
@@ -56,12 +61,17 @@ async def in_one_go(seat: Seat, call: ToolCall, budget: Budget, admit: Admit) ->
             failure = f"{number}. {step.name} was not run. {refusal}"
             break
         try:
-            result = await ACTIONS[step.name](seat, step)
+            result = await _run(seat, step, admit)
         except (ToolMisuse, ToolFailed) as error:
             failure = f"{number}. {step.name} failed: {error}"
             break
         told.append(f"{number}. {result.llm_echo}")
     return await _answer(seat, call, budget, (told, failure, len(steps)))
+
+
+async def _run(seat: Seat, step: ToolCall, admit: Admit) -> ToolResult:
+    sequence = _WITH_STEPS.get(step.name)
+    return await (sequence(seat, step, admit) if sequence else ACTIONS[step.name](seat, step))
 
 
 def _steps(call: ToolCall) -> list[ToolCall]:

@@ -40,7 +40,10 @@ class Onlooker:
 
 async def _seen(seat: Seat, call: ToolCall, aim: str) -> tuple[Control, ...]:
     try:
-        return tuple([_control(met) for met in await _met(seat, call, aim)])
+        met = await _met(seat, call, aim)
+        if aim == "focus":
+            seat.key_targets.keep(call.id, met[-1].element, is_known=True)
+        return tuple(_control(one) for one in met)
     except WispError as error:
         _log.info("What %s would act on is not known: %s", call.name, error)
         return (Control(name=call.text("target") or call.text("to")),)

@@ -11,8 +11,8 @@ from functools import partial
 from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.desktop.accessibility import acting, matching, reach
-from app.desktop.accessibility.bus import Bus
+from app.desktop.accessibility import acting, matching, objects, reach
+from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.nodes import Key, Node, Program
 from app.desktop.accessibility.outline import Outliner
 from app.desktop.accessibility.reading import Reader
@@ -119,6 +119,17 @@ class AtSpi:
         window, node = holders[-1]
         await self._reader.fill([(program, node)], self._stack())
         return self._refs.element(program, window, node)
+
+    async def has_keyboard(self, ref: str) -> bool:
+        seen = self._refs.last_seen(ref)
+        if seen is None:
+            return False
+        node, window = Node(seen.key), Node(seen.window)
+        try:
+            await asyncio.gather(objects.state(self._bus, node), objects.state(self._bus, window))
+        except CallRefused:
+            return False
+        return node.shows and node.has("focused") and window.has("active")
 
     async def outline(self, request: OutlineRequest) -> Outline:
         if request.view is View.FIND:

@@ -71,6 +71,9 @@ class MacWindows:
     async def picture(self, ref: str) -> Frame | None:  # noqa: ARG002
         return None
 
+    async def arranged(self, limit_s: float) -> bool:  # noqa: ARG002
+        return True
+
     async def changed(self, limit_s: float) -> None:
         before = self._seen
         limit = asyncio.get_running_loop().time() + limit_s

@@ -88,6 +88,9 @@ class Win32Windows:
     async def picture(self, ref: str) -> Frame | None:  # noqa: ARG002
         return None
 
+    async def arranged(self, limit_s: float) -> bool:  # noqa: ARG002
+        return True
+
     async def changed(self, limit_s: float) -> None:
         before = self.all()
         await _until(lambda: self.all() != before, limit_s)

@@ -27,6 +27,7 @@ _BY_A_PAGER = 2
 _MOVE_RESIZE_FLAGS = (0b1111 << 8) | (_BY_A_PAGER << 12) | X.StaticGravity
 _NO_WINDOWS = {"_NET_WM_WINDOW_TYPE_DESKTOP", "_NET_WM_WINDOW_TYPE_DOCK", "_NET_WM_WINDOW_TYPE_SPLASH"}
 _DIALOG = "_NET_WM_WINDOW_TYPE_DIALOG"
+_EXTENTS = "_NET_FRAME_EXTENTS"
 _PROPERTY_LENGTH = 4096
 _NEWS = X.PropertyChangeMask | X.SubstructureNotifyMask | X.StructureNotifyMask
 """Structure: Qt answers pings to those only who ask for that (GTK to the others)."""
@@ -41,6 +42,7 @@ class X11Windows:
         self._known: tuple[Window, ...] | None = None
         self._drawn: tuple[Window, ...] | None = None
         self._marks: Marks | None = None
+        self._asking: XWindow | None = None
         self._pings: dict[int, asyncio.Event] = {}
         connection.root.change_attributes(event_mask=_NEWS)
         connection.listen(self._note)
@@ -287,6 +289,18 @@ class X11Windows:
         return await own_pixels(self._connection, number, has_drawn)
 
     # --- waiting
+
+    async def arranged(self, limit_s: float) -> bool:
+        """By a question that window managers answer on the asking window, in the order of what they got."""
+        if not self._is_managed():
+            return False
+        if self._asking is None:
+            root = self._connection.root
+            self._asking = root.create_window(-1, -1, 1, 1, 0, X.CopyFromParent, event_mask=X.PropertyChangeMask)
+        extents = self._connection.atom(_EXTENTS)
+        self._asking.delete_property(extents)
+        self._connection.send(self._asking, "_NET_REQUEST_FRAME_EXTENTS", ())
+        return await self.until(lambda: self._property(self._asking, _EXTENTS) is not None, limit_s)
 
     async def changed(self, limit_s: float) -> None:
         self._connection.drain()

@@ -1,0 +1,102 @@
+"""What the next key would reach, looked at again at every step of a sequence. Lives on the desktop thread.
+
+A full look at a program's tree takes tens of milliseconds. Where nothing of the window changed, it is enough that the
+control which was seen with the keyboard says that it still has it; that is one question to one program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from app.base.errors import ToolFailed
+from app.desktop.api import Landing, Window
+from app.desktop.backend import Backend
+from app.desktop.elements import Element
+
+_LIMIT_S = 0.4
+"""A program that does not answer in this time is not waited for; what it has is not known."""
+_REMEMBERED = 64
+_HOLDERS = frozenset(
+    {
+        "check box", "combo box", "date editor", "editbar", "entry", "paragraph", "password text", "push button",
+        "radio button", "slider", "spin button", "terminal", "text", "toggle button",
+    }
+)  # fmt: skip
+"""Roles whose state tells all there is to know; in lists and menus the keyboard moves while the list keeps it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTarget:
+    """`title` is the window's; `control` is the ref, role and name of what has the keyboard there, None where the
+    program tells of nothing. `is_known`: it has answered.
+    """
+
+    landing: Landing
+    title: str = ""
+    control: tuple[str, str, str] | None = None
+    is_known: bool = True
+
+    def is_elsewhere(self, other: KeyTarget) -> bool:
+        """Whether it is another window."""
+        return self.landing.window != other.landing.window
+
+
+class KeyTargets:
+    """Looks, and keeps by call what the gate judged."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._kept: OrderedDict[str, KeyTarget] = OrderedDict()
+
+    def keep(self, call_id: str, element: Element | None, *, is_known: bool) -> None:
+        """The call was judged by this control; where keys go now is taken down with it."""
+        self._kept[call_id] = self._target(element, is_known=is_known)
+        while len(self._kept) > _REMEMBERED:
+            self._kept.popitem(last=False)
+
+    def take(self, call_id: str) -> KeyTarget | None:
+        """What the call was judged by; None where nobody judged."""
+        return self._kept.pop(call_id, None)
+
+    async def now(self, before: KeyTarget | None = None) -> KeyTarget:
+        """What the next key would reach. It is `before` where that still holds."""
+        if before is not None and self._is_window_of(before) and await self._still_holds(before):
+            return before
+        try:
+            async with asyncio.timeout(_LIMIT_S):
+                found = await self._backend.accessibility.focused()
+        except (ToolFailed, TimeoutError):
+            return self._target(None, is_known=False)
+        return self._target(found, is_known=True)
+
+    def is_still(self, target: KeyTarget) -> bool:
+        """Whether the same window has the keyboard at this moment."""
+        return self._backend.windows.keyboard() == target.landing
+
+    async def _still_holds(self, before: KeyTarget) -> bool:
+        if before.control is None or before.control[1] not in _HOLDERS:
+            return False
+        try:
+            async with asyncio.timeout(_LIMIT_S):
+                has_it = await self._backend.accessibility.has_keyboard(before.control[0])
+        except (ToolFailed, TimeoutError):
+            return False
+        return has_it and self._is_window_of(before)
+
+    def _is_window_of(self, before: KeyTarget) -> bool:
+        landing = self._backend.windows.keyboard()
+        window = self._window(landing)
+        return landing == before.landing and (window.title if window else "") == before.title
+
+    def _target(self, element: Element | None, *, is_known: bool) -> KeyTarget:
+        landing = self._backend.windows.keyboard()
+        window = self._window(landing)
+        if element is not None and window is not None and element.pid not in (0, window.pid):
+            element = None
+        control = (element.ref, element.role, element.name) if element else None
+        return KeyTarget(landing, window.title if window else "", control, is_known)
+
+    def _window(self, landing: Landing) -> Window | None:
+        return next((window for window in self._backend.windows.all() if window.ref == landing.window), None)
