@@ -18,6 +18,7 @@ from app.protocol.values import from_json, from_text
 
 _TAG = re.compile(r"<([A-Za-z_][\w.:-]*)[\s>/]")
 _TEXT = "text"
+_NUMBERS = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,9})?")
 
 
 def to_call(spec: ToolSpec, block: Block) -> ToolCall:
@@ -59,15 +60,41 @@ def _param(spec: ToolSpec, name: str) -> Param:
 
 
 def _from_json(spec: ToolSpec, args: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    values = {name: from_json(_param(spec, name), value) for name, value in args.items() if value is not None}
-    return {name: value for name, value in values.items() if not _is_nothing(spec, name, value)}
+    values: dict[str, JsonValue] = {}
+    for name, value in args.items():
+        if value is None:
+            continue
+        if parts := spec.parts_of(name):
+            for part, number in _spread(name, parts, value).items():
+                _put(values, spec, part, from_json(_param(spec, part), number))
+        else:
+            param = _param(spec, name)
+            if param.name == name or args.get(param.name) is None:
+                _put(values, spec, param.name, from_json(param, value))
+    return values
+
+
+def _spread(name: str, parts: Sequence[str], value: JsonValue) -> dict[str, JsonValue]:
+    """One list of numbers, as JSON or as text, for the arguments it stands for."""
+    numbers: Sequence[JsonValue] = value if isinstance(value, list) else ()
+    if isinstance(value, str):
+        numbers = [float(number) if "." in number else int(number) for number in _NUMBERS.findall(value)]
+    if len(numbers) != len(parts):
+        raise ToolMisuse(f"{name} must hold {len(parts)} numbers; or write {', '.join(parts)}.")
+    return dict(zip(parts, numbers, strict=True))
 
 
 def _from_xml(spec: ToolSpec, block: Block) -> dict[str, JsonValue]:
     values: dict[str, JsonValue] = {}
     for name, text in block.attrs.items():
-        _put(values, spec, name, from_text(_param(spec, name), text))
-    for name, children in _by_name(block.children).items():
+        if parts := spec.parts_of(name):
+            values |= _spread(name, parts, text)
+        elif (param := _param(spec, name)).name == name or param.name not in block.attrs:
+            _put(values, spec, param.name, from_text(param, text))
+    for name, children in _by_name(spec, block.children).items():
+        if parts := spec.parts_of(name):
+            values |= _spread(name, parts, children[-1].text)
+            continue
         param = _param(spec, name)
         read = [_child_value(param, child) for child in children]
         _put(values, spec, name, [item for value in read for item in _items(value)] if param.many else read[-1])
@@ -87,10 +114,12 @@ def _is_nothing(spec: ToolSpec, name: str, value: JsonValue) -> bool:
     return value == "" and param is not None and (bool(param.choices) or param.kind is not Kind.TEXT)
 
 
-def _by_name(children: Sequence[Child]) -> dict[str, list[Child]]:
+def _by_name(spec: ToolSpec, children: Sequence[Child]) -> dict[str, list[Child]]:
+    """The children by the name of the argument they write."""
     named: dict[str, list[Child]] = {}
     for child in children:
-        named.setdefault(child.name, []).append(child)
+        param = spec.param(child.name)
+        named.setdefault(param.name if param else child.name, []).append(child)
     return named
 
 
@@ -101,11 +130,13 @@ def _items(value: JsonValue) -> Sequence[JsonValue]:
 def _child_value(param: Param, child: Child) -> JsonValue:
     if not param.attrs:
         return from_text(param, child.text, is_item=param.many)
-    known = {attr.name: attr for attr in param.attrs}
+    known = {name: attr for attr in param.attrs for name in (attr.name, *attr.aliases)}
     unknown = next((name for name in child.attrs if name not in known), None)
     if unknown is not None:
-        raise ToolMisuse(f"<{param.name}> has no attribute {unknown!r}; it takes {', '.join(known)}.")
-    value: dict[str, JsonValue] = {name: from_text(known[name], text) for name, text in child.attrs.items()}
+        raise ToolMisuse(
+            f"<{param.name}> has no attribute {unknown!r}; it takes {', '.join(attr.name for attr in param.attrs)}."
+        )
+    value: dict[str, JsonValue] = {known[name].name: from_text(known[name], text) for name, text in child.attrs.items()}
     _require_fields(param, value)
     return value | ({_TEXT: child.text} if child.text else {})
 

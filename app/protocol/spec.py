@@ -57,7 +57,9 @@ class Param:
 
     `attrs` are the attributes of a child that has its own (the child's value is then an object whose text, if any,
     is under `text`). `many` makes repeated children a list. `short` values are trimmed and have entities decoded.
-    A payload loses one line break at each end, one at its start only with `keeps_final_newline`.
+    A payload loses one line break at each end, one at its start only with `keeps_final_newline`. `aliases` are other
+    names that models give it: read, never taught. `otherwise` is what a value outside `choices` counts as.
+    `takes_json` turns a JSON value that is no text into its text.
     """
 
     name: str
@@ -72,6 +74,9 @@ class Param:
     many: bool = False
     short: bool = True
     keeps_final_newline: bool = False
+    aliases: tuple[str, ...] = ()
+    otherwise: str = ""
+    takes_json: bool = False
 
 
 Execute = Callable[..., Awaitable[ToolResult]]
@@ -86,7 +91,8 @@ class ToolSpec:
     """One tool. `attrs` and `children` differ only in how the docs teach them; both spellings are read.
 
     `body` is the payload written between the tags (in JSON: the field of its name).
-    `is_speech` marks a tool that does nothing but say its body to the person.
+    `splits` names arguments that models write as one list, and the ones it stands for. `is_speech` marks a tool that
+    does nothing but say its body to the person.
     `effect` is what every call does. Where the arguments change that, `effects_by_call` names all effects of one call.
     `open` accepts any attribute (used for shapes read from a file, never by our own tools).
     """
@@ -103,6 +109,7 @@ class ToolSpec:
     voiced: bool = False
     feeds_back: bool = True
     is_speech: bool = False
+    splits: tuple[tuple[str, tuple[str, ...]], ...] = ()
     open: bool = False
     effects_by_call: EffectsByCall | None = None
 
@@ -116,7 +123,13 @@ class ToolSpec:
         return (*self.attrs, *self.children, *((self.body,) if self.body else ()))
 
     def param(self, name: str) -> Param | None:
-        return next((param for param in self.params if param.name == name), None)
+        """The argument of that name or alias."""
+        exact = next((param for param in self.params if param.name == name), None)
+        return exact or next((param for param in self.params if name in param.aliases), None)
+
+    def parts_of(self, name: str) -> tuple[str, ...]:
+        """The arguments that a list of that name stands for; none where it is no such list."""
+        return () if self.param(name) else dict(self.splits).get(name, ())
 
 
 PROGRESS = Param(

@@ -30,7 +30,7 @@ _CALLED = {
 def from_text(param: Param, text: str, *, is_item: bool = False) -> JsonValue:
     """The value that a piece of text stands for. `is_item` reads one of several (`many`), otherwise all as JSON."""
     if param.many and not is_item:
-        return _checked(param, _json(param, text))
+        return _checked(param, _json(param, text) if param.attrs else _list(param, text.strip()))
     if param.attrs:
         return _checked(param, _json(param, text), is_item=is_item)
     if param.kind is Kind.TEXT:
@@ -63,6 +63,8 @@ def _checked(param: Param, value: JsonValue, *, is_item: bool = False) -> JsonVa
         return [_checked(param, item, is_item=True) for item in value]
     if param.attrs:
         return _fields(param, value)
+    if param.takes_json and not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False, indent=2)
     if not _has_kind(param.kind, value):
         _wrong(param, value)
     if param.kind is Kind.INTEGER and isinstance(value, float):
@@ -89,15 +91,16 @@ def _fields(param: Param, value: JsonValue) -> JsonValue:
         value = {"text": value}
     if not isinstance(value, Mapping):
         _wrong(param, value)
-    known = {attr.name: attr for attr in param.attrs}
+    known = {name: attr for attr in param.attrs for name in (attr.name, *attr.aliases)}
     fields: dict[str, JsonValue] = {}
     for name, item in value.items():
         if name in known:
-            fields[name] = _checked(known[name], item)
+            fields[known[name].name] = _checked(known[name], item)
         elif name == "text" and isinstance(item, str):
             fields[name] = item
         else:
-            raise ToolMisuse(f"{param.name} has no field {name!r}; it takes {', '.join([*known, 'text'])}.")
+            takes = ", ".join([*(attr.name for attr in param.attrs), "text"])
+            raise ToolMisuse(f"{param.name} has no field {name!r}; it takes {takes}.")
     for attr in param.attrs:
         if attr.required and fields.get(attr.name, "") == "":
             raise ToolMisuse(f"{param.name} needs {attr.name}.")
@@ -109,6 +112,8 @@ def _chosen(param: Param, text: str) -> str:
         return text
     folded = text.strip().casefold()
     choice = next((choice for choice in param.choices if choice.casefold() == folded), None)
+    if choice is None and param.otherwise:
+        return param.otherwise
     if choice is None:
         raise ToolMisuse(f"{param.name} is {text[:60]!r}; choose one of {', '.join(param.choices)}.")
     return choice

@@ -86,7 +86,7 @@ CODE = Family(
             ),
             effect=Effect.READS,
             execute=Code.list_definitions,
-            attrs=(Param("path", description="folder or file", required=True),),
+            attrs=(Param("path", description="folder or file", required=True, aliases=("file", "directory")),),
             examples=('<list_code_definition_names path="src"/>',),
         ),
     ),

@@ -89,14 +89,21 @@ _CAPTURE = Param("capture", description="id of the capture that x and y refer to
 _SPACE = Param("space", description="write screen when x and y are screen pixels", choices=("screen",))
 _X = Param("x", Kind.NUMBER, "from the left, in pixels of the capture")
 _Y = Param("y", Kind.NUMBER, "from the top")
-_REF = Param("ref", description="an element's ref, such as e12")
-_TARGET = Param("target", description="what it is called on the screen, such as Save")
+_REF = Param("ref", description="an element's ref, such as e12", aliases=("element_ref", "element_id"))
+_TARGET = Param(
+    "target",
+    description="what it is called on the screen, such as Save",
+    aliases=("description", "element", "name", "label", "selector"),
+)
+_PAIRS = (("coordinate", ("x", "y")), ("coordinates", ("x", "y")), ("position", ("x", "y")))
+"""A place as many models write it: one list of two numbers."""
 _AT = (_X, _Y, _REF, _TARGET)
 _SPACES = (_CAPTURE, _SPACE)
 
 
 def _tool(name: str, description: str, execute: Handler, attrs: tuple[Param, ...], *examples: str) -> ToolSpec:
-    return ToolSpec(name, description, Effect.DESKTOP, execute, attrs=attrs, examples=examples)
+    splits = _PAIRS if _X in attrs else ()
+    return ToolSpec(name, description, Effect.DESKTOP, execute, attrs=attrs, examples=examples, splits=splits)
 
 
 COMPUTER = Family(
@@ -121,7 +128,7 @@ COMPUTER = Family(
             "Type text into whatever has the keyboard. Exact in any script; line breaks press Return, tabs Tab.",
             Effect.DESKTOP,
             Computer.type,
-            body=Param("text", description="the text", required=True, short=False),
+            body=Param("text", description="the text", required=True, short=False, aliases=("value", "content")),
             examples=("<computer_type>Dear Ada,</computer_type>",),
         ),
         _tool(
@@ -129,7 +136,12 @@ COMPUTER = Family(
             "Press keys: a chord such as ctrl+s, or several chords with blanks between them.",
             Computer.key,
             (
-                Param("keys", description="such as Return, ctrl+shift+t, alt+F4, kp_7", required=True),
+                Param(
+                    "keys",
+                    description="such as Return, ctrl+shift+t, alt+F4, kp_7",
+                    required=True,
+                    aliases=("key", "combo", "text"),
+                ),
                 Param("repeat", Kind.INTEGER, "how often", minimum=1, maximum=100),
                 Param("hold_ms", Kind.INTEGER, "how long each is held, in milliseconds", minimum=0, maximum=60_000),
             ),
@@ -196,9 +208,11 @@ COMPUTER = Family(
                     "action",
                     description="one action; what is typed stands between its tags",
                     attrs=(
-                        Param("do", description="what to do", required=True, choices=tuple(ACTIONS)),
+                        Param(
+                            "do", description="what to do", required=True, choices=tuple(ACTIONS), aliases=("action",)
+                        ),
                         *_AT,
-                        Param("keys"),
+                        Param("keys", aliases=("key",)),
                         Param("dx", Kind.INTEGER, minimum=-100, maximum=100),
                         Param("dy", Kind.INTEGER, minimum=-100, maximum=100),
                         Param("path"),

@@ -141,7 +141,12 @@ def _told(place: Place, blocks: tuple[Applied, ...]) -> str:
     return f"Edited {place.shown!r}. " + "; ".join(parts) + "."
 
 
-_PATH = Param("path", description="relative to the workspace, absolute, device:/… (home) or wisp:/…", required=True)
+_PATH = Param(
+    "path",
+    description="relative to the workspace, absolute, device:/… (home) or wisp:/…",
+    required=True,
+    aliases=("file", "file_path", "filename", "filepath", "directory"),
+)
 
 EDITS = Family(
     Edits,
@@ -163,6 +168,8 @@ EDITS = Family(
                 close=Close.LAST,
                 short=False,
                 keeps_final_newline=True,
+                aliases=("contents", "file_text", "text"),
+                takes_json=True,
             ),
             examples=('<write_file path="wisp:/hello.py"><![CDATA[\nprint("hello")\n]]></write_file>',),
             aliases=("write_to_file",),

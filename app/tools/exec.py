@@ -187,7 +187,9 @@ COMMANDS = Family(
                 Param("outside", Kind.FLAG, "true if it needs other files or the screen; the person is asked"),
                 Param("requires_approval", Kind.FLAG, "true if it may destroy something; the person is asked then"),
             ),
-            body=Param("command", description="the command", required=True, close=Close.LAST, short=False),
+            body=Param(
+                "command", description="the command", required=True, close=Close.LAST, short=False, aliases=("cmd",)
+            ),
             examples=(
                 "<execute_command><![CDATA[git status --short]]></execute_command>",
                 '<execute_command background="true"><![CDATA[npm run dev]]></execute_command>',

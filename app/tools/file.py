@@ -126,7 +126,12 @@ def _listed(place: Place, found: Listing) -> str:
     return f"{place.shown}:\n" + "\n".join(lines)
 
 
-_PATH = Param("path", description="relative to the workspace, absolute, device:/… (home) or wisp:/…", required=True)
+_PATH = Param(
+    "path",
+    description="relative to the workspace, absolute, device:/… (home) or wisp:/…",
+    required=True,
+    aliases=("file", "file_path", "filename", "filepath", "directory"),
+)
 
 FILES = Family(
     Files,
@@ -165,7 +170,15 @@ FILES = Family(
             description=f"Read the beginning of up to {_BATCH_FILES} files at once.",
             effect=Effect.READS,
             execute=Files.read_batch,
-            children=(Param("path", description="a file, as for read_file", required=True, many=True),),
+            children=(
+                Param(
+                    "path",
+                    description="a file, as for read_file",
+                    required=True,
+                    many=True,
+                    aliases=("paths", "files", "file"),
+                ),
+            ),
             examples=("<read_batch><path>a.py</path><path>b.py</path></read_batch>",),
         ),
         ToolSpec(

@@ -46,7 +46,9 @@ SAY = Family(
             ),
             effect=Effect.TALKS,
             execute=Voice.say,
-            attrs=(Param("tone", description="how it sounds; neutral if left out", choices=TONES),),
+            attrs=(
+                Param("tone", description="how it sounds; neutral if left out", choices=TONES, otherwise="neutral"),
+            ),
             body=Param("text", description="what to say", required=True, short=False),
             examples=('<say tone="warm">On it.</say>',),
             voiced=True,

@@ -230,7 +230,12 @@ SCREEN = Family(
             Effect.READS,
             ScreenReading.locate,
             attrs=(
-                Param("target", description="such as Save button, search field, File menu", required=True),
+                Param(
+                    "target",
+                    description="such as Save button, search field, File menu",
+                    required=True,
+                    aliases=("description", "element", "query", "name"),
+                ),
                 Param("window", description="only inside that window"),
             ),
             examples=('<locate_screen_element target="Save button"/>',),
@@ -249,7 +254,7 @@ SCREEN = Family(
             Effect.DESKTOP,
             ScreenReading.set_value,
             attrs=(_REF,),
-            body=Param("value", description="the text or number", required=True, short=False),
+            body=Param("value", description="the text or number", required=True, short=False, aliases=("text",)),
             examples=('<set_value ref="e7">report.txt</set_value>',),
         ),
     ),

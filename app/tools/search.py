@@ -70,9 +70,9 @@ SEARCH = Family(
             effect=Effect.READS,
             execute=Searches.search,
             attrs=(
-                Param("path", description="folder or file to search", required=True),
-                Param("regex", description="what to search for", required=True),
-                Param("file_pattern", description="glob such as *.py"),
+                Param("path", description="folder or file to search", required=True, aliases=("file", "directory")),
+                Param("regex", description="what to search for", required=True, aliases=("pattern", "query")),
+                Param("file_pattern", description="glob such as *.py", aliases=("glob", "include")),
                 Param(
                     "context", Kind.INTEGER, "lines before and after each match, 1 if left out", minimum=0, maximum=10
                 ),

@@ -77,7 +77,7 @@ WEB = Family(
             effect=Effect.NETWORK,
             execute=Web.fetch,
             attrs=(
-                Param("url", description="http:// or https://", required=True),
+                Param("url", description="http:// or https://", required=True, aliases=("address", "link")),
                 Param("start", Kind.INTEGER, "first character, to read on in a long page", minimum=0),
             ),
             examples=('<web_fetch url="https://example.com/docs"/>',),

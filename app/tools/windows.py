@@ -194,7 +194,12 @@ def _as_json(window: Window) -> dict[str, JsonValue]:
     }
 
 
-_TITLE = Param("title", description="its title or part of it, its program, or its ref", required=True)
+_TITLE = Param(
+    "title",
+    description="its title or part of it, its program, or its ref",
+    required=True,
+    aliases=("window", "name", "app"),
+)
 
 WINDOWS = Family(
     Windows,
@@ -205,7 +210,11 @@ WINDOWS = Family(
             "has the keyboard. General names work too: calculator, text editor, terminal, file manager, browser.",
             Effect.DESKTOP,
             Windows.open_app,
-            attrs=(Param("name", description="the program", required=True),),
+            attrs=(
+                Param(
+                    "name", description="the program", required=True, aliases=("app", "id", "application", "app_name")
+                ),
+            ),
             examples=('<open_app name="calculator"/>',),
             effects_by_call=_effects_of_opening,
         ),

@@ -162,10 +162,10 @@ async def test_a_misused_call_goes_back_to_the_model(folder: Path) -> None:
 
 
 async def test_misused_speech_goes_back_to_the_model_too(folder: Path) -> None:
-    stage = Stage(folder, '<say tone="booming">Hello.</say>', "Hello.")
+    stage = Stage(folder, '<say volume="booming">Hello.</say>', "Hello.")
     ended = await stage.send()
     assert (ended.text, len(stage.provider.requests)) == ("Hello.", 2)
-    assert "booming" in stage.asked(1)
+    assert "volume" in stage.asked(1)
 
 
 async def test_the_prompt_and_all_earlier_messages_stay_byte_identical_from_pass_to_pass(folder: Path) -> None:

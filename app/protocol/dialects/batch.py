@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from app.base import ids
 from app.protocol import docs
 from app.protocol.call import Block, ToolCall
-from app.protocol.dialects import neutral, opaque
+from app.protocol.dialects import foreign_names, neutral, opaque
 from app.protocol.dialects.api import Answer, Pacing, Reader
 from app.protocol.dialects.batch_state import Execute
 from app.protocol.dialects.markdown import Markdown
@@ -22,6 +23,7 @@ from app.protocol.result import JsonValue
 from app.protocol.spec import PROGRESS, ToolSpec
 
 _BEGINS_BATCH = frozenset('[{"`<')
+_NONE: Mapping[str, str] = MappingProxyType({})
 _EXACT = TagForm(lambda _attribute: False, is_call=False)
 
 
@@ -43,9 +45,11 @@ class BatchDialect:
         return ()
 
     def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> Reader:
-        """Tool names are not checked here: a batch may hold an unknown one, and the others still run."""
+        """Tool names are not checked here: a batch may hold an unknown one, and the others still run. Well-known names
+        of other agents' tools stand for ours.
+        """
         self._names = neutral.names_of(specs)
-        return read_batch(self._limits, has_read=has_read)
+        return read_batch(self._limits, has_read=has_read, renamed=foreign_names.ours(self._names))
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002
         return write_batch(calls)
@@ -60,8 +64,12 @@ class BatchDialect:
         return Message(Role.USER, tuple(parts))
 
 
-def read_batch(limits: Limits = DEFAULT_LIMITS, *, has_read: bool = False) -> StreamReader:
-    """A reader of one message; it stops at the first valid batch. `has_read` as in `Dialect.reader`."""
+def read_batch(
+    limits: Limits = DEFAULT_LIMITS, *, has_read: bool = False, renamed: Mapping[str, str] = _NONE
+) -> StreamReader:
+    """A reader of one message; it stops at the first valid batch. `has_read` as in `Dialect.reader`; `renamed` are
+    tools that are known under another name.
+    """
     prose: Prose
 
     def think(tag: Tag, _stream: Stream) -> State:
@@ -72,7 +80,7 @@ def read_batch(limits: Limits = DEFAULT_LIMITS, *, has_read: bool = False) -> St
 
     def execute(tag: Tag, stream: Stream) -> State:
         if not tag.closes_itself:
-            return Execute(tag, prose)
+            return Execute(tag, prose, renamed)
         prose.say(tag.raw, stream)
         return prose
 

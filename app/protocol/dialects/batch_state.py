@@ -7,6 +7,7 @@ first close tag, so that the text behind it is not lost.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from app.base import ids
 from app.protocol.call import Block
@@ -34,9 +35,10 @@ _NAME = re.compile(r'"name"\s*:\s*"([^"\\]{1,64})"')
 class Execute:
     """Reads one batch. Emits nothing before it is known to be valid as a whole."""
 
-    def __init__(self, tag: Tag, prose: State) -> None:
+    def __init__(self, tag: Tag, prose: State, renamed: Mapping[str, str]) -> None:
         self._tag = tag
         self._prose = prose
+        self._renamed = renamed
         self._pieces: list[str] = []
         self._size = 0
         self._in_string = False
@@ -148,7 +150,10 @@ class Execute:
             detail = f"{bad.detail}: {bad}. Nothing of this batch ran; write the whole <execute> again."
             stream.emit(Misread("malformed_execute", detail, self._tag.stop + bad.offset))
             return self._prose
-        blocks = [Block(ids.unique("call_"), name, args=args, span=(self._tag.start, stop)) for name, args in calls]
+        blocks = [
+            Block(ids.unique("call_"), self._renamed.get(name, name), args=args, span=(self._tag.start, stop))
+            for name, args in calls
+        ]
         for block in blocks:
             stream.emit(CallOpened(block.call_id, block.name))
             stream.emit(CallClosed(block))

@@ -16,7 +16,7 @@ from app.base import ids
 from app.protocol import json_text
 from app.protocol.call import Block, Child
 from app.protocol.dialects.batch import read_batch
-from app.protocol.dialects.foreign_names import ARGUMENTS, DEFAULTS, TOOLS
+from app.protocol.dialects.foreign_names import ARGUMENTS, DEFAULTS, ELSEWHERE, TOOLS
 from app.protocol.dialects.neutral import names_of
 from app.protocol.dialects.xml_reader import read_xml
 from app.protocol.events import CallClosed, CallCut, Misread, ReaderEvent, Text
@@ -68,7 +68,7 @@ def _from_batch(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
 
 def _from_inline(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
     """Inline XML, in a reply that was to call natively or by a batch."""
-    reader = read_xml(specs)
+    reader = read_xml(specs, elsewhere=ELSEWHERE)
     return _parts([*reader.feed(text), *reader.flush()])
 
 

@@ -11,7 +11,7 @@ Where the turn `has_read` what others wrote, a call with prose before and behind
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 
 from app.protocol.dialects import opaque
@@ -29,6 +29,10 @@ _REST_OF_LINE = re.compile(r"[ \t]{0,64}(\r?\n|\r?\Z)?")
 _LONGEST_RUN = 32
 _PROSE_GOES_ON = frozenset(" \t,.;:!?)/*_")
 """After a tag that is only mentioned the sentence goes on; a payload rarely begins like this."""
+
+_MOST_GUESSES = 64
+_LONGEST_GUESS = 40
+_UNFINISHED_NAME = re.compile(r"[A-Za-z_][\w.:-]{0,39}")
 
 _FRAGMENT = 4
 """From this length on, `<` and the beginning of a tool's name at the very end of a stream is a call cut short."""
@@ -56,10 +60,21 @@ def is_text_meant(text: str, _line: Markdown) -> bool | None:
 
 
 class Prose:
-    """The state between tags; one for a whole message, because it follows the Markdown."""
+    """The state between tags; one for a whole message, because it follows the Markdown.
 
-    def __init__(self, words: Mapping[str, Word], *, has_read: bool = False) -> None:
+    `guess` may give a word for a name that is none, such as a tool's with a slip of the pen.
+    """
+
+    def __init__(
+        self,
+        words: MutableMapping[str, Word],
+        guess: Callable[[str], Word | None] | None = None,
+        *,
+        has_read: bool = False,
+    ) -> None:
         self.words = words
+        self._guess = guess
+        self._guesses = 0
         self._has_read = has_read
         self._speech = frozenset(name for name, word in words.items() if word.is_speech)
         self.markdown = Markdown()
@@ -179,14 +194,26 @@ class Prose:
         if stream.data.startswith(COMMENT, at):
             return None if self.markdown.open_ticks else lambda _stream: opaque.comment(self)
         name = NAME.match(stream.data, at)
-        if name is None or name[1] not in self.words or name.end() == len(stream.data):
+        if name is None or name.end() == len(stream.data) or stream.data[name.end()] not in AFTER_NAME:
             return None
-        if stream.data[name.end()] not in AFTER_NAME:
-            return None
-        return self._open
+        return self._open if name[1] in self.words or self._is_guessed(name[1]) else None
+
+    def _is_guessed(self, name: str) -> bool:
+        """Whether the name can be taken for a word; it is one from then on. Only so many names are tried."""
+        if self._guess is None or self._guesses == _MOST_GUESSES or len(name) > _LONGEST_GUESS:
+            return False
+        word = self._guess(name)
+        if word is not None:
+            self.words[name] = word
+        elif "_" in name:
+            self._guesses += 1
+        return word is not None
 
     def _may_open(self, data: str, at: int) -> bool:
-        return not self.markdown.in_fence and data[at + 1 :] in self._prefixes
+        if self.markdown.in_fence:
+            return False
+        rest = data[at + 1 :]
+        return rest in self._prefixes or (self._guess is not None and _UNFINISHED_NAME.fullmatch(rest) is not None)
 
     def _open(self, stream: Stream) -> State:
         if self.markdown.open_ticks:

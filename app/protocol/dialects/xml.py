@@ -8,6 +8,7 @@ from app.protocol import docs
 from app.protocol.call import ToolCall
 from app.protocol.dialects import neutral
 from app.protocol.dialects.api import Answer, Pacing, Reader
+from app.protocol.dialects.foreign_names import ELSEWHERE
 from app.protocol.dialects.xml_reader import read_xml
 from app.protocol.dialects.xml_write import write_xml
 from app.protocol.entities import encode
@@ -36,7 +37,7 @@ class XmlDialect:
 
     def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> Reader:
         self._names = neutral.names_of(specs)
-        return read_xml(specs, self._limits, has_read=has_read)
+        return read_xml(specs, self._limits, has_read=has_read, elsewhere=ELSEWHERE)
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:
         return write_xml(calls, specs)

@@ -13,7 +13,9 @@ from app.protocol.spec import PROGRESS, Param, ToolSpec
 
 def child_of(spec: ToolSpec, name: str) -> Param | None:
     """The argument a sub-tag of that name writes: attributes, children and body are spellings of one thing."""
-    return spec.param(name) or (PROGRESS if name == PROGRESS.name else None)
+    if name == PROGRESS.name:
+        return spec.param(name) or PROGRESS
+    return spec.param(name) or (Param(name) if spec.parts_of(name) else None)
 
 
 class Call:

@@ -125,7 +125,7 @@ class Children:
         return bool(earlier) and not line.strip() and (self._call.has_children or not self._takes_body)
 
     def _form(self, param: Param) -> TagForm:
-        known = frozenset(attr.name for attr in param.attrs)
+        known = frozenset(name for attr in param.attrs for name in (attr.name, *attr.aliases))
         takes = (lambda _name: True) if self._call.spec.open else known.__contains__
         return TagForm(takes)
 

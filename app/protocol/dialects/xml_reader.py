@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from app.protocol import payload
@@ -14,17 +16,30 @@ from app.protocol.dialects.tags import NAME, Tag, TagForm
 from app.protocol.dialects.xml_call import Call, child_of
 from app.protocol.dialects.xml_children import Children
 from app.protocol.limits import DEFAULT_LIMITS, Limits
-from app.protocol.spec import Kind, ToolSpec
+from app.protocol.spec import Effect, Kind, Param, ToolSpec, unbound
 
 _THINKING = ("think", "thinking")
 _RESULTS = ("tool_results", "results")
 _PEEK = 96
+_SHORTEST_GUESS = 6
+_NEAR = 0.8
+"""How much a name must be like a tool's to be taken for it; `difflib` calls 1 equal."""
 
 Meant = Callable[[str, Markdown], bool | None]
 
 
-def read_xml(specs: Sequence[ToolSpec], limits: Limits = DEFAULT_LIMITS, *, has_read: bool = False) -> StreamReader:
-    """A reader of one message for these tools; `has_read` as in `Dialect.reader`."""
+def read_xml(
+    specs: Sequence[ToolSpec],
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    has_read: bool = False,
+    elsewhere: frozenset[str] = frozenset(),
+) -> StreamReader:
+    """A reader of one message for these tools; `has_read` as in `Dialect.reader`.
+
+    With names of tools that are taught `elsewhere`, a call of one that is not ours is read as a call all the same, and
+    so is one whose name is nearly that of a tool: whoever runs it answers that there is no such tool.
+    """
     words: dict[str, Word] = {}
     prose_of: list[Prose] = []
     for spec in specs:
@@ -34,7 +49,9 @@ def read_xml(specs: Sequence[ToolSpec], limits: Limits = DEFAULT_LIMITS, *, has_
         words.setdefault(name, _plain_word(_think(prose_of)))
     for name in _RESULTS:
         words.setdefault(name, _plain_word(_invent(prose_of)))
-    prose_of.append(Prose(words, has_read=has_read))
+    for name in sorted(elsewhere - words.keys()):
+        words[name] = _unknown_word(name, words, prose_of)
+    prose_of.append(Prose(words, _guess(words, prose_of) if elsewhere else None, has_read=has_read))
     return StreamReader(prose_of[0], limits)
 
 
@@ -56,6 +73,28 @@ def _call_word(spec: ToolSpec, name: str, words: Mapping[str, Word], prose_of: l
     meant = _body_is_meant(spec) if takes_body else _children_are_meant(spec, name, words)
     form = TagForm(lambda _attr: True, flags)
     return Word(form, follow, cut, meant, skips_space=not takes_body, is_speech=spec.is_speech)
+
+
+def _unknown_word(name: str, words: Mapping[str, Word], prose_of: list[Prose]) -> Word:
+    shape = ToolSpec(name, "", Effect.TALKS, unbound, body=Param("text", short=False), open=True)
+    return _call_word(shape, name, words, prose_of)
+
+
+def _guess(words: Mapping[str, Word], prose_of: list[Prose]) -> Callable[[str], Word | None]:
+    known = [name for name, word in words.items() if word.form.is_call]
+    plain = {_without_marks(name) for name in known}
+
+    def guess(name: str) -> Word | None:
+        is_near = len(name) >= _SHORTEST_GUESS and _without_marks(name) in plain
+        if not is_near and "_" in name:
+            is_near = bool(difflib.get_close_matches(name.lower(), known, 1, _NEAR))
+        return _unknown_word(name, words, prose_of) if is_near else None
+
+    return guess
+
+
+def _without_marks(name: str) -> str:
+    return re.sub(r"[_.:-]", "", name).lower()
 
 
 def _plain_word(follow: Callable[[Tag, Stream], State]) -> Word:

@@ -99,7 +99,9 @@ async def test_it_cannot_set_itself_a_goal(made: Any) -> None:
     nested = "<computer_use>Go deeper.</computer_use>"
     stage = made("<computer_use>Go.</computer_use>", nested, "I cannot.", "So be it.")
     await stage.send()
-    assert len([event for event in stage.of(ToolFinished) if event.tool == "computer_use"]) == 1
+    finished = [event.ok for event in stage.of(ToolFinished) if event.tool == "computer_use"]
+    assert (finished[0], len(finished)) == (False, 2)
+    assert "There is no tool called 'computer_use'" in stage.asked(2)
 
 
 async def test_a_declared_nested_goal_is_refused(made: Any) -> None:

@@ -1,0 +1,113 @@
+"""A call of a tool that does not exist is answered, and what models are likely to guess is understood."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.protocol.arguments import to_call
+from app.protocol.call import Block
+from app.protocol.dialects.choose import by_name
+from app.protocol.events import CallClosed
+from app.protocol.result import JsonValue
+from app.wiring.tools import registry
+from tests.unit.agent.stage import Stage
+
+TOOLS = registry()
+
+_UNKNOWN = [
+    ('<create_app name="x">print(1)</create_app>', "create_app"),
+    ("<remember>tea</remember>", "remember"),
+    ('<readfile path="notes.md"/>', "readfile"),
+    ('<Read_File path="notes.md"/>', "Read_File"),
+    ('<creat_file path="x">y</creat_file>', "creat_file"),
+    ("<set_theme><theme>dark</theme></set_theme>", "set_theme"),
+    ('I look.\n<screen-capture window="Editor"/>', "screen-capture"),
+]
+
+
+def _blocks(text: str, dialect: str = "xml", size: int = 10_000) -> list[Block]:
+    reader = by_name(dialect).reader(TOOLS.specs)
+    events = [event for at in range(0, len(text), size) for event in reader.feed(text[at : at + size])]
+    return [event.block for event in [*events, *reader.flush()] if isinstance(event, CallClosed)]
+
+
+@pytest.mark.parametrize("size", [1, 10_000])
+@pytest.mark.parametrize(("text", "name"), _UNKNOWN)
+def test_what_has_the_form_of_a_call_is_read_as_one(text: str, name: str, size: int) -> None:
+    assert [block.name for block in _blocks(text, size=size)] == [name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<div class="read_file">x</div>',
+        "<b>bold</b> and <i>italic</i>",
+        "<user_list><user/></user_list>",
+        "Use <remember> to keep something.",
+        "`<create_app>x</create_app>`",
+        "```\n<readfile path='a'/>\n```",
+        "if a <read and b> c",
+    ],
+)
+def test_other_markup_stays_text(text: str) -> None:
+    assert _blocks(text) == []
+
+
+async def test_the_model_is_told_what_is_nearest(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "<remember>tea</remember><look/>", "Done.")
+    await stage.send()
+    assert "There is no tool called 'remember'" in stage.asked(1)
+    assert stage.bench.done == []
+
+
+async def test_a_native_reply_with_such_a_tag_is_answered_too(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "<create_app>x</create_app>", "Done.", dialect="native")
+    await stage.send()
+    assert len(stage.provider.requests) == 2
+
+
+_GUESSES: list[tuple[str, str, dict[str, JsonValue]]] = [
+    ('<read_file file="notes.md"/>', "read_file", {"path": "notes.md"}),
+    ('<computer_key key="a"/>', "computer_key", {"keys": "a"}),
+    ('<read_batch paths="a, b"/>', "read_batch", {"path": ["a", "b"]}),
+    ("<read_batch><paths>a</paths><path>b</path></read_batch>", "read_batch", {"path": ["a", "b"]}),
+    ('<locate_screen_element description="Save"/>', "locate_screen_element", {"target": "Save"}),
+    ('<computer_click coordinate="[10, 20]"/>', "computer_click", {"x": 10, "y": 20}),
+    ("<computer_click><coordinate>10,20</coordinate></computer_click>", "computer_click", {"x": 10, "y": 20}),
+    ('<computer_click element="Save" name="Other" target="OK"/>', "computer_click", {"target": "OK"}),
+    ('<open_app id="mousepad"/>', "open_app", {"name": "mousepad"}),
+    ('<say tone="cheerful">hi</say>', "say", {"tone": "neutral", "text": "hi"}),
+    ("<execute_command><cmd>ls</cmd></execute_command>", "execute_command", {"command": "ls"}),
+]
+
+
+@pytest.mark.parametrize(("text", "tool", "arguments"), _GUESSES)
+def test_likely_guesses_are_understood(text: str, tool: str, arguments: dict[str, JsonValue]) -> None:
+    spec = TOOLS.find(tool)
+    assert spec is not None
+    [block] = _blocks(text)
+    assert to_call(spec, block).arguments == arguments
+
+
+@pytest.mark.parametrize(
+    ("call", "tool", "arguments"),
+    [
+        ({"name": "read", "args": {"file": "a.txt"}}, "read_file", {"path": "a.txt"}),
+        ({"name": "write", "args": {"file": "b", "content": "x"}}, "write_file", {"path": "b", "content": "x"}),
+        ({"name": "write", "args": {"file": "b", "content": {"a": [1]}}}, "write_file", None),
+        ({"name": "shell", "args": {"cmd": "ls"}}, "execute_command", {"command": "ls"}),
+        ({"name": "computer_click", "args": {"coordinate": [10, 20.5]}}, "computer_click", {"x": 10, "y": 20.5}),
+    ],
+)
+def test_a_batch_takes_the_names_of_its_own_guide(
+    call: dict[str, JsonValue], tool: str, arguments: dict[str, JsonValue] | None
+) -> None:
+    spec = TOOLS.find(tool)
+    assert spec is not None
+    [block] = _blocks(f"<execute>{json.dumps([call])}</execute>", "batch")
+    assert TOOLS.find(block.name) is spec
+    read = to_call(spec, block).arguments
+    assert read == (arguments or {"path": "b", "content": '{\n  "a": [\n    1\n  ]\n}'})
