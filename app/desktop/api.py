@@ -42,7 +42,8 @@ class Window:
 
     `is_own`: it belongs to a Wisp, this one or another. `is_solid`: nothing behind it shows through. `is_popup`: it is
     a menu, a tool tip or the like that no window manager lists; it has the `ref` and title of its program's window.
-    The last two are known only of what `Windows.shown` tells.
+    `takes_keys`: it is a pop-up of a program without a listed window, such as dmenu: it may hold the keyboard although
+    another window is active. The last three are known only of what `Windows.shown` tells.
     """
 
     ref: str
@@ -57,6 +58,7 @@ class Window:
     is_own: bool = False
     is_solid: bool = True
     is_popup: bool = False
+    takes_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +261,10 @@ class Apps(Protocol):
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         """Start it in a session of its own. ToolFailed when the system refuses."""
+        ...
+
+    def is_launcher(self, window: Window | None, role: str = "") -> bool:
+        """Whether words that are typed in the window can start programs. `role` is that of the control they go to."""
         ...
 
     def open(self, address: str) -> Launched:

@@ -40,6 +40,7 @@ class Met:
     element: Element | None = None
     window: Window | None = None
     default: str = ""
+    is_launcher: bool = False
 
     @property
     def is_own(self) -> bool:
@@ -117,7 +118,7 @@ class Foresight(Generic[H]):
         """What is under an aim."""
         if aim.element is None:
             return await self.under(aim.point)
-        return Met(aim.element, self._window_of(aim.element) or self._window_at(aim.point))
+        return self._met(aim.element, self._window_of(aim.element) or self._window_at(aim.point))
 
     async def at(self, point: Point) -> Element | None:
         """The control under a point, if its program tells in time."""
@@ -126,21 +127,28 @@ class Foresight(Generic[H]):
     async def under(self, point: Point) -> Met:
         """What is under a point."""
         element = await self.at(point)
-        return Met(element, self._window_of(element) or self._window_at(point))
+        return self._met(element, self._window_of(element) or self._window_at(point))
 
     async def focus(self, *, submits: bool) -> Met:
         """What has the keyboard; where the keys might submit a dialog, its default button too."""
         window = next((window for window in self._backend.windows.all() if window.is_active), None)
+        if menu := next((shown for shown in self._backend.windows.shown() if shown.takes_keys), None):
+            return self._met(None, menu)
         element = await _in_time(self._backend.accessibility.focused())
         if element is not None and window is not None and element.pid not in (0, window.pid):
             element = None
         default = await self._default(window) if submits and window is not None and window.is_dialog else ""
-        return Met(element, window, default)
+        return self._met(element, window, default)
 
     async def of_element(self, ref: str) -> Met:
         """An element by its ref. Errors as `Accessibility.element`."""
         element = await self._backend.accessibility.element(ref)
-        return Met(element, self._window_of(element))
+        return self._met(element, self._window_of(element))
+
+    def _met(self, element: Element | None, window: Window | None, default: str = "") -> Met:
+        role = element.role if element else ""
+        is_launcher = role == _TERMINAL or self._backend.apps.is_launcher(window, role)
+        return Met(element, window, default, is_launcher)
 
     async def _default(self, window: Window) -> str:
         request = OutlineRequest(View.INTERACTIVE, window=window.title)

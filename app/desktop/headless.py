@@ -15,6 +15,7 @@ from app.base.geometry import Point, Rect, Size
 from app.desktop.api import App, Button, Formats, Frame, Landing, Launched, Window, landing
 from app.desktop.backend import Backend
 from app.desktop.elements import Accessibility, NoAccessibility
+from app.desktop.programs import is_terminal
 from app.desktop.stop import StopFlag
 
 _SIZE = Size(1280, 800)
@@ -237,6 +238,9 @@ class _Apps:
 
     def command(self, name: str) -> App | None:  # noqa: ARG002
         return None
+
+    def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
+        return window is not None and is_terminal(window.app)
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._start(" ".join((app.name, *arguments)))

@@ -67,7 +67,7 @@ async def _met(seat: Seat, call: ToolCall, aim: str) -> list[Met]:
 
 
 def _control(met: Met) -> Control:
-    return Control(met.title, met.app, met.role, met.name, met.default, met.is_own, met.is_terminal)
+    return Control(met.title, met.app, met.role, met.name, met.default, met.is_own, met.is_terminal, met.is_launcher)
 
 
 async def _picture(seat: Seat, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:

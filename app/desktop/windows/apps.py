@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.base.errors import ToolFailed
-from app.desktop.api import App, Formats, Launched
+from app.desktop.api import App, Formats, Launched, Window
 from app.desktop.portable.commands import output_of
+from app.desktop.programs import is_terminal
 
 assert sys.platform == "win32"
 
@@ -29,6 +30,9 @@ class StartMenu:
 
     def command(self, name: str) -> App | None:  # noqa: ARG002
         return None
+
+    def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
+        return window is not None and is_terminal(window.app)
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._start(app.name, app.ref, " ".join(arguments))

@@ -14,8 +14,9 @@ from typing import IO
 from app.base import paths
 from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed
-from app.desktop.api import App, Launched
+from app.desktop.api import App, Launched, Window
 from app.desktop.x11.describing import describing, needs_flags, with_flags
+from app.desktop.x11.launchers import Launchers
 from app.desktop.x11.windowed import windowed_program
 
 _SECRETS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
@@ -34,6 +35,7 @@ class DesktopEntries:
         self._running: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
         self._known: tuple[App, ...] = ()
         self._stamp: tuple[tuple[str, float], ...] = ()
+        self._launchers = Launchers(self.installed)
 
     def installed(self) -> tuple[App, ...]:
         stamp = tuple((str(folder), folder.stat().st_mtime) for folder in self._folders())
@@ -56,6 +58,9 @@ class DesktopEntries:
     def command(self, name: str) -> App | None:
         path = windowed_program(name, self._environment.get("PATH"))
         return App(f"{_COMMAND}{path}", name, is_offered=False) if path else None
+
+    def is_launcher(self, window: Window | None, role: str = "") -> bool:
+        return self._launchers.is_launcher(window, role)
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         bare = app.ref.removeprefix(_COMMAND)

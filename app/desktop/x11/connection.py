@@ -8,11 +8,13 @@ from typing import Any
 
 from Xlib import X
 from Xlib.display import Display
-from Xlib.error import ConnectionClosedError, DisplayError, XauthError
+from Xlib.error import ConnectionClosedError, DisplayError, XauthError, XError
+from Xlib.ext.res import LocalClientPIDMask
 from Xlib.xobject.drawable import Window as XWindow
 
 from app.base.errors import NeedsPerson
 
+_X_RESOURCE = "X-Resource"
 Handler = Callable[[Any], None]
 
 
@@ -53,6 +55,16 @@ class Connection:
 
     def window(self, number: int) -> XWindow:
         return self.display.create_resource_object("window", number)
+
+    def pid_of_client(self, number: int) -> int:
+        """The local process that a window's connection comes from, as the server knows it; 0 where it does not."""
+        if not self.display.has_extension(_X_RESOURCE):
+            return 0
+        try:
+            asked = self.display.res_query_client_ids([{"client": number, "mask": LocalClientPIDMask}])
+        except XError:
+            return 0
+        return next((int(found.value[0]) for found in asked.ids if found.value), 0)
 
     def listen(self, handler: Handler) -> None:
         """Hand every event to `handler` from now on; starts reading events on the running loop."""

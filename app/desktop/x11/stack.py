@@ -15,6 +15,10 @@ from app.desktop.x11.connection import Connection
 
 _OF_ONE_CLIENT = 21
 """Bits of a window's number that its program chooses; those above name the program's connection."""
+_WITHOUT_KEYS = frozenset(
+    f"_NET_WM_WINDOW_TYPE_{kind}" for kind in ("DESKTOP", "DOCK", "DND", "NOTIFICATION", "SPLASH", "TOOLTIP")
+)
+_MOST_TYPES = 16
 _OPAQUE = 0xFFFFFFFF
 
 
@@ -41,7 +45,10 @@ def _mapped(
                 continue
             known = frames.get(int(child.id))
             if known is None:
-                yield replace(_unlisted(child, programs), is_own=is_own(int(child.id)))
+                own = is_own(int(child.id))
+                takes_keys = not own and bool(looks.override_redirect) and _is_bare(connection, child)
+                unlisted = _unlisted(child, programs)
+                yield replace(unlisted, is_own=own, takes_keys=takes_keys and not unlisted.ref)
             else:
                 client = connection.window(int(known.ref[1:], 16))
                 yield replace(known, is_solid=_is_solid(connection, child) and _is_solid(connection, client))
@@ -59,6 +66,13 @@ def _unlisted(window: Any, programs: Mapping[int, Window]) -> Window:
         return replace(owner, area=area, is_active=False, is_solid=False, is_popup=True)
     names = next((names for one in inner if (names := one.get_wm_class())), ("", ""))
     return Window("", str(window.get_wm_name() or ""), names[1] or names[0], area, is_solid=False, is_popup=True)
+
+
+def _is_bare(connection: Connection, window: Any) -> bool:
+    """Whether a program drew it past the window manager, to be used: no frame, panel, note or picture of a drag."""
+    told = window.get_property(connection.atom("_NET_WM_WINDOW_TYPE"), X.AnyPropertyType, 0, _MOST_TYPES)
+    kinds = {connection.atom_name(number) for number in told.value} if told is not None else set()
+    return window.get_wm_class() is not None and not kinds & _WITHOUT_KEYS
 
 
 def _is_solid(connection: Connection, window: Any) -> bool:

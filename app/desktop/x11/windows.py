@@ -182,8 +182,9 @@ class X11Windows:
         return self._top_of(self._connection.display.get_input_focus().focus)
 
     def pid(self, number: int) -> int:
-        """The process of a window; 0 where it does not tell."""
-        return int(next(iter(self._property(self._connection.window(number), "_NET_WM_PID") or (0,))))
+        """The process of a window, as its program says (xterm does not), or else the server; 0 where neither does."""
+        told = self._property(self._connection.window(number), "_NET_WM_PID")
+        return int(next(iter(told or (0,)))) or self._connection.pid_of_client(number)
 
     def _top_of(self, focus: Any) -> int:
         """The client window around a focused one."""
