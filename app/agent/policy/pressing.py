@@ -38,7 +38,7 @@ def of_keys(pressed: tuple[str, ...], control: Control, stop_key: str = "") -> f
             found.add("session")
         if one in _spelled(tuple(activates["keys"])):
             found |= _activated(one, control)
-        if control.is_terminal and one in _spelled(tuple(activates["runs"])):
+        if control.runs_programs and one in _spelled(tuple(activates["runs"])):
             found.add("terminal")
     return frozenset(found)
 

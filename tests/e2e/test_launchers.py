@@ -1,0 +1,81 @@
+"""Words that are typed into a program that starts programs ask; a program is known by what it is, not by its name."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import wiring
+from app.agent.policy import Control, Policy
+from app.desktop.choose import open_desktop
+from app.desktop.desk import Desktop
+from app.desktop.seat import Seat
+from app.protocol.call import ToolCall
+from app.wiring.onlooker import Onlooker
+from tests.e2e.conftest import ROOT, Screen
+
+pytestmark = pytest.mark.timeout(120)
+
+PROGRAMS: dict[str, dict[str, Any]] = {
+    name: program
+    for name, program in tomllib.loads((ROOT / "tests/data/launchers.toml").read_text("utf-8"))["program"].items()
+    if program.get("in_suite")
+}
+REGISTRY = wiring.registry()
+COMMAND = ToolCall("c1", "computer_type", {"text": "touch /tmp/made\n"})
+RETURN = ToolCall("c2", "computer_key", {"keys": "Return"})
+
+
+@contextmanager
+def _desktop(screen: Screen) -> Iterator[Desktop]:
+    opened = open_desktop(environment=screen.environment)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+async def _has_opened(seat: Seat) -> bool:
+    """Wait until a window is active, or a menu that nobody lists takes the keys."""
+    for _ in range(100):
+        windows = seat.backend.windows
+        if any(window.is_active for window in windows.all()) or any(window.takes_keys for window in windows.shown()):
+            return True
+        await seat.backend.windows.changed(0.2)
+    return False
+
+
+@contextmanager
+def _running(screen: Screen, command: list[str]) -> Iterator[None]:
+    assert shutil.which(command[0]), "scripts/setup test installs it"
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, env=screen.environment, stdin=quiet, stdout=quiet)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+async def test_what_is_typed_asks_where_it_starts_programs(screen: Screen, tmp_path: Path, name: str) -> None:
+    program = PROGRAMS[name]
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    with _running(screen, program["command"]), _desktop(screen) as desktop:
+        assert await desktop.run(_has_opened)
+        for call in (COMMAND, RETURN):
+            seen: list[Control] = list(await Onlooker(desktop).seen(call, "focus"))
+            assert seen[-1].runs_programs is program["launcher"], seen
+            spec = REGISTRY.find(call.name)
+            assert spec
+            verdict = policy.decide(call, spec, seen)
+            assert verdict.act
+            assert ("terminal" in verdict.act.kinds) is program["launcher"], verdict
+            assert verdict.decision.value == "ask" or not program["launcher"]
