@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol
 
 from app.agent.approvals import Approvals
@@ -16,7 +17,7 @@ from app.agent.events import ApprovalWanted, Notice, Scope, State
 from app.agent.policy import Control, Decision, Policy, Provenance, Resolve, Verdict, sentences, taint
 from app.agent.policy.controls import is_password
 from app.agent.policy.tables import table
-from app.agent.policy.values import Consequence
+from app.agent.policy.values import Act, Consequence
 from app.agent.repetition import ASK_AT
 from app.agent.turn import Turn
 from app.agent.words import told
@@ -25,6 +26,7 @@ from app.base.redaction import WITHHELD
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
+from app.services.workspace import origins
 from app.tools.context import Audit
 from app.tools.registry import Registry
 
@@ -93,8 +95,24 @@ class TurnGate:
         act = self._judges.policy.read(call, spec)
         if source := taint.source_of(act, spec):
             self._turn.read(source)
+        self._turn.learn(act.secrets)
+        self._note_files(act)
         if copies := table("calls")["copied"].get(spec.name):
             self._turn.copied = call.text(copies)
+
+    def _note_files(self, act: Act) -> None:
+        """A file that others changed while the turn went on holds their words; what its commands changed is its own."""
+        turn = self._turn
+        if Effect.EXECUTES in act.effects:
+            turn.ran_commands = True
+        elif Effect.WRITES in act.effects:
+            turn.wrote |= set(act.paths)
+        elif Effect.READS in act.effects and not turn.ran_commands and self._is_changed(act):
+            turn.read("workspace")
+
+    def _is_changed(self, act: Act) -> bool:
+        turn = self._turn
+        return any(origins.is_changed_since(Path(path), turn.began_at, turn.wrote) for path in act.paths)
 
     async def _judged(self, call: ToolCall, spec: ToolSpec) -> _Case:
         """Look at what the call would act on, unless it is out of the question anyway."""
@@ -108,7 +126,7 @@ class TurnGate:
 
     def _provenance(self) -> Provenance:
         turn = self._turn
-        return Provenance(turn.tainted_by, "\n".join(turn.said), planned=turn.follows_plan)
+        return Provenance(turn.tainted_by, "\n".join(turn.said), planned=turn.follows_plan, secrets=turn.secrets)
 
     async def _settled(self, case: _Case) -> str:
         """The sentence for the model where the call may not run. What is decided is written down, and by whom."""
@@ -144,7 +162,11 @@ class TurnGate:
 
     def _is_covered(self, verdict: Verdict) -> bool:
         """Whether the person has allowed the same before, for this task."""
-        return verdict.act is not None and self._turn.permits.cover(verdict.act, self._turn.tainted_by)
+        return verdict.act is not None and self._turn.permits.cover(verdict.act, self._known())
+
+    def _known(self) -> tuple[str, ...]:
+        """All that the turn has read and an answer was given in view of."""
+        return (*self._turn.tainted_by, *self._turn.secrets)
 
     def _unless_circling(self, call: ToolCall, verdict: Verdict) -> Verdict:
         repetition = self._turn.repetition
@@ -181,7 +203,7 @@ class TurnGate:
             return
         spec = self._judges.registry.find(verdict.act.tool)
         brought = taint.source_of(verdict.act, spec) if spec else ""
-        self._turn.permits.add(verdict.act, {*self._turn.tainted_by, brought})
+        self._turn.permits.add(verdict.act, {*self._known(), *verdict.act.secrets, brought})
         if scope is Scope.ALWAYS:
             try:
                 self._turn.tell(Notice("info", self._judges.policy.remember(verdict.act)))

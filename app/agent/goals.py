@@ -65,6 +65,8 @@ class Pursuit:
             budget.charge()
             for source in inner.tainted_by:
                 turn.read(source)
+            turn.learn(inner.secrets)
+            turn.ran_commands = turn.ran_commands or inner.ran_commands
         return Pursued(
             ended.outcome is Outcome.FINISHED, ended.text, budget.passes,
             parts.clock.now() - began, budget.cost_usd, tuple(cards.deeds),

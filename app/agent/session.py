@@ -52,6 +52,7 @@ class Session:
         self._turn: Turn | None = None
         self._running: asyncio.Task[TurnEnded] | None = None
         self._spent = Usage()
+        self._secrets: tuple[str, ...] = ()
         self._conversation = parts.conversation or Conversation(parts.policy)
         self.history = History(parts.record)
         self._loop = Loop(parts, self.history, self._approvals)
@@ -131,6 +132,7 @@ class Session:
         self._parts.record.begin_anew()
         self.history.clear()
         self._spent = Usage()
+        self._secrets = ()
 
     def reopen(self, remains: Remains) -> None:
         """Go on with an earlier conversation. Raises WispError while a turn runs."""
@@ -166,7 +168,8 @@ class Session:
 
     def _new_turn(self) -> Turn:
         budget = Budget(Ceilings.of(self._parts.settings), price_of(self._parts.model), self._parts.clock)
-        return Turn(self._turn_id(), self._tell, self._mood, budget, follows_plan=self._parts.follows_plan)
+        plan = self._parts.follows_plan
+        return Turn(self._turn_id(), self._tell, self._mood, budget, follows_plan=plan, secrets=self._secrets)
 
     async def _run(self, turn: Turn, words: Words) -> TurnEnded:
         turn.begun = True
@@ -186,6 +189,7 @@ class Session:
                 turn.watch.cancel()
             self._turn = self._running = None
             self._spent = summed(self._spent, turn.budget.usage)
+            self._secrets = turn.secrets
             self._carry_out(self._conversation.take())
             self._mood.become(_STATES[ended.outcome])
             self._tell(ended)

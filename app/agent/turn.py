@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from app.agent.budget import Budget
@@ -69,6 +70,10 @@ class Turn:
     made_room: bool = False
     said: list[str] = field(default_factory=list)
     tainted_by: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    wrote: set[str] = field(default_factory=set)
+    ran_commands: bool = False
+    began_at: float = field(default_factory=time.time)
     copied: str = ""
     permits: Permits = field(default_factory=Permits)
 
@@ -81,6 +86,10 @@ class Turn:
         """The turn has read what somebody else may have written."""
         if source not in self.tainted_by:
             self.tainted_by = (*self.tainted_by, source)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """The turn may have read these files with keys or passwords. That stays, whatever the person says then."""
+        self.secrets = tuple(dict.fromkeys([*self.secrets, *secrets]))
 
     def take_meanwhile(self) -> list[Words]:
         taken, self.meanwhile = self.meanwhile, []

@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from app.agent.policy import Control, Decision, Policy, Provenance, Verdict
 from app.agent.policy.tables import table
@@ -23,6 +24,7 @@ from app.protocol.dialects.choose import by_name
 from app.protocol.events import CallClosed
 from app.protocol.result import JsonValue
 from app.protocol.spec import ToolSpec
+from app.services.workspace import origins
 
 _MISUSED = 2
 _STOPS = 1
@@ -34,11 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     explain = words.add_parser("explain", help="what would become of a call, and which rule says so")
     explain.add_argument("call", metavar="CALL", help="as a model writes it, inline XML or a JSON batch")
     shared.add_mode_option(explain, argparse.SUPPRESS)
-    explain.add_argument("--tainted", metavar="SOURCE", help="after reading it: screen, web, clipboard, outside, mcp")
+    explain.add_argument(
+        "--tainted", metavar="SOURCE", help="after reading it: screen, web, clipboard, outside, workspace, mcp"
+    )
+    explain.add_argument("--secret", metavar="FILE", help="after it may have read this file with keys or passwords")
     explain.add_argument("--said", default="", help="what the person said")
     for name in ("window", "app", "role", "name"):
         explain.add_argument(f"--{name}", default="", help=f"the {name} of what it would act on")
     explain.add_argument("--json", action="store_true", help="one JSON object for each call")
+    trust = words.add_parser("trust", help="what stands in a cloned or downloaded folder is yours, or you have read it")
+    trust.add_argument(
+        "folder", metavar="FOLDER", type=shared.folder, nargs="?", help="lists the trusted ones if left out"
+    )
     shared.add_mode_option(parser)
 
 
@@ -46,12 +55,23 @@ def run(options: argparse.Namespace) -> int:
     from app.wiring import judged_by, registry
     from app.wiring.commands import commands_of
 
+    if options.what == "trust":
+        return _trusted(options.folder)
     settings = shared.settings_of(options)
     _, commands = commands_of(settings, SystemClock())
     policy = judged_by(settings, commands)
     for problem in policy.book.problems:
         print(f"wisp: {problem}", file=sys.stderr)
     return _explained(options, policy, registry().specs) if options.what else _listed(policy)
+
+
+def _trusted(folder: Path | None) -> int:
+    if folder is None:
+        print("\n".join(map(str, origins.trusted())) or "No folder is trusted.")
+        return 0
+    origins.trust(folder)
+    print(f"{folder} is trusted: reading in it does not count as reading somebody else's words.")
+    return 0
 
 
 def _listed(policy: Policy) -> int:
@@ -70,7 +90,8 @@ def _listed(policy: Policy) -> int:
 
 def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[ToolSpec]) -> int:
     known = {name: spec for spec in specs for name in (spec.name, *spec.aliases)}
-    provenance = Provenance((options.tainted,) if options.tainted else (), options.said)
+    secrets = (options.secret,) if options.secret else ()
+    provenance = Provenance((options.tainted,) if options.tainted else (), options.said, secrets=secrets)
     told: list[Verdict] = []
     for block in _blocks(options.call, specs):
         spec = known.get(block.name)

@@ -20,6 +20,8 @@ def fits(rule: Rule, act: Act, mode: Mode, provenance: Provenance, workspace: Pa
     """Whether all conditions of the rule hold."""
     if rule.tainted is not None and rule.tainted != bool(provenance.tainted_by):
         return False
+    if rule.secret is not None and rule.secret != bool(provenance.secrets):
+        return False
     if rule.planned is not None and rule.planned != provenance.planned:
         return False
     told = _told(act, mode)

@@ -7,9 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from app.agent.judging import Commands
-from app.agent.policy import controls, pressing
+from app.agent.policy import controls, pressing, private_files
 from app.agent.policy.tables import by_tool, table
 from app.agent.policy.values import Act, Consequence, Control, Provenance
 from app.base.errors import ToolFailed, ToolMisuse, WispError
@@ -19,7 +20,7 @@ from app.protocol.spec import Effect, ToolSpec
 from app.services.network.addresses import why_refused
 from app.services.network.targets import Target, read
 from app.services.sandbox.classes import CommandClass
-from app.services.workspace import document_kinds, protected
+from app.services.workspace import document_kinds, origins, protected
 from app.services.workspace.places import Workspace, Zone
 
 OWN_FOLDER = ".wisp"
@@ -55,6 +56,8 @@ class Reader:
         hosts, host_kinds = _hosts(effects, arguments, provenance.said)
         command = next(iter(_texts(arguments, table("calls")["arguments"]["commands"])), "")
         command_kinds, reasons = self._command(call)
+        private_kinds, secrets = self._private(effects, paths, command, command_kinds, provenance.said)
+        kinds |= private_kinds
         keys = pressing.normal(_text(arguments, table("calls")["pressed"].get(spec.name, "")))
         text = _text(arguments, table("calls")["typed"].get(spec.name, ""))
         kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts) | self._on_desktop(spec, seen, keys, text)
@@ -69,6 +72,7 @@ class Reader:
             text=text,
             command=command,
             reasons=reasons,
+            secrets=secrets,
             arguments=dict(call.arguments),
         )
 
@@ -118,6 +122,27 @@ class Reader:
         if place.zone not in _FREE_ZONES:
             found.add("outside" if is_changing else "far")
         return str(place.path), found
+
+    def _private(
+        self, effects: frozenset[Effect], paths: tuple[str, ...], command: str, told: set[str], said: str
+    ) -> tuple[set[str], tuple[str, ...]]:
+        """What follows from the secrets of the workspace that it reads, and their names; whether they are its own."""
+        root = self.workspace.folder
+        found: tuple[Path, ...] = ()
+        kinds: set[str] = set()
+        if Effect.READS in effects:
+            found = named = private_files.among(paths)
+            kinds |= {"foreign"} if origins.foreign_among(paths) else set()
+        elif command and told:
+            there = protected.local_secrets_in(root)
+            named = private_files.named_in(command, there)
+            found = tuple(there) if private_files.may_read_any(command, only_looks="looks" in told) else named
+            kinds |= {"foreign"} if origins.foreign_folder(root) else set()
+        else:
+            return kinds, ()
+        kinds |= {"private"} if found else set()
+        kinds |= {"private unasked"} if any(path.name.casefold() not in said.casefold() for path in named) else set()
+        return kinds, tuple(path.name for path in found)
 
     def _command(self, call: ToolCall) -> tuple[set[str], tuple[str, ...]]:
         """What is known of the command that the call starts or types into, and why it is no more harmless."""

@@ -18,7 +18,7 @@ _OF_THE_CALL = ("tool", "effect", "kind", "path", "host", "keys", "command", "fl
 _OF_THE_SCREEN = ("window", "app", "role", "control")
 LISTS = (*_OF_THE_CALL, *_OF_THE_SCREEN, "mode")
 """Conditions that name what fits: a text, or a list of texts."""
-_FLAGS = ("tainted", "planned")
+_FLAGS = ("tainted", "planned", "secret")
 _KNOWN = frozenset((*LISTS, *_FLAGS, "name", "then", "says"))
 _EXACT = {"effect": {effect.value for effect in Effect}, "mode": {mode.value for mode in Mode}}
 """Conditions whose values are written out, without * and ?."""
@@ -46,6 +46,7 @@ class Rule:
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tainted: bool | None = None
     planned: bool | None = None
+    secret: bool | None = None
     says: str = ""
     is_ours: bool = False
 
@@ -124,8 +125,7 @@ def _rule(told: Mapping[str, Any], where: str, is_ours: bool) -> Rule:  # noqa: 
     if not conditions and not flags and then == Decision.ALLOW.value:
         raise BadRules(f"{where}: a rule that allows everything is none; name at least a tool.")
     name, says = (_short(told.get(key, ""), key, where) for key in ("name", "says"))
-    tainted, planned = flags.get("tainted"), flags.get("planned")
-    return Rule(name or where, Decision(then), where, conditions, tainted, planned, says, is_ours)
+    return Rule(name or where, Decision(then), where, conditions, **flags, says=says, is_ours=is_ours)
 
 
 def _list(value: Any, name: str, where: str) -> tuple[str, ...]:

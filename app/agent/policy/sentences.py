@@ -12,7 +12,7 @@ from app.base.clipping import clip_line
 _SHOWN_CHARS = 160
 KINDS_IN_ORDER = (
     "own", "password", "secret", "starts", "session", "inner", "odd", "launches", "terminal", "outward", "irreversible",
-    "privileged", "persists", "outside", "unclear", "submits", "closes", "new host",
+    "privileged", "persists", "outside", "unclear", "submits", "closes", "new host", "private unasked",
 )  # fmt: skip
 
 
@@ -33,6 +33,7 @@ def sentence(template: str, act: Act, mode: Mode, provenance: Provenance) -> str
         "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
         "command": clip_line(act.command, _SHOWN_CHARS),
         "source": ", ".join(sources(provenance.tainted_by)),
+        "secret": ", ".join(provenance.secrets),
     }
     return Template(template).safe_substitute(fields)
 

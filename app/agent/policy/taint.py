@@ -12,10 +12,15 @@ def source_of(act: Act, spec: ToolSpec) -> str:
     tables = table("calls")
     source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
     if source == "outside":
-        return source if "far" in act.kinds else ""
+        return source if "far" in act.kinds else _workspace(act)
     if source == "command":
-        return "" if _is_walled_in(act) else source
+        return _workspace(act) if _is_walled_in(act) else source
     return source
+
+
+def _workspace(act: Act) -> str:
+    """What stands in the workspace is the person's own, unless it came from elsewhere."""
+    return "workspace" if "foreign" in act.kinds else ""
 
 
 def _is_walled_in(act: Act) -> bool:

@@ -56,6 +56,12 @@ class Consequence(StrEnum):
     """It changes a file outside the workspace."""
     FAR = "far"
     """It reads a file outside the workspace."""
+    PRIVATE = "private"
+    """It may read keys or passwords that stand in the workspace."""
+    UNASKED = "private unasked"
+    """It reads such a file by its name, and the person did not name it."""
+    FOREIGN = "foreign"
+    """It reads a file of the workspace that came from elsewhere."""
     UNCLEAR = "unclear"
     """It names a place that cannot be made out."""
     SUBMITS = "submits"
@@ -169,13 +175,15 @@ class Control:
 class Provenance:
     """Where a call's idea may come from: whose words the turn has read (empty: nobody else's), what the person said,
     and whether the person themselves wrote the plan that is carried out. `answered` are the places (`Control.place`)
-    where the person has allowed acts of unknown effect for this task.
+    where the person has allowed acts of unknown effect for this task; `secrets` are the files with keys
+    or passwords that were read.
     """
 
     tainted_by: tuple[str, ...] = ()
     said: str = ""
     planned: bool = False
     answered: frozenset[str] = frozenset()
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +202,7 @@ class Act:
     text: str = ""
     command: str = ""
     reasons: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
     arguments: Mapping[str, JsonValue] = field(default_factory=lambda: NOTHING)
 
     @property

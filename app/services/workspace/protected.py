@@ -25,6 +25,8 @@ _GLOB = re.compile(r"[*?\[]")
 _INODES_S = 10.0
 _INODES_DEPTH = 4
 _MOST_INODES = 4_000
+_MOST_FOLDERS = 100
+_MOST_NAMES = 1_000
 
 
 @functools.cache
@@ -110,6 +112,20 @@ def is_known_inode(path: Path) -> bool:
             known = _inodes(str(Path.home()), depth, int(time.monotonic() / _INODES_S))
             return (found.st_dev, found.st_ino) in known
     return False
+
+
+def local_secrets_in(workspace: Path) -> list[Path]:
+    """The secrets that a project holds, in its folder and those directly in it; so many as can be looked at at once."""
+    found: list[Path] = []
+    skipped = patterns("build", "folders")
+    with suppress(OSError):
+        folders = [workspace, *(Path(one.path) for one in os.scandir(workspace) if one.is_dir(follow_symlinks=False))]
+        for folder in folders[:_MOST_FOLDERS]:
+            if folder == workspace or not skipped.fit((folder.name,)):
+                with suppress(OSError):
+                    names = sorted(os.listdir(folder))[:_MOST_NAMES]
+                    found += [folder / name for name in names if is_local_secret(folder / name)]
+    return found
 
 
 def why_no_workspace(folder: Path, home: Path) -> str:

@@ -1,0 +1,111 @@
+"""Whose words a file of the workspace may hold: a folder that was cloned or downloaded is somebody else's until the
+person trusts it, once.
+
+Signs: a remote in a repository's configuration, and the attribute that browsers and mail programs leave on a download
+(`user.xdg.origin.url`, https://www.freedesktop.org/wiki/CommonExtendedAttributes/).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from app.base import paths
+from app.base.errors import NeedsPerson
+
+_ATTRIBUTES = ("user.xdg.origin.url", "user.xdg.referrer.url")
+_KEPT_S = 2.0
+_MOST_BYTES = 65_536
+
+
+def foreign_folder(path: Path) -> Path | None:
+    """The folder (or file) that makes this path somebody else's; None where nothing says so or the person trusts it."""
+    origin = next((one for one in (path, *path.parents) if _came_from_elsewhere(str(one), _moment())), None)
+    return None if origin is None or _is_trusted(path) else origin
+
+
+def is_changed_since(path: Path, moment: float, own: Collection[str]) -> bool:
+    """Whether somebody else than the paths' own writer changed the file since then (seconds since 1970)."""
+    with suppress(OSError):
+        return path.is_file() and path.stat().st_ctime > moment and str(path) not in own
+    return False
+
+
+def trust(folder: Path) -> None:
+    """The person wrote, or has read, what stands in this folder. Raises NeedsPerson where that cannot be kept."""
+    known = trusted()
+    if folder in known:
+        return
+    try:
+        with _file().open("a", encoding="utf-8") as file:
+            file.write(f"{folder}\n")
+    except (OSError, UnicodeEncodeError) as error:
+        raise NeedsPerson(f"{_file()} cannot be written ({error}), so {folder} is not trusted yet.") from error
+
+
+def trusted() -> list[Path]:
+    """The folders that the person trusts; empty where the list cannot be read."""
+    try:
+        lines = _file().read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+    return [Path(line) for line in lines if line.startswith("/") or Path(line).is_absolute()]
+
+
+def foreign_among(found: Iterable[str]) -> bool:
+    """Whether any of these absolute paths is somebody else's."""
+    return any(foreign_folder(Path(path)) for path in found if Path(path).is_absolute())
+
+
+def _is_trusted(path: Path) -> bool:
+    return any(path.is_relative_to(folder) for folder in trusted())
+
+
+def _file() -> Path:
+    return paths.config_dir() / "trusted-folders"
+
+
+def _moment() -> int:
+    return int(time.monotonic() / _KEPT_S)
+
+
+@functools.lru_cache(maxsize=2048)
+def _came_from_elsewhere(path: str, _now: int) -> bool:
+    return _has_attribute(path) or _has_remote(_configuration(os.path.join(path, ".git")))
+
+
+def _configuration(repository: str) -> str:
+    """Where the repository's configuration stands; in a further worktree `.git` is a file that names its folder."""
+    if not os.path.isfile(repository):
+        return os.path.join(repository, "config")
+    with suppress(OSError, UnicodeDecodeError):
+        folder = Path(repository).read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+        common = os.path.join(os.path.dirname(repository), folder, "commondir")
+        return os.path.join(os.path.dirname(common), Path(common).read_text(encoding="utf-8").strip(), "config")
+    return repository
+
+
+def _has_attribute(path: str) -> bool:
+    names = getattr(os, "listxattr", None)
+    if names is None:
+        return False
+    try:
+        return any(name in _ATTRIBUTES for name in names(path))
+    except OSError:
+        return False
+
+
+def _has_remote(config: str) -> bool:
+    """By git's own form; a configuration that cannot be read counts as one with a remote."""
+    try:
+        with open(config, "rb") as file:
+            text = file.read(_MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return b"[remote" in text.lower()
