@@ -49,7 +49,9 @@ class Commands:
         rests = call.flag("background") or call.flag("pty")
         timeout_s = self._timeout_s(call)
         wishes = Wishes(network=call.flag("network"), outside=call.flag("outside"))
-        run = await self._processes.start(command, cwd.path, pty=call.flag("pty"), timeout_s=timeout_s, wishes=wishes)
+        run = await self._processes.start(
+            command, cwd.path, pty=call.flag("pty"), timeout_s=timeout_s, wishes=wishes, turn=turn.turn_id
+        )
         walls: dict[str, JsonValue] = {"sandboxed": run.record.walled, "network": wishes.network}
         await turn.audit("command_started", {"run_id": run.id, "command": command, "cwd": str(cwd.path), **walls})
         turn.emit("command_started", {"run_id": run.id, "command": command, "cwd": cwd.shown})

@@ -7,6 +7,7 @@ from app.services.processes.run import Run
 
 _STDOUT_BYTES, _STDERR_BYTES = 65_536, 32_768
 _ALONE = "inside its sandbox only; start it with network=true for others to reach it"
+_NAMED = 5
 _STDOUT_PREVIEW, _STDERR_PREVIEW = 12_288, 6_144
 
 
@@ -45,12 +46,30 @@ def left_behind(run: Run) -> str:
             f" It left what runs by itself; renamed to end in .set-aside: {aside}. Tell the person; "
             f"`wisp undo --command {run.id}` puts it back."
         )
+    found += _deleted(run)
     if unclear:
         found += (
             f" While it went on, something appeared that runs by itself: {unclear}. Nothing tells whether the command "
             "or the person made it, so it was left alone. Tell the person to look at it before they use that folder."
         )
     return found
+
+
+def _deleted(run: Run) -> str:
+    """Names what is gone from the workspace, and how it comes back."""
+    record = run.record
+    said = ""
+    if record.deleted:
+        shown = ", ".join(record.deleted[:_NAMED]) + (" and others" if len(record.deleted) > _NAMED else "")
+        said = (
+            f" It deleted {len(record.deleted)} files ({shown}). They are kept: ask the person whether that is right; "
+        )
+        said += f"Take back in the window, or `wisp undo --turn {record.turn}`, puts them back."
+    if record.lost:
+        said += f" {record.lost} files that it deleted could not be kept."
+    if (record.deleted or record.lost) and not record.is_kept_whole:
+        said += " The folder has more files than are kept, so there may be others."
+    return said
 
 
 def preview(run: Run) -> str:
@@ -74,6 +93,8 @@ def card(run: Run, now: float, *, with_output: bool = True) -> dict[str, JsonVal
         "exit_code": record.exit_code,
         "stopped": record.stopped,
         "set_aside": list(record.set_aside),
+        "deleted": list(record.deleted),
+        "undoable": bool(record.deleted),
         "seconds": round((record.ended_at or now) - record.started_at, 3),
         "stdout_bytes": run.stdout.size(),
         "stderr_bytes": run.stderr.size(),

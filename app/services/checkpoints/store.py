@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -23,6 +24,9 @@ KEPT_BYTES = 500_000_000
 KEPT_SECONDS = 7 * 86_400.0
 MOST_BYTES = 100_000_000
 """A bigger file is not copied; its change cannot be undone, and the answer says so."""
+
+COMMAND = "execute_command"
+"""The tool whose deletions are kept."""
 
 _CHUNK = 1 << 20
 _PRIVATE = 0o600
@@ -98,16 +102,24 @@ class Checkpoints:
         self._count(size_bytes)
         return digest.hexdigest(), True
 
+    def adopt(self, copy: Path) -> str:
+        """Take a file on the same disk into the store as it is: the name of its content."""
+        with copy.open("rb") as source:
+            digest, size = digest_of(source), os.fstat(source.fileno()).st_size
+        shutil.move(copy, self._object(digest))
+        self._count(size)
+        return digest
+
     def open(self, name: str) -> BinaryIO:
         """A kept content, by its name. Raises FileNotFoundError where it was dropped."""
         return self._object(name).open("rb")
 
-    def add(self, change: Change) -> None:
-        """Write the change down, safe against a crash, before it is carried out."""
+    def add(self, *changes: Change) -> None:
+        """Write the changes down together, safe against a crash, before they are carried out."""
         places = ", ".join("?" * len(_COLUMNS))
         with self._list() as table:
-            values = [getattr(change, column) for column in _COLUMNS]
-            table.execute(f"insert into changes ({', '.join(_COLUMNS)}) values ({places})", values)
+            rows = [[getattr(change, column) for column in _COLUMNS] for change in changes]
+            table.executemany(f"insert into changes ({', '.join(_COLUMNS)}) values ({places})", rows)
 
     def forget(self, *ids: str) -> None:
         """These changes were undone or never happened."""

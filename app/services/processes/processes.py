@@ -12,6 +12,7 @@ from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
 from app.services.processes import environment, tree
+from app.services.processes.deletions import Deletions
 from app.services.processes.run import Record, Run
 from app.services.processes.starting import Launch, start
 from app.services.sandbox import protection
@@ -41,11 +42,19 @@ class Processes:
     Without a `wall`, or where it says that it is missing, commands run as whatever else the person starts.
     """
 
-    def __init__(self, folder: Path, clock: Clock, limits: Limits | None = None, wall: Wall | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        clock: Clock,
+        limits: Limits | None = None,
+        wall: Wall | None = None,
+        deletions: Deletions | None = None,
+    ) -> None:
         self.limits = limits or Limits()
         self._folder = folder
         self._clock = clock
         self._wall = wall
+        self._deletions = deletions
         self._runs: dict[str, Run] = {}
         self._settled_late: list[Run] = []
         self._guards: set[asyncio.Task[None]] = set()
@@ -59,14 +68,16 @@ class Processes:
         pty: bool = False,
         timeout_s: float | None = None,
         wishes: Wishes | None = None,
+        turn: str = "",
     ) -> Run:
         """Start it through the person's shell, behind the wall. Only `timeout_s` ever ends it.
 
-        `wishes` are granted: who asks for them has been allowed to. Raises ToolMisuse, ToolFailed.
+        `wishes` are granted: who asks for them has been allowed to. What it deletes is kept as a change of the `turn`.
+        Raises ToolMisuse, ToolFailed.
         """
         wishes = wishes or Wishes()
         run_id = unique("r")
-        record = Record(run_id, command, str(cwd), pty, self._clock.wall(), network=wishes.network)
+        record = Record(run_id, command, str(cwd), pty, self._clock.wall(), network=wishes.network, turn=turn)
         run = Run(record, self._folder / run_id)
         run.folder.mkdir(mode=0o700)
         loop = asyncio.get_running_loop()
@@ -79,6 +90,8 @@ class Processes:
         try:
             enclosure = await asyncio.to_thread(self._enclose, run, wishes)
             launch = self._launch(run, enclosure)
+            if self._deletions and self._deletions.may_come_of(command, cwd):
+                await asyncio.to_thread(self._deletions.keep, run.folder)
             record.pid, run.terminal = await asyncio.to_thread(start, launch, ended)
         except BaseException:
             shutil.rmtree(run.folder, ignore_errors=True)
@@ -170,13 +183,20 @@ class Processes:
     def _settle(self, run: Run) -> None:
         """Blocks until the last process behind the wall is gone."""
         record = run.record
-        if self._wall is None or not record.walled:
-            return
+        if self._wall is not None and record.walled:
+            self._set_aside(run, self._wall)
+        if self._deletions:
+            deleted = self._deletions.settle(run.folder, record.turn)
+            record.deleted, record.lost = list(deleted.paths), deleted.lost
+            record.is_kept_whole = deleted.is_complete
+
+    def _set_aside(self, run: Run, wall: Wall) -> None:
+        record = run.record
         now = self._clock.wall()
         left = record.left_at if record.left_at is not None else now
         if run.id not in self._runs and record.left_at is None:
             left = record.started_at
-        settled = self._wall.settle(run.folder, record.before, Period(record.started_at, left, now))
+        settled = wall.settle(run.folder, record.before, Period(record.started_at, left, now))
         record.note(run.folder, settled)
 
     def _earlier(self) -> list[Run]:

@@ -23,7 +23,8 @@ class Record:
 
     `stopped` says why it was ended by us: a sentence without a full stop, or empty. `walled` tells that it runs behind
     the wall, `network` that it was granted the network, `before` what its workspace held then. `left_at` is when the
-    turn stopped waiting for it. `set_aside` and `unclear` say what it left that could run by itself (see `Settled`).
+    turn stopped waiting for it. `set_aside` and `unclear` say what it left that could run by itself (see `Settled`),
+    `deleted` and `lost` which files of the workspace are gone (see `Deleted`).
     """
 
     id: str
@@ -42,6 +43,10 @@ class Record:
     left_at: float | None = None
     set_aside: dict[str, str] = field(default_factory=dict)
     unclear: list[str] = field(default_factory=list)
+    turn: str = ""
+    deleted: list[str] = field(default_factory=list)
+    lost: int = 0
+    is_kept_whole: bool = True
 
     def save(self, folder: Path) -> None:
         beside = folder / "run.new"

@@ -22,7 +22,7 @@ import psutil
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
-from app.services.checkpoints.store import Change, Checkpoints, digest_of
+from app.services.checkpoints.store import COMMAND, Change, Checkpoints, digest_of
 from app.services.workspace.beneath import Folder, hold
 from app.services.workspace.complaints import told
 from app.services.workspace.places import Place, Workspace
@@ -188,7 +188,8 @@ class Changes:
         return now != change.before
 
     def _check_undoable(self, change: Change, place: Place, now: str | None) -> None:
-        self._workspace.check_writable(place)
+        if change.tool != COMMAND:  # what a command deleted is put back as it was, wherever it lay
+            self._workspace.check_writable(place)
         if now != change.after:
             raise ToolFailed(f"{place.shown!r} was changed by somebody else since; it is left as it is.")
         if not change.kept:

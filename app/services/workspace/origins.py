@@ -30,7 +30,7 @@ def foreign_folder(path: Path) -> Path | None:
 
 def is_changed_since(path: Path, moment: float, own: Collection[str]) -> bool:
     """Whether somebody else than the paths' own writer changed the file since then (seconds since 1970)."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         return path.is_file() and path.stat().st_ctime > moment and str(path) not in own
     return False
 
@@ -75,18 +75,16 @@ def _moment() -> int:
 
 @functools.lru_cache(maxsize=2048)
 def _came_from_elsewhere(path: str, _now: int) -> bool:
-    return _has_attribute(path) or _has_remote(_configuration(os.path.join(path, ".git")))
+    return _has_attribute(path) or _has_remote(_configuration(Path(path, ".git")))
 
 
-def _configuration(repository: str) -> str:
+def _configuration(repository: Path) -> Path:
     """Where the repository's configuration stands; in a further worktree `.git` is a file that names its folder."""
-    if not os.path.isfile(repository):
-        return os.path.join(repository, "config")
-    with suppress(OSError, UnicodeDecodeError):
-        folder = Path(repository).read_text(encoding="utf-8").removeprefix("gitdir:").strip()
-        common = os.path.join(os.path.dirname(repository), folder, "commondir")
-        return os.path.join(os.path.dirname(common), Path(common).read_text(encoding="utf-8").strip(), "config")
-    return repository
+    with suppress(OSError, ValueError):
+        if repository.is_file():
+            own = repository.parent / repository.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+            return own / (own / "commondir").read_text(encoding="utf-8").strip() / "config"
+    return repository / "config"
 
 
 def _has_attribute(path: str) -> bool:
@@ -95,16 +93,16 @@ def _has_attribute(path: str) -> bool:
         return False
     try:
         return any(name in _ATTRIBUTES for name in names(path))
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
-def _has_remote(config: str) -> bool:
+def _has_remote(config: Path) -> bool:
     """By git's own form; a configuration that cannot be read counts as one with a remote."""
     try:
-        with open(config, "rb") as file:
+        with config.open("rb") as file:
             text = file.read(_MOST_BYTES)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return False
     except OSError:
         return True

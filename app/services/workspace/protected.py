@@ -105,7 +105,7 @@ def starts_by_itself(parts: Iterable[str]) -> bool:
 
 def is_known_inode(path: Path) -> bool:
     """Whether this is a secret of the home folder under another name: a hard link to it, or mounted there."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         found = path.stat()
         if stat.S_ISREG(found.st_mode):
             depth = _INODES_DEPTH if found.st_nlink > 1 else 0  # a file without a second link can only be mounted
@@ -161,7 +161,7 @@ def _head(path: Path) -> bytes:
         with open(os.open(path, flags), "rb") as file:
             is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             return file.read(table()["secrets"]["looked_at_bytes"]) if is_file else b""
-    except OSError:
+    except (OSError, ValueError):  # ValueError: no path can be so
         return b""
 
 

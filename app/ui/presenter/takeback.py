@@ -8,15 +8,16 @@ from app.agent import events as agent
 from app.ui.presenter.items import added
 from app.ui.presenter.view import TakeBack, View
 
-_TOOLS = frozenset({"write_file", "replace_in_file", "delete_file"})
+_TOOLS = frozenset({"write_file", "replace_in_file", "delete_file", "execute_command"})
 
 
 def noted(view: View, event: agent.ToolFinished) -> View:
-    """The view that remembers the file which a call has changed, where the change can be undone."""
-    path = event.payload.get("path")
+    """The view that remembers the files which a call has changed, where the change can be undone."""
     if not event.ok or event.tool not in _TOOLS or event.payload.get("undoable") is not True:
         return view
-    return replace(view, changed=view.changed | {path}) if isinstance(path, str) else view
+    path, deleted = event.payload.get("path"), event.payload.get("deleted")
+    changed = [path, *(deleted if isinstance(deleted, (list, tuple)) else ())]
+    return replace(view, changed=view.changed | {one for one in changed if isinstance(one, str)})
 
 
 def offered(view: View, event: agent.TurnEnded) -> View:

@@ -13,6 +13,7 @@ from app.protocol.dialects.xml import XmlDialect
 from app.protocol.events import CallClosed
 from app.protocol.result import JsonValue, ToolResult
 from app.services.checkpoints.store import Checkpoints
+from app.services.processes.deletions import Deletions
 from app.services.processes.processes import Limits, Processes
 from app.services.sandbox import choose
 from app.services.tasks.checklist import Checklist
@@ -69,7 +70,9 @@ class Bench:
         self.checkpoints = Checkpoints(folder / "checkpoints")
         self.changes = Changes(self.workspace, self.checkpoints, self._to_trash)
         self.wall = choose.wall(self.root, wanted=walled, readable=(Path(sys.prefix), Path(sys.base_prefix)))
-        self.processes = Processes(folder / "runs", SystemClock(), limits, self.wall)
+        self.processes = Processes(
+            folder / "runs", SystemClock(), limits, self.wall, Deletions(self.root, self.checkpoints)
+        )
         self.talk = Talk()
         self.checklist = Checklist(folder / "task.md")
         self.told: list[tuple[str, Mapping[str, JsonValue]]] = []

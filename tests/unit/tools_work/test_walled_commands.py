@@ -87,6 +87,19 @@ async def test_what_runs_by_itself_is_set_aside_and_told(bench: Bench) -> None:
     assert sorted(path.name for path in bench.root.iterdir()) == [".envrc.set-aside", "other"]
 
 
+async def test_what_a_command_deleted_is_told_and_put_back_with_the_turn(bench: Bench) -> None:
+    (bench.root / "letters").mkdir()
+    for number in range(30):
+        (bench.root / "letters" / f"{number}.txt").write_text(str(number))
+    result = await bench.call("execute_command", command="rm -rf letters")
+    assert (len(result.payload["deleted"]), result.payload["undoable"]) == (30, True)  # type: ignore[arg-type]
+    assert "It deleted 30 files" in result.llm_echo
+    assert "`wisp undo --turn t1`, puts them back" in result.llm_echo
+    undone, problems = bench.changes.restore("t1")
+    assert (len(undone), problems) == (30, [])
+    assert (bench.root / "letters" / "7.txt").read_text() == "7"
+
+
 async def test_a_server_that_nobody_outside_can_reach_says_so(bench: Bench) -> None:
     command = "python3 -u -m http.server 0 --bind 127.0.0.1"
     alone = await bench.call("execute_command", command=command, background=True)

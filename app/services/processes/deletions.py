@@ -1,0 +1,134 @@
+"""Keeps what a command deletes: before it runs, every file of its workspace gets a second name in the run's folder.
+
+A hard link costs no space and a few microseconds, and it tells afterwards whether the file was deleted or only moved: a
+file that was moved has its other name still. Where links are not possible (another disk), small files are copied. Left
+out are folders that a build makes again, links, and what is over the limits; the answer says so.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import stat
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.base.ids import unique
+from app.services.checkpoints.store import COMMAND, MOST_BYTES, Change, Checkpoints
+from app.services.sandbox import reading
+from app.services.workspace import protected
+
+MOST_FILES = 10_000
+MOST_SECONDS = 1.0
+COPIED_BYTES = 64_000_000
+COPIED_FILE_BYTES = 4_000_000
+
+_KEPT = "before"
+_LIST = "before.json"
+_CANNOT_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """`paths` are absolute and can be put back; `lost` cannot. `is_complete`: all files of the workspace were kept."""
+
+    paths: tuple[str, ...] = ()
+    lost: int = 0
+    is_complete: bool = True
+
+
+class Deletions:
+    """Of commands in one workspace. Blocking: call it in a thread."""
+
+    def __init__(self, workspace: Path, checkpoints: Checkpoints) -> None:
+        self._workspace = workspace
+        self._checkpoints = checkpoints
+
+    def may_come_of(self, command: str, cwd: Path) -> bool:
+        """Whether a command may do more than look."""
+        return bool(reading.objection(command, cwd, self._workspace))
+
+    def keep(self, folder: Path) -> None:
+        """Before a run whose own folder this is. What cannot be kept is left out."""
+        kept = folder / _KEPT
+        kept.mkdir(mode=0o700)
+        entries: list[tuple[str, int, int, str]] = []
+        until, copied = time.monotonic() + MOST_SECONDS, 0
+        is_complete = True
+        for file in self._files():
+            if len(entries) >= MOST_FILES or time.monotonic() > until:
+                is_complete = False
+                break
+            with suppress(OSError):
+                found = file.stat(follow_symlinks=False)
+                name = str(len(entries))
+                how = _link(file.path, kept / name)
+                if not how and found.st_size <= COPIED_FILE_BYTES and copied + found.st_size <= COPIED_BYTES:
+                    how = _copy(file.path, kept / name)
+                    copied += found.st_size
+                entries.append((file.path, stat.S_IMODE(found.st_mode), found.st_nlink, how))
+        text = json.dumps({"files": entries, "complete": is_complete})
+        (folder / _LIST).write_text(text, encoding="utf-8", errors="surrogateescape")
+
+    def settle(self, folder: Path, turn: str) -> Deleted:
+        """After the run: what it deleted goes into the checkpoints, as changes of its turn; the rest is dropped."""
+        try:
+            listed = json.loads((folder / _LIST).read_text(encoding="utf-8", errors="surrogateescape"))
+        except (OSError, ValueError):
+            return Deleted()
+        changes: list[Change] = []
+        lost = 0
+        for number, (path, mode, links, how) in enumerate(listed["files"]):
+            copy = folder / _KEPT / str(number)
+            if os.path.lexists(path) or (how == "linked" and copy.stat().st_nlink > links):
+                continue
+            if not how or not _is_text(path) or copy.stat().st_size > MOST_BYTES:
+                lost += 1
+                continue
+            before = self._checkpoints.adopt(copy)
+            changes.append(Change(unique("c"), turn, COMMAND, path, before, None, mode, time.time()))
+        self._checkpoints.add(*changes)
+        shutil.rmtree(folder / _KEPT, ignore_errors=True)
+        (folder / _LIST).unlink(missing_ok=True)
+        return Deleted(tuple(change.path for change in changes), lost, listed["complete"])
+
+    def _files(self) -> Iterator[os.DirEntry[str]]:
+        """Regular files, the nearest first, git's own last."""
+        made_again = protected.patterns("build", "folders")
+        near, last = deque([str(self._workspace)]), deque[str]()
+        while near or last:
+            with suppress(OSError), os.scandir(near.popleft() if near else last.popleft()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if not made_again.fit((entry.name,)):
+                            (last if entry.name == ".git" else near).append(entry.path)
+                    elif entry.is_file(follow_symlinks=False):
+                        yield entry
+
+
+def _is_text(path: str) -> bool:
+    """Names that are no text cannot be listed."""
+    return path.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in path)
+
+
+def _link(path: str, copy: Path) -> str:
+    try:
+        os.link(path, copy, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in _CANNOT_LINK:
+            return ""
+        raise
+    return "linked"
+
+
+def _copy(path: str, copy: Path) -> str:
+    with suppress(OSError):
+        shutil.copyfile(path, copy, follow_symlinks=False)
+        return "copied"
+    return ""
