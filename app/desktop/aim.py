@@ -6,6 +6,7 @@ Lives on the desktop thread.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.base.clipping import clip_line
@@ -93,6 +94,20 @@ class Marksman:
             raise Unreachable(
                 f"{_window_called(top)} is at {_at(aim.point)} now, not {_window_called(aim.window)}. "
                 "Nothing was clicked. Look again first."
+            )
+
+    def check_drop(self, aims: Sequence[Aim]) -> None:
+        """Make sure, right before the button is let go, that no window came up there. Raises Unreachable.
+
+        A window that is dragged itself is under the pointer at the end, too.
+        """
+        judged = [aim.window.ref for aim in (aims[0], aims[-1]) if aim.window is not None]
+        there = self._backend.windows.under(aims[-1].point).window
+        if judged and there and there not in judged:
+            title = next((window.title for window in self._backend.windows.all() if window.ref == there), "")
+            raise Unreachable(
+                f"The window {clip_line(title, _NAME_CHARACTERS)!r} came up at {_at(aims[-1].point)}. Nothing was "
+                "dropped: the pointer went back to where it began. Look again first."
             )
 
     async def _check_element(self, element: Element, point: Point) -> None:

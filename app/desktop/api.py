@@ -63,8 +63,8 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Where the next key or press goes. `place` names it among all that show; `window` is the ref of its window, empty
-    where it has none (a menu); `is_own`: it belongs to a Wisp.
+    """Where the next key or press goes. `place` names it among all that show; `window` is the ref of its window, for a
+    menu that of its program's; empty where it has none. `is_own`: it belongs to a Wisp.
     """
 
     place: str = ""

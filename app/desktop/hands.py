@@ -15,7 +15,7 @@ from itertools import pairwise
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.api import Button, Curtain, Window
+from app.desktop.api import Button, Curtain, Landing, Window
 from app.desktop.backend import Backend
 from app.desktop.input_guard import InputGuard
 from app.desktop.keys import Chord
@@ -62,6 +62,10 @@ async def nothing_before(*_left: object) -> None:
     """Nobody is asked."""
 
 
+def nothing_checked() -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Press:
     """How a button is pressed: how often, with which modifier keys (own names) held."""
@@ -103,10 +107,12 @@ class Hands:
             await self.move(at)
             if check:
                 await check()
+            first = self._backend.windows.under(at)
             for number in range(press.count):
                 if number:
                     # A window manager looks at every press first and hands it on; what comes faster may count apart.
                     await asyncio.sleep(_BETWEEN_CLICKS_S)
+                    self._check_still(at, first, number, press.count)
                 with self._pressing(press.button):
                     pass
         self._last_click = (at, press.button, self._clock.now())
@@ -124,8 +130,17 @@ class Hands:
         """The next click may well belong to the last one."""
         self._last_click = None
 
-    async def drag(self, path: Sequence[Point], press: Press, duration_s: float, check: Check | None = None) -> None:
-        """Press at the first point, move through the others, let go at the last. `check` as in `click`."""
+    async def drag(
+        self,
+        path: Sequence[Point],
+        press: Press,
+        duration_s: float,
+        check: Check | None = None,
+        drop: Callable[[], None] = nothing_checked,
+    ) -> None:
+        """Press at the first point, move through the others, let go at the last. `check` as in `click`; `drop` raises
+        ToolFailed where the button must not be let go.
+        """
         steps = list(_steps(path))
         with self._cleared(*path), self._holding(press.modifiers):
             await self.move(path[0])
@@ -136,12 +151,21 @@ class Hands:
                     await asyncio.sleep(duration_s / len(steps))
                     await self.move(point)
                 await self._worked_off()
-                await self._drop(path)
+                await self._drop(path, drop)
 
-    async def _drop(self, path: Sequence[Point]) -> None:
+    def _check_still(self, at: Point, first: Landing, done: int, count: int) -> None:
+        """What follows the first press of several must not land in a window that this one opened."""
+        if self._backend.windows.under(at).window != first.window:
+            raise ToolFailed(
+                f"Another window came up at ({at.x}, {at.y}): {done} of {count} presses were made there, the others "
+                f"were not. {_LOOK}"
+            )
+
+    async def _drop(self, path: Sequence[Point], check: Callable[[], None]) -> None:
         """Before the button is let go: where it must not be, the pointer goes back to where it began."""
         try:
             self._guard.check_press(path[-1])
+            check()
         except ToolFailed:
             self._backend.pointer.move(path[0])
             await self._worked_off()

@@ -132,7 +132,8 @@ class Seat:
     async def drag(self, aims: Sequence[Aim], press: Press, duration_s: float) -> None:
         """As `press`, from the first aim through the others."""
         points = [aim.point for aim in aims]
-        await self.hands.drag(points, press, duration_s, partial(self.marksman.hit_test, aims[0]))
+        check, drop = partial(self.marksman.hit_test, aims[0]), partial(self.marksman.check_drop, aims)
+        await self.hands.drag(points, press, duration_s, check, drop)
 
     async def _found(self, target: Target) -> Aim:
         if target.ref:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from Xlib import X
@@ -100,9 +100,15 @@ class X11Windows:
         except XError:
             return Landing()
         known = {int(each.ref[1:], 16): each for each in self.all()}
-        found = next((known[number] for number in chain if number in known), None)
+        found = next((known[number] for number in chain if number in known), None) or self._program_of(chain)
         is_own = any(self._is_own(number) for number in chain) or (found is not None and found.is_own)
         return Landing(f"{chain[0]:x}" if chain else "", found.ref if found else "", is_own)
+
+    def _program_of(self, chain: Sequence[int]) -> Window | None:
+        """The listed window whose program made one of these, as it does its menus."""
+        bits = int(self._connection.display.display.info.resource_id_mask)
+        programs = {number & ~bits for number in chain}
+        return next((window for window in self.all() if _number(window.ref) & ~bits in programs), None)
 
     def _is_own(self, number: int) -> bool:
         return self._marked().is_on(number)
