@@ -267,6 +267,10 @@ class Apps(Protocol):
         """Whether words that are typed in the window can start programs. `role` is that of the control they go to."""
         ...
 
+    def shown_folders(self, window: Window) -> tuple[str, ...]:
+        """The folders that a file manager shows in the window, as far as they are known."""
+        ...
+
     def open(self, address: str) -> Launched:
         """Start the program that handles a file or URL."""
         ...

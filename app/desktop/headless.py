@@ -242,6 +242,9 @@ class _Apps:
     def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
         return window is not None and is_terminal(window.app)
 
+    def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._start(" ".join((app.name, *arguments)))
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from app.agent.policy import Control
 from app.agent.policy.pressing import may_submit
 from app.base.errors import WispError
 from app.base.geometry import Point, Rect
+from app.desktop.api import Window
 from app.desktop.capture import Budget
 from app.desktop.desk import Desktop
 from app.desktop.foresight import Met
@@ -16,6 +20,7 @@ from app.desktop.ocr.written import is_written
 from app.desktop.seat import Seat, Target
 from app.protocol.call import ToolCall
 from app.protocol.result import Media
+from app.services.workspace.document_kinds import kind_of
 from app.tools.acts import path_of, target_of
 
 _log = logging.getLogger(__name__)
@@ -43,7 +48,7 @@ async def _seen(seat: Seat, call: ToolCall, aim: str) -> tuple[Control, ...]:
         met = await _met(seat, call, aim)
         if aim == "focus":
             seat.key_targets.keep(call.id, met[-1].element, is_known=True)
-        return tuple(_control(one) for one in met)
+        return tuple(_control(seat, one) for one in met)
     except WispError as error:
         _log.info("What %s would act on is not known: %s", call.name, error)
         return (Control(name=call.text("target") or call.text("to")),)
@@ -66,8 +71,25 @@ async def _met(seat: Seat, call: ToolCall, aim: str) -> list[Met]:
     return [await seat.foresight.foresee(call.id, target)]
 
 
-def _control(met: Met) -> Control:
-    return Control(met.title, met.app, met.role, met.name, met.default, met.is_own, met.is_terminal, met.is_launcher)
+def _control(seat: Seat, met: Met) -> Control:
+    control = Control(met.title, met.app, met.role, met.name, met.default, met.is_own, met.is_terminal)
+    place, element = met.window, met.element
+    if element is not None and element.pid and (place is None or place.pid != element.pid):
+        # Desktops and panels have no listed window; another program's may lie below them.
+        place = Window("", element.window, element.app, element.box, element.pid)
+    apps = seat.backend.apps
+    if not (met.is_launcher or apps.is_launcher(place, met.role)):
+        return control
+    return replace(control, is_launcher=True, opens=_item(apps.shown_folders(place), met.name) if place else "")
+
+
+def _item(folders: Sequence[str], name: str) -> str:
+    """What a file manager's item of that name is; empty where no folder, or more than one, has such a file."""
+    if not name or "/" in name:
+        return ""
+    found = [Path(folder, name) for folder in folders]
+    kinds = [kind_of(str(path)).value for path in found if os.path.lexists(path)]
+    return kinds[0] if len(kinds) == 1 else ""
 
 
 async def _picture(seat: Seat, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:

@@ -64,6 +64,49 @@ def _running(screen: Screen, command: list[str]) -> Iterator[None]:
         process.wait()
 
 
+@pytest.mark.parametrize(
+    ("item", "opens", "decision"),
+    [
+        ("evil", "runs", "ask"),
+        ("page.html", "loads", "ask"),
+        ("notes.txt", "plain", "allow"),
+        ("inner", "folder", "allow"),
+    ],
+)
+async def test_an_item_of_a_file_manager_is_judged_as_the_file_that_it_is(
+    screen: Screen, tmp_path: Path, item: str, opens: str, decision: str
+) -> None:
+    folder = tmp_path / "built"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "evil").write_bytes(b"\x7fELF")
+    (folder / "evil").chmod(0o755)
+    (folder / "page.html").write_text("<script>location='http://evil.example'</script>")
+    (folder / "notes.txt").write_text("hello")
+    call = ToolCall("c3", "computer_click", {"target": item, "count": 2})
+    spec = REGISTRY.find(call.name)
+    assert spec
+    with _running(screen, ["pcmanfm", str(folder)]), _desktop(screen) as desktop:
+        assert await desktop.run(_has_opened)
+        seen = await _found(desktop, call)
+        assert (seen.name, seen.is_launcher, seen.opens) == (item, True, opens), seen
+        verdict = Policy(tmp_path, persons=tmp_path / "none.toml").decide(call, spec, (seen,))
+        assert verdict.decision.value == decision, verdict
+
+
+async def _found(desktop: Desktop, call: ToolCall) -> Control:
+    """What the call would act on, as soon as the program shows it."""
+    for _ in range(50):
+        seen = (await Onlooker(desktop).seen(call, "point"))[-1]
+        if seen.app:
+            return seen
+        await desktop.run(_waited)
+    return seen
+
+
+async def _waited(seat: Seat) -> None:
+    await seat.backend.windows.changed(0.2)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 async def test_what_is_typed_asks_where_it_starts_programs(screen: Screen, tmp_path: Path, name: str) -> None:
     program = PROGRAMS[name]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.agent.judging import Commands
-from app.agent.policy import controls, pressing, private_files
+from app.agent.policy import controls, launching, pressing, private_files
 from app.agent.policy.tables import by_tool, table
 from app.agent.policy.values import Act, Consequence, Control, Provenance
 from app.base.errors import ToolFailed, ToolMisuse, WispError
@@ -61,6 +61,7 @@ class Reader:
         keys = pressing.normal(_text(arguments, table("calls")["pressed"].get(spec.name, "")))
         text = _text(arguments, table("calls")["typed"].get(spec.name, ""))
         kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts) | self._on_desktop(spec, seen, keys, text)
+        kinds |= launching.of_opening(call, seen)
         return Act(
             spec.name,
             effects,

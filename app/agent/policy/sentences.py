@@ -47,6 +47,7 @@ def what(act: Act) -> str:
         "does": words["does"].get(act.effect.value, act.effect.value),
         "path": _first(act.paths),
         "host": _first(act.hosts),
+        "opened": _first(act.paths) or _called(control.name, words["unnamed"]),
         "control": _called(control.name or control.default, words["unnamed"]),
         "window": _called(control.window, words["unknown_window"]),
         "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),

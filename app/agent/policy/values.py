@@ -138,7 +138,8 @@ class Control:
     `window_ref` names the window for its life. `is_known` is False where nothing describes what is there, or where its
     program has not answered. `words` are the sentences of the dialog (or small window) that it stands in. `bindings`
     are the controls that keys press there; None where they were not read. `pasted` is what a paste would type; None
-    where that is not known. `symbols` maps keys to all key symbols that they make in the present layouts.
+    where that is not known. `opens` is what an item of a file manager is (a `DocumentKind`), where it is known.
+    `symbols` maps keys to all key symbols that they make in the present layouts.
     """
 
     window: str = ""
@@ -149,6 +150,7 @@ class Control:
     is_own: bool = False
     is_terminal: bool = False
     is_launcher: bool = False
+    opens: str = ""
     window_ref: str = ""
     is_known: bool = True
     is_dialog: bool = False

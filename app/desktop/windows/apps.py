@@ -34,6 +34,9 @@ class StartMenu:
     def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
         return window is not None and is_terminal(window.app)
 
+    def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._start(app.name, app.ref, " ".join(arguments))
 

@@ -16,6 +16,7 @@ from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed
 from app.desktop.api import App, Launched, Window
 from app.desktop.x11.describing import describing, needs_flags, with_flags
+from app.desktop.x11.folders import shown_folders
 from app.desktop.x11.launchers import Launchers
 from app.desktop.x11.windowed import windowed_program
 
@@ -61,6 +62,9 @@ class DesktopEntries:
 
     def is_launcher(self, window: Window | None, role: str = "") -> bool:
         return self._launchers.is_launcher(window, role)
+
+    def shown_folders(self, window: Window) -> tuple[str, ...]:
+        return shown_folders(window)
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         bare = app.ref.removeprefix(_COMMAND)

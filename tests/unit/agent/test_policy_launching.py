@@ -1,0 +1,57 @@
+"""What is opened in a program that starts programs asks, unless it is known to be a folder or a plain document."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import wiring
+from app.agent.policy import Control, Policy
+from app.protocol.call import ToolCall
+
+REGISTRY = wiring.registry()
+MANAGER = Control("sub", "pcmanfm", "icon", "evil", is_launcher=True)
+EDITOR = Control("notes", "mousepad", "icon", "evil")
+DOUBLE = ("computer_click", {"target": "evil", "count": 2})
+SINGLE = ("computer_click", {"target": "evil"})
+PRESS = ("press", {"ref": "e1"})
+OPEN = replace(MANAGER, role="menu item", name="_Open")
+
+
+@pytest.mark.parametrize(
+    ("call", "control", "launches"),
+    [
+        (DOUBLE, MANAGER, True),
+        (DOUBLE, replace(MANAGER, opens="runs"), True),
+        (DOUBLE, replace(MANAGER, opens="loads"), True),
+        (DOUBLE, replace(MANAGER, opens="unknown"), True),
+        (DOUBLE, replace(MANAGER, opens="plain"), False),
+        (DOUBLE, replace(MANAGER, opens="folder"), False),
+        (DOUBLE, EDITOR, False),
+        (DOUBLE, replace(MANAGER, role="terminal", is_terminal=True), False),
+        (SINGLE, MANAGER, False),
+        (PRESS, MANAGER, True),
+        (PRESS, replace(MANAGER, opens="folder"), False),
+        (SINGLE, OPEN, True),
+        (PRESS, OPEN, True),
+        (SINGLE, replace(OPEN, name="Ausführen"), True),
+        (SINGLE, replace(OPEN, name="Open With…"), False),
+        (SINGLE, replace(OPEN, name="Copy"), False),
+        (SINGLE, replace(OPEN, is_launcher=False), False),
+        (("choose_menu", {"path": "File > Open"}), OPEN, True),
+    ],
+)
+def test_opening_an_item_is_starting_it(
+    tmp_path: Path, call: tuple[str, dict[str, Any]], control: Control, launches: bool
+) -> None:
+    name, arguments = call
+    spec = REGISTRY.find(name)
+    assert spec
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    verdict = policy.decide(ToolCall("c1", name, arguments), spec, (control,))
+    assert verdict.act
+    assert ("launches" in verdict.act.kinds) is launches, verdict
+    assert verdict.decision.value == "ask" or not launches
