@@ -1,7 +1,8 @@
 """Which calls of a batch may run side by side, and which must keep the order they were written in.
 
-Calls that name files are told apart by them. Calls that reach out (network, commands) do not wait for each other.
-Everything else looks at or acts on the one desktop, in order: a picture asked for after a click shows its effect.
+Whatever looks waits for the acts before it: a picture, a file or a window that is asked for behind a click or a command
+shows its effect. An act waits for the looks before it, and for other acts. Calls that name files are told apart by
+them, a folder standing for what it holds. All else runs side by side: looks, files that do not touch, the network.
 """
 
 from __future__ import annotations
@@ -17,40 +18,56 @@ from app.protocol.spec import Effect, ToolSpec
 AT_ONCE = 8
 """Calls of one batch that run at the same time."""
 _PATHS = ("path", "source", "destination")
-_REACHING_OUT = (Effect.NETWORK, Effect.EXECUTES)
-_IN_ORDER = ((Effect.WRITES, Effect.EXECUTES), (Effect.DESKTOP, Effect.EXECUTES))
+_ACTS = frozenset({Effect.DESKTOP, Effect.EXECUTES})
+_BOUND = frozenset({Effect.READS, Effect.WRITES, Effect.DESKTOP})
+"""Effects of calls that wait for an act before them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a call touches, as names that other calls may share."""
+    """What a call does, the paths and the vendor's toolset it touches, and whether all others wait for it."""
 
     effects: frozenset[Effect]
     touched: frozenset[str]
+    is_wait: bool = False
 
 
 def reach_of(block: Block, spec: ToolSpec | None, toolset: str = "") -> Reach:
     """Of a call, its shape (None for a tool that does not exist) and the vendor's toolset it belongs to."""
     if spec is None:
         return Reach(frozenset({Effect.TALKS}), frozenset())
-    files = {f"file {posixpath.normpath(path)}" for path in _paths(block)}
-    is_desktop = spec.effect is Effect.DESKTOP or not (files or spec.effect in _REACHING_OUT)
-    touched = {"desktop"} if is_desktop else files
+    is_place = spec.effect is not Effect.DESKTOP
+    touched = {posixpath.normpath(path) for path in _paths(block, spec)} if is_place else set()
     effects = {spec.effect}
     if spec.effects_by_call:
         # What it does depends on files that earlier calls may still write: it waits for them.
         effects.add(Effect.EXECUTES)
-    return Reach(frozenset(effects), frozenset(touched | {f"toolset {toolset}"} if toolset else touched))
+    return Reach(frozenset(effects), frozenset(touched | {f"toolset {toolset}"} if toolset else touched), spec.is_wait)
 
 
 def keep_order(first: Reach, second: Reach) -> bool:
-    """Whether the second call must wait for the first: they share something, or one may need what the other made."""
-    if first.touched & second.touched:
+    """Whether the second call must wait for the first: it looks at what the first did, or changes what it looks at."""
+    if first.is_wait or second.is_wait or _share(first, second):
         return True
-    return any(
-        (one in first.effects and other in second.effects) or (other in first.effects and one in second.effects)
-        for one, other in _IN_ORDER
-    )
+    if first.effects & _ACTS and second.effects & _BOUND:
+        return True
+    is_look = Effect.READS in first.effects and not first.touched
+    if Effect.DESKTOP in second.effects:
+        return is_look or bool(first.effects & {Effect.WRITES, Effect.EXECUTES})
+    return Effect.EXECUTES in second.effects and bool(first.effects & {Effect.WRITES, Effect.DESKTOP})
+
+
+def _share(first: Reach, second: Reach) -> bool:
+    """Whether they touch the same file, or one a folder that holds the other's, and one of them changes it."""
+    if any(name.startswith("toolset ") for name in first.touched & second.touched):
+        return True
+    if first.effects | second.effects == {Effect.READS}:
+        return False
+    return any(_holds(one, other) or _holds(other, one) for one in first.touched for other in second.touched)
+
+
+def _holds(folder: str, path: str) -> bool:
+    return folder in (path, ".") or path.startswith(f"{folder}/")
 
 
 async def side_by_side(reaches: Sequence[Reach], run: Callable[[int], Awaitable[None]]) -> None:
@@ -70,10 +87,11 @@ async def side_by_side(reaches: Sequence[Reach], run: Callable[[int], Awaitable[
             running.append(group.create_task(run_after(earlier, index)))
 
 
-def _paths(block: Block) -> Iterator[str]:
+def _paths(block: Block, spec: ToolSpec) -> Iterator[str]:
     given = [*block.attrs.items(), *((child.name, child.text) for child in block.children), *(block.args or {}).items()]
     for name, value in given:
-        if name in _PATHS:
+        param = spec.param(name)
+        if (param.name if param else name) in _PATHS:
             yield from (
                 one for one in (value if isinstance(value, (list, tuple)) else (value,)) if isinstance(one, str)
             )

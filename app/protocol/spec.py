@@ -93,6 +93,7 @@ class ToolSpec:
     `body` is the payload written between the tags (in JSON: the field of its name).
     `splits` names arguments that models write as one list, and the ones it stands for. `is_speech` marks a tool that
     does nothing but say its body to the person.
+    `is_wait` marks a tool that the other calls of a message wait for, and that waits for them.
     `effect` is what every call does. Where the arguments change that, `effects_by_call` names all effects of one call.
     `open` accepts any attribute (used for shapes read from a file, never by our own tools).
     """
@@ -109,6 +110,7 @@ class ToolSpec:
     voiced: bool = False
     feeds_back: bool = True
     is_speech: bool = False
+    is_wait: bool = False
     splits: tuple[tuple[str, tuple[str, ...]], ...] = ()
     open: bool = False
     effects_by_call: EffectsByCall | None = None

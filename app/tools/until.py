@@ -82,6 +82,7 @@ WAITS = Family(
                 "port of this machine, or a file. Give one of seconds, run_id (with or without pattern), port, file."
             ),
             effect=Effect.READS,
+            is_wait=True,
             execute=Waits.wait_until,
             attrs=(
                 Param("seconds", Kind.NUMBER, "just this time", minimum=0, maximum=_MOST_S),

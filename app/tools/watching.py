@@ -279,6 +279,7 @@ WATCHING = Family(
             Watching.wait,
             attrs=(Param("seconds", Kind.NUMBER, "how long", required=True, minimum=0, maximum=300),),
             examples=('<wait seconds="3"/>',),
+            is_wait=True,
         ),
         ToolSpec(
             "wait_for",
@@ -296,6 +297,7 @@ WATCHING = Family(
                 Param("limit_s", Kind.NUMBER, "give up after so many seconds; 15", minimum=0.1, maximum=300),
             ),
             examples=('<wait_for text="Download complete" limit_s="60"/>',),
+            is_wait=True,
         ),
     ),
 )

@@ -8,7 +8,8 @@ import pytest
 
 from app.agent.ordering import AT_ONCE, Reach, keep_order, reach_of, side_by_side
 from app.protocol.call import Block, Child
-from app.protocol.spec import Effect, ToolSpec, unbound
+from app.protocol.spec import Effect, Param, ToolSpec, unbound
+from app.wiring.tools import registry
 
 
 def _must_wait(first: tuple[Effect, str], second: tuple[Effect, str], toolset: str = "") -> bool:
@@ -25,7 +26,21 @@ def _must_wait(first: tuple[Effect, str], second: tuple[Effect, str], toolset: s
         ((Effect.DESKTOP, ""), (Effect.DESKTOP, ""), True),
         ((Effect.DESKTOP, "1,1 9,9"), (Effect.DESKTOP, "5,5 7,7"), True),
         ((Effect.DESKTOP, ""), (Effect.READS, ""), True),
-        ((Effect.READS, ""), (Effect.READS, ""), True),
+        ((Effect.READS, ""), (Effect.READS, ""), False),
+        ((Effect.READS, ""), (Effect.DESKTOP, ""), True),
+        ((Effect.DESKTOP, ""), (Effect.READS, "a"), True),
+        ((Effect.DESKTOP, ""), (Effect.WRITES, "a"), True),
+        ((Effect.WRITES, "a"), (Effect.DESKTOP, ""), True),
+        ((Effect.EXECUTES, ""), (Effect.READS, "a"), True),
+        ((Effect.EXECUTES, ""), (Effect.READS, ""), True),
+        ((Effect.READS, "a"), (Effect.READS, "a"), False),
+        ((Effect.WRITES, "a/b"), (Effect.READS, "a"), True),
+        ((Effect.WRITES, "a/b"), (Effect.READS, "."), True),
+        ((Effect.WRITES, "ab"), (Effect.READS, "a"), False),
+        ((Effect.DESKTOP, ""), (Effect.TALKS, ""), False),
+        ((Effect.TALKS, ""), (Effect.TALKS, ""), False),
+        ((Effect.TALKS, ""), (Effect.DESKTOP, ""), False),
+        ((Effect.DESKTOP, ""), (Effect.NETWORK, ""), False),
         ((Effect.READS, "a"), (Effect.READS, "b"), False),
         ((Effect.WRITES, "a"), (Effect.WRITES, "b"), False),
         ((Effect.WRITES, "a"), (Effect.READS, "./a"), True),
@@ -43,6 +58,26 @@ def test_calls_wait_for_each_other_only_where_it_matters(
     first: tuple[Effect, str], second: tuple[Effect, str], waits: bool
 ) -> None:
     assert _must_wait(first, second) is waits
+
+
+def test_everything_keeps_its_order_around_a_wait() -> None:
+    waits = reach_of(Block("c", "wait"), ToolSpec("wait", "W.", Effect.READS, unbound, is_wait=True))
+    for effect in Effect:
+        other = reach_of(Block("c", "t"), ToolSpec("t", "T.", effect, unbound))
+        assert keep_order(waits, other)
+        assert keep_order(other, waits)
+
+
+def test_the_tools_that_wait_say_so() -> None:
+    assert {spec.name for spec in registry() if spec.is_wait} == {"wait", "wait_for", "wait_until"}
+
+
+def test_a_path_counts_under_any_name_of_its_argument() -> None:
+    param = Param("path", aliases=("file",))
+    write, read = (ToolSpec("t", "T.", effect, unbound, attrs=(param,)) for effect in (Effect.WRITES, Effect.READS))
+    assert keep_order(
+        reach_of(Block("c", "t", args={"file": "a"}), write), reach_of(Block("c", "t", {"path": "a"}), read)
+    )
 
 
 def test_calls_of_one_vendors_toolset_keep_their_order() -> None:
@@ -67,8 +102,8 @@ def test_a_tool_that_does_not_exist_waits_for_nobody() -> None:
 
 async def test_calls_run_side_by_side_up_to_a_cap_and_in_order_where_they_must() -> None:
     running, most, begun = 0, 0, list[int]()
-    alone = [Reach(Effect.NETWORK, frozenset()) for _ in range(AT_ONCE + 3)]
-    shared = [Reach(Effect.DESKTOP, frozenset({"desktop"})) for _ in range(3)]
+    alone = [Reach(frozenset({Effect.NETWORK}), frozenset()) for _ in range(AT_ONCE + 3)]
+    shared = [Reach(frozenset({Effect.DESKTOP}), frozenset({"desktop"})) for _ in range(3)]
 
     async def run(index: int) -> None:
         nonlocal running, most
