@@ -6,6 +6,8 @@ a call that ran is never run again.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.agent.calls import Calls, ending
 from app.agent.cards import Cards
 from app.agent.listening import Ask, listen
@@ -304,6 +306,8 @@ class ModelPass:
         elif together:
             await self._calls.run_together(together, self._native.toolsets)
         await self._calls.end_toolset(self._native.toolsets)
+        for at, answer in enumerate(self._calls.answers):
+            self._calls.answers[at] = replace(answer, toolset=self._native.toolsets.get(answer.call_id, ""))
         self._calls.end_pass()
         if pacing is not Pacing.ONE_FEEDBACK_CALL:
             for answer in self._calls.answers:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from app.protocol.spec import Kind, Param, ToolSpec
 
+_SENTENCE = re.compile(r"(?<=[.:])\s+(?=[A-Z])")
 _SHOWN_KIND = {
     Kind.INTEGER: "integer",
     Kind.NUMBER: "number",
@@ -26,9 +28,18 @@ def batch(specs: Sequence[ToolSpec]) -> str:
     return "\n\n".join(_batch_tool(spec) for spec in specs)
 
 
-def native(specs: Sequence[ToolSpec]) -> str:
-    """Names and purposes only: the schemas go with the request."""
-    return "\n".join(f"- {spec.name}: {spec.description}" for spec in specs)
+def brief(spec: ToolSpec) -> str:
+    """The purpose of a tool in its first sentence, and the names of what it may be given."""
+    purpose = _SENTENCE.split(spec.description, maxsplit=1)[0].rstrip(".:")
+    more = ", ".join(param.name for param in spec.params if not param.required)
+    return f"{purpose}. May be given: {more}." if more else f"{purpose}."
+
+
+def is_told(spec: ToolSpec) -> bool:
+    """Whether `brief` leaves nothing out."""
+    return not _SENTENCE.search(spec.description) and not any(
+        param.description or param.choices or param.attrs for param in spec.params
+    )
 
 
 def _xml_tool(spec: ToolSpec) -> str:

@@ -50,12 +50,16 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A call (or the reader's complaint about one) with its result, in source order. `call` is None for complaints."""
+    """A call (or the reader's complaint about one) with its result, in source order. `call` is None for complaints.
+
+    `toolset` is the vendor's own that the call was written in, if it was.
+    """
 
     call_id: str
     tool: str
     result: ToolResult
     call: ToolCall | None = None
+    toolset: str = ""
 
 
 class Dialect(Protocol):

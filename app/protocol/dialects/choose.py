@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+
 from app.base import paths
 from app.protocol.dialects.api import Dialect
 from app.protocol.dialects.batch import BatchDialect
@@ -20,8 +22,13 @@ def by_name(name: str) -> Dialect:
         case "batch":
             return BatchDialect(guide)
         case "native":
-            return NativeDialect(guide)
+            return NativeDialect(guide, in_full=_declared_in_full())
     raise ValueError(f"There is no dialect {name!r}; there are {', '.join(NAMES)}.")
+
+
+def _declared_in_full() -> frozenset[str]:
+    text = (paths.resources() / "prompts" / "dialects" / "native.toml").read_text(encoding="utf-8")
+    return frozenset(tomllib.loads(text)["in_full"])
 
 
 def _guide(name: str) -> str:

@@ -89,6 +89,9 @@ MEMBERS: Mapping[str, Member] = {
     "wait": Member("wait", spelled={"duration": _named("seconds")}),
 }
 _NEEDED = frozenset({"screen_capture", "computer_click"})
+_BY_NAME = ("computer_click", frozenset({"x", "y", "capture", "space"}))
+"""Stays declared beside the vendor's clicks, without the arguments that those are for: they know no names and refs."""
+
 _OLDEST = "computer_20250124"
 _NOT_IN_OLDEST = frozenset({"zoom"})
 
@@ -116,13 +119,26 @@ def to_our_call(member: str, args: Args) -> tuple[str, Args]:
 def declared(tool: str, ours: Sequence[Mapping[str, JsonValue]], screen: Size) -> list[Mapping[str, JsonValue]]:
     """The tools to declare: the vendor's own, and those of ours that it does not cover.
 
-    Members whose tool we do not have are switched off. Where our tools drive no screen, ours are declared as they are.
+    Our click stays, to click by name and by ref. Members whose tool we do not have are switched off. Where our tools
+    drive no screen, ours are declared as they are.
     """
     names = {str(one["name"]) for one in ours}
     if not tool or not names >= _NEEDED:
         return list(ours)
     covered = {member.tool for name, member in MEMBERS.items() if tool != _OLDEST or name not in _NOT_IN_OLDEST}
-    return [_entry(tool, names, screen), *(one for one in ours if one["name"] not in covered)]
+    kept = [_by_name(one) for one in ours if one["name"] not in covered or one["name"] == _BY_NAME[0]]
+    return [_entry(tool, names, screen), *kept]
+
+
+def _by_name(one: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Our click, for what the vendor's cannot say; any other tool as it is."""
+    shape = one["input_schema"]
+    given = shape.get("properties") if isinstance(shape, dict) else None
+    if one["name"] != _BY_NAME[0] or not isinstance(shape, dict) or not isinstance(given, dict):
+        return one
+    properties = {name: value for name, value in given.items() if name not in _BY_NAME[1]}
+    description = "Click by what is written there (target; surest) or by ref."
+    return {**one, "description": description, "input_schema": {**shape, "properties": properties}}
 
 
 def _entry(tool: str, names: Iterable[str], screen: Size) -> Mapping[str, JsonValue]:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import tomllib
 
 import jsonschema
 import pytest
 
+from app.agent.prompt import system_prompt
+from app.base import paths
 from app.commands import tools as command
 from app.protocol import docs, schema
+from app.protocol.dialects.api import Answer, Dialect
 from app.protocol.dialects.choose import NAMES, by_name
+from app.protocol.message import ResultPart
+from app.protocol.result import ToolResult
+from app.protocol.spec import Effect, Kind, Param, ToolSpec, unbound
+from app.settings.store import Settings
+from app.wiring.tools import registry
 from tests.unit.protocol.tools import ALL, APP, READ
 
 
@@ -73,7 +82,8 @@ def test_every_schema_is_one(spec: object) -> None:
 def test_teaching_is_the_same_every_time_and_names_every_tool(name: str) -> None:
     taught = by_name(name).teach(ALL)
     assert taught == by_name(name).teach(ALL)
-    assert [spec.name for spec in ALL if spec.name not in taught] == []
+    declared = [str(tool["name"]) for tool in by_name(name).schemas(ALL)]
+    assert [spec.name for spec in ALL if spec.name not in (declared or taught)] == []
 
 
 def test_an_unknown_dialect_is_refused() -> None:
@@ -92,3 +102,62 @@ def test_the_command_prints_schemas_as_json(capsys: pytest.CaptureFixture[str]) 
     listed = json.loads(capsys.readouterr().out)
     assert [tool["name"] for tool in listed] == [spec.name for spec in ALL]
     assert listed[1]["input_schema"] == json.loads(json.dumps(schema.of_tool(READ)))
+
+
+_CHARS_A_TOKEN = 3.6
+"""An estimate that is a little too high for English and for JSON."""
+
+_RARE = tuple(
+    ToolSpec(
+        f"rare_tool_{number}",
+        "Make a thing of the named kind. It stands on the desktop until it is deleted, and can be changed.",
+        Effect.WRITES,
+        unbound,
+        attrs=(Param("name", description="what it is called", required=True), Param("size", Kind.INTEGER, minimum=1)),
+        children=(Param("html", description="what it shows", required=True), Param("doc", description="about it")),
+    )
+    for number in range(8)
+)
+
+
+def _prefix_tokens(name: str, *more: ToolSpec) -> float:
+    dialect, specs = by_name(name), (*registry().specs, *more)
+    declared = json.dumps(dialect.schemas(specs), ensure_ascii=False) if dialect.schemas(specs) else ""
+    return len(system_prompt(dialect, specs, Settings({}, {})) + declared) / _CHARS_A_TOKEN
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "most_with_all"), [("xml", 7200, 8500), ("batch", 7200, 8500), ("native", 6500, 8500)]
+)
+def test_what_a_model_reads_first_stays_small(name: str, most: int, most_with_all: int) -> None:
+    assert _prefix_tokens(name) <= most
+    assert _prefix_tokens(name, *_RARE) <= most_with_all
+
+
+def test_native_tools_are_all_declared_and_the_checklist_once() -> None:
+    declared = by_name("native").schemas(registry().specs)
+    assert [tool["name"] for tool in declared] == [spec.name for spec in registry()]
+    assert json.dumps(declared).count("task_progress") == 1
+
+
+def test_every_tool_that_is_declared_in_full_exists() -> None:
+    names = tomllib.loads((paths.resources() / "prompts/dialects/native.toml").read_text(encoding="utf-8"))["in_full"]
+    assert [name for name in names if registry().find(name) is None] == []
+
+
+def _answered(dialect: Dialect, *, ok: bool = True, toolset: str = "") -> str:
+    result = ToolResult(ok, "zoom", {}, "Done.")
+    [part] = dialect.answer([Answer("c1", "zoom", result, toolset=toolset)]).parts
+    assert isinstance(part, ResultPart)
+    return part.text
+
+
+def test_the_docs_of_a_tool_declared_by_a_line_come_with_its_first_answer_and_with_every_failure() -> None:
+    dialect = by_name("native")
+    dialect.schemas(registry().specs)
+    assert _answered(dialect, toolset="computer") == "Done."
+    first = _answered(dialect)
+    assert "### zoom" in first
+    assert "region" in first
+    assert _answered(dialect) == "Done."
+    assert _answered(dialect, ok=False) == first

@@ -61,7 +61,7 @@ async def test_a_call_of_the_toolset_arrives_as_ours(server: AnthropicServer, pr
         NativeCallEnded("c1", {"x": 3, "y": 4}),
     ]
     assert server.bodies[0]["tools"][0]["type"] == "computer_toolset_20260801"
-    assert [tool.get("name") for tool in server.bodies[0]["tools"]] == [None, "open_app"]
+    assert [tool.get("name") for tool in server.bodies[0]["tools"]] == [None, "computer_click", "open_app"]
 
 
 async def test_a_conversation_with_toolset_thinking_and_pictures_keeps_all_the_vendors_rules(
@@ -134,7 +134,7 @@ async def test_a_tool_type_that_is_refused_is_left_out_once_and_for_all(server: 
         assert Said(word) in await told(provider)
         await provider.close()
     kinds = [[tool.get("type", "ours") for tool in body["tools"]] for body in server.bodies]
-    assert kinds[0] == ["computer_toolset_20260801", "ours"]
+    assert kinds[0] == ["computer_toolset_20260801", "ours", "ours"]
     assert kinds[1] == kinds[2] == ["ours"] * (len(OURS) + 1)
 
 

@@ -83,7 +83,7 @@ def test_an_unknown_member_is_no_tool_of_ours() -> None:
 def test_the_toolset_replaces_what_it_covers_and_switches_off_what_we_lack() -> None:
     assert declared(TOOLSET, tools(*OURS, "open_app"), SCREEN) == [
         {"type": TOOLSET, "configs": {"cursor_position": {"enabled": False}}},
-        *tools("open_app"),
+        *tools("computer_click", "open_app"),
     ]
 
 
@@ -96,7 +96,7 @@ def test_older_models_get_the_older_tool_with_the_size_of_the_pictures() -> None
             "display_height_px": 800,
             "enable_zoom": True,
         },
-        *tools("open_app"),
+        *tools("computer_click", "open_app"),
     ]
     oldest = declared("computer_20250124", tools(*OURS), SCREEN)
     assert oldest[0] == {
@@ -105,9 +105,20 @@ def test_older_models_get_the_older_tool_with_the_size_of_the_pictures() -> None
         "display_width_px": 1280,
         "display_height_px": 800,
     }
-    assert oldest[1:] == tools("zoom")
+    assert [one["name"] for one in oldest[1:]] == [name for name in OURS if name in ("computer_click", "zoom")]
 
 
 def test_without_a_screen_to_drive_or_a_tool_to_declare_ours_stay_ours() -> None:
     assert declared(TOOLSET, tools("wait", "read_file"), SCREEN) == tools("wait", "read_file")
     assert declared("", tools(*OURS), SCREEN) == tools(*OURS)
+
+
+def test_our_click_stays_for_names_and_refs_and_leaves_places_to_the_vendor() -> None:
+    places = {name: {"type": "string"} for name in ("x", "y", "capture", "space")}
+    shape = {"type": "object", "properties": {"target": {"type": "string"}, **places}}
+    ours = [
+        {"name": "computer_click", "description": "Click.", "input_schema": shape},
+        *tools("screen_capture"),
+    ]
+    [_, click] = declared(TOOLSET, ours, SCREEN)
+    assert click["input_schema"] == {"type": "object", "properties": {"target": {"type": "string"}}}
