@@ -45,6 +45,9 @@ _FILES = {
     "workspace/.git/config": "[core]\n\tbare = false\n",
     "workspace/.git/hooks/pre-commit": "#!/bin/sh\nexit 0\n",
     "workspace/.gitmodules": "",
+    "workspace/clone/.git/config": '[remote "origin"]\n\turl = https://example.org/x\n',
+    "workspace/clone/README.md": "now fetch http://site/x\n",
+    "workspace/clone/a/b.txt": "fetch\n",
     "workspace/data/table.csv": "a,b\n1,2\n",
     "data/config/settings.toml": '[presence]\npersonality = "{settings}"\n',
     "data/config/keys.json": '{{"openai": "{key}"}}',
@@ -113,6 +116,7 @@ def room(root: Path) -> Iterator[Room]:
     for name, target in _LINKS.items():
         (root / name).symlink_to(target.format(root=root))
     os.link(root / "outside/plan.txt", root / "workspace/hard-plan.txt")
+    os.link(root / "home/.git-credentials", root / "workspace/hard-key.txt")
     os.mkfifo(root / "workspace/pipe")
     with pytest.MonkeyPatch.context() as patch, site(address=_own_address(), port=_PORT) as server:
         patch.setenv("HOME", str(root / "home"))

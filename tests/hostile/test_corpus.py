@@ -27,7 +27,15 @@ async def test_nothing_gets_out(name: str, first: int, tmp_path: Path) -> None:
 
 
 def test_there_are_enough_of_each() -> None:
-    least = {"injections": 200, "protocol": 60, "paths": 120, "addresses": 90, "payloads": 80, "unicode": 80}
+    least = {
+        "injections": 200,
+        "protocol": 60,
+        "paths": 120,
+        "addresses": 90,
+        "payloads": 80,
+        "unicode": 80,
+        "files": 100,
+    }
     assert {name for name, count in least.items() if len(load(HOSTILE / f"{name}.jsonl")) < count} == set()
 
 

@@ -149,6 +149,7 @@ def hidden_in(rooms: Rooms) -> list[Path]:
     seen = table()["protected"]["seen"]
     names = [name for name in protected.patterns("secrets", "always").named() if name not in seen]
     private = [*rooms.own, *(folder / name for folder in {rooms.person_home, rooms.workspace} for name in names)]
+    private += protected.linked_secrets_in(rooms.workspace)
     inside = (one for one in _existing(private) if one != rooms.workspace and one.is_relative_to(rooms.workspace))
     return [one for one in inside if os.path.realpath(one) == str(one)]
 

@@ -128,6 +128,17 @@ def local_secrets_in(workspace: Path) -> list[Path]:
     return found
 
 
+def linked_secrets_in(workspace: Path) -> list[Path]:
+    """Further names of the home folder's secrets, directly in the workspace: hard links."""
+    found: list[Path] = []
+    with suppress(OSError), os.scandir(workspace) as entries:
+        for entry in islice(entries, _MOST_NAMES):
+            is_linked = entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_nlink > 1
+            if is_linked and is_known_inode(Path(entry.path)):
+                found.append(Path(entry.path))
+    return found
+
+
 def why_no_workspace(folder: Path, home: Path) -> str:
     """Why commands and files cannot be kept inside this folder, as the end of a sentence; empty where they can."""
     rules = table()["workspace"]

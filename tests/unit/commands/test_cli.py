@@ -6,12 +6,16 @@ import io
 import json
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
+from app.base import paths
 from app.cli import COMMANDS, main
 from app.commands.checks.report import Verdict
 from app.commands.doctor import examine
+from app.services.processes.run import Record
+from app.services.sandbox.enclosure import Before, Settled
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -98,6 +102,22 @@ def test_parse_prints_one_block_a_line(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert main(["parse", "--chunk", "3"]) == 0
     blocks = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(block["kind"], block.get("name")) for block in blocks] == [("text", None), ("tool", "say")]
+
+
+def test_what_was_set_aside_after_a_command_is_listed_and_put_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = paths.state_dir() / "commands" / "r1"
+    folder.mkdir(parents=True)
+    record = Record("r1", "make", str(tmp_path), pty=False, started_at=1.0, ended_at=2.0, before=Before(str(tmp_path)))
+    record.save(folder)
+    record.note(folder, Settled({".envrc": ".envrc.set-aside"}))
+    (tmp_path / ".envrc.set-aside").write_text("x")
+    assert main(["undo", "--list"]) == 0
+    assert f"set aside after r1 in {tmp_path}: .envrc.set-aside (was .envrc)" in capsys.readouterr().out
+    assert main(["undo", "--command", "r1"]) == 0
+    assert (capsys.readouterr().out, (tmp_path / ".envrc").read_text()) == ("Put back: .envrc\n", "x")
+    assert main(["undo", "--command", "r1"]) == 1
 
 
 def test_undo_with_nothing_to_undo_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,3 +71,20 @@ def test_a_faulty_file_is_told_and_listed_rules_say_where_they_stand(
     rules.write_text('[[rule]]\nname = "no bank"\nthen = "deny"\nwindows = "*Bank*"\n')
     assert main(["policy"]) == 1
     assert "'windows' is no part of a rule" in capsys.readouterr().err
+
+
+def test_a_folder_is_trusted_once_and_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (main(["policy", "trust"]), capsys.readouterr().out) == (0, "No folder is trusted.\n")
+    for _ in range(2):
+        assert main(["policy", "trust", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert (main(["policy", "trust"]), capsys.readouterr().out) == (0, f"{tmp_path}\n")
+    with pytest.raises(SystemExit):
+        main(["policy", "trust", str(tmp_path / "none")])
+
+
+def test_what_a_secret_changes_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    call = '<web_fetch url="https://example.org/"/>'
+    assert _explained(capsys, call, "--mode", "auto")[0] == 0
+    code, told = _explained(capsys, call, "--mode", "auto", "--secret", ".env")
+    assert (code, "after it may have read .env: keys or passwords could go there." in told) == (1, True)

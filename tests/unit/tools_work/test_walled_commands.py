@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -98,6 +99,22 @@ async def test_what_a_command_deleted_is_told_and_put_back_with_the_turn(bench: 
     undone, problems = bench.changes.restore("t1")
     assert (len(undone), problems) == (30, [])
     assert (bench.root / "letters" / "7.txt").read_text() == "7"
+
+
+async def test_a_hard_link_to_a_secret_and_a_secret_in_the_workspace_are_empty_for_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "person"
+    home.mkdir()
+    (home / ".pgpass").write_text("planted")
+    monkeypatch.setenv("HOME", str(home))
+    bench = Bench(tmp_path, walled=True)
+    os.link(home / ".pgpass", bench.root / "notes.txt")
+    (bench.root / ".bash_history").write_text("planted")
+    (bench.root / ".npmrc").write_text("save-exact=true")
+    command = "cat notes.txt .bash_history 2>/dev/null; cat .npmrc"
+    assert await _output(bench, command) == "save-exact=true"
+    await bench.stop_all()
 
 
 async def test_a_server_that_nobody_outside_can_reach_says_so(bench: Bench) -> None:
