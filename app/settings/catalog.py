@@ -130,7 +130,7 @@ PRIVATE_WINDOWS = Setting(
 ASSISTIVE_PRESSES = Setting(
     "trust.assistive_presses",
     False,
-    "Let on-screen keyboards and remote desktops answer approvals; other programs then could too.",
+    "Let on-screen keyboards and remote desktops type and press in Wisp's windows; other programs then could too.",
 )
 STOP_KEY = Setting("hands.stop_key", "ctrl+alt+escape", "The key that stops everything at once.")
 KEEP_HISTORY = Setting("history.keep", True, "Keep conversations on this machine, to search and to go on with.")

@@ -7,11 +7,14 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QApplication
 
 from app.base.errors import WispError
 from app.settings.store import Settings
 from app.ui import eventloop, languages
+from app.ui.approvals.devices import WITNESS
+from app.ui.approvals.input_filter import InputFilter
 from app.ui.bridge import Agent
 from app.ui.curtain import QtCurtain, X11Curtain, curtain_for
 from app.ui.dialogs import Dialogs
@@ -52,8 +55,23 @@ def run(
         presence.tell("warning", problem)
     presence.show()
     life = _Life(parts, presence, connect)
-    with Interrupts(parts.application, presence.quit) as interrupts:
-        return interrupts.exit_code(eventloop.run_until(parts.application, life.live(on_ready, quit_when)))
+    made_up = InputFilter(WITNESS)
+    made_up.ignored.connect(lambda: presence.tell("warning", _made_up_is_ignored()))
+    WITNESS.prepare()
+    parts.application.installNativeEventFilter(made_up)
+    try:
+        with Interrupts(parts.application, presence.quit) as interrupts:
+            return interrupts.exit_code(eventloop.run_until(parts.application, life.live(on_ready, quit_when)))
+    finally:
+        parts.application.removeNativeEventFilter(made_up)
+
+
+def _made_up_is_ignored() -> str:
+    return QCoreApplication.translate(
+        "Presence",
+        "Another program sent keys or presses to Wisp. They were ignored. If they come from an on-screen keyboard or a "
+        "remote desktop of yours, write assistive_presses = true below [trust] in Wisp's settings.toml.",
+    )
 
 
 class _Life:

@@ -15,6 +15,7 @@ from app.settings import catalog
 from app.settings.store import Settings
 from app.ui import autostart, tray
 from app.ui.appearance import look_of
+from app.ui.approvals.devices import WITNESS
 from app.ui.crash import reports
 from app.ui.hotkey.hotkey import Hotkey
 from app.ui.look import Look
@@ -63,6 +64,7 @@ class System(QObject):
         before, self._settings = self._settings, settings
         if _looks(before) != _looks(settings):
             self._restyle()
+        WITNESS.prepare()
         self.notifier.on = settings[catalog.NOTIFICATIONS]
         self._speak(on=settings[catalog.SPEAK])
         if problem := self.hotkey.use(settings[catalog.SUMMON_KEY]):

@@ -15,6 +15,7 @@ from Xlib.protocol import rq
 
 _DEVICE_KEY_PRESS, _DEVICE_BUTTON_PRESS = 1, 3
 _RELEASE = 1
+_RETURN, _SHIFT = 0xFF0D, 0xFFE1
 
 
 class _FakeDeviceInput(rq.Request):
@@ -63,6 +64,16 @@ class PersonsDevices:
         for kind in (_DEVICE_KEY_PRESS, _DEVICE_KEY_PRESS + _RELEASE):
             self._send(kind, keycode, self._keyboard)
 
+    def type(self, text: str) -> None:
+        """Letters, digits and signs of a Latin keyboard; a line break is Return."""
+        for sign in text:
+            symbol = _RETURN if sign == "\n" else ord(sign)
+            keycode = self.display.keysym_to_keycode(symbol)
+            if self.display.keycode_to_keysym(keycode, 0) == symbol:
+                self.tap(symbol)
+            else:
+                self.press_together(_SHIFT, symbol)
+
     def press_together(self, *symbols: int) -> None:
         """A chord: down in this order, up in the reverse one."""
         keycodes = [self.display.keysym_to_keycode(symbol) for symbol in symbols]
@@ -70,6 +81,13 @@ class PersonsDevices:
             self._send(_DEVICE_KEY_PRESS, keycode, self._keyboard)
         for keycode in reversed(keycodes):
             self._send(_DEVICE_KEY_PRESS + _RELEASE, keycode, self._keyboard)
+
+    def hold(self, symbol: int) -> None:
+        """Press a key and keep it down."""
+        self._send(_DEVICE_KEY_PRESS, self.display.keysym_to_keycode(symbol), self._keyboard)
+
+    def let_go(self, symbol: int) -> None:
+        self._send(_DEVICE_KEY_PRESS + _RELEASE, self.display.keysym_to_keycode(symbol), self._keyboard)
 
     def click(self) -> None:
         for kind in (_DEVICE_BUTTON_PRESS, _DEVICE_BUTTON_PRESS + _RELEASE):

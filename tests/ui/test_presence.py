@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.agent import events as agent_events
+from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.result import JsonValue, Media
 from app.ui.approvals.row import ApprovalRow
 from app.ui.bubble.offer import OfferRow
@@ -26,6 +27,7 @@ from app.ui.gallery import samples
 from app.ui.look import Look
 from app.ui.presence import Presence
 from app.ui.presenter.view import Orb, Told
+from tests.support.device import PersonsDevices
 from tests.ui.conftest import Drive, with_and_without_a_compositor
 from tests.ui.fake_agent import FakeAgent, center_of, hand, until
 
@@ -475,16 +477,18 @@ def test_unread_turns_are_counted_on_the_orb_and_gone_once_seen(
 
 
 def test_the_program_below_keeps_the_focus_while_wisp_acts_and_gets_it_back_after_sending(
-    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, desktop: VirtualDesktop
 ) -> None:
+    devices = PersonsDevices(desktop.environment)
+
     async def person() -> None:
         below = await asyncio.create_subprocess_exec("xterm", "-geometry", "40x10+20+20", "-e", "cat")
         try:
             await until(lambda: _active_name() == "cat")
-            await hand("mousemove", *center_of(presence.orb), "click", 1)
+            await hand("mousemove", *center_of(presence.orb))
+            devices.click()
             await until(presence.composer.isActiveWindow)
-            await hand("type", "hello")
-            await hand("key", "Return")
+            devices.type("hello\n")
             await until(lambda: agent.sent == ["hello"])
             assert _active_name() == "cat"
             agent.tell(*samples.at_work())
@@ -494,6 +498,7 @@ def test_the_program_below_keeps_the_focus_while_wisp_acts_and_gets_it_back_afte
         finally:
             below.terminate()
             await below.wait()
+            devices.close()
 
     drive(person())
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import pytest
 from pytestqt.qtbot import QtBot
 
 from app import wiring
@@ -13,8 +14,10 @@ from app.agent.events import AgentEvent, Outcome, TurnEnded
 from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
 from app.ui import application
+from app.ui.approvals.devices import WITNESS
 from app.ui.presence import Presence
 from app.ui.presenter.view import Card, Said, Status
+from tests.support.device import PersonsDevices
 from tests.support.observer import eventually, observe
 from tests.ui.conftest import with_and_without_a_compositor
 
@@ -30,22 +33,33 @@ def _by_hand(*arguments: str) -> None:
     subprocess.run(["xdotool", *arguments], check=True, timeout=20)
 
 
+@pytest.fixture(autouse=True)
+def person(desktop: VirtualDesktop) -> Iterator[PersonsDevices]:
+    """A keyboard and a mouse that are not made up: Wisp heeds no others."""
+    WITNESS.use(None)
+    devices = PersonsDevices(desktop.environment)
+    yield devices
+    devices.close()
+
+
 async def _until(is_so: Callable[[], bool], limit_s: float = 20.0) -> None:
     async with asyncio.timeout(limit_s):
         while not is_so():  # noqa: ASYNC110 - what is waited for happens in other programs
             await asyncio.sleep(0.02)
 
 
-async def _say_it(presence: Presence) -> None:
+async def _say_it(presence: Presence, person: PersonsDevices) -> None:
     """Click the orb, type the wish, press Enter: from outside, as a person would."""
     orb = presence.orb.frameGeometry().center()
-    await asyncio.to_thread(_by_hand, "mousemove", str(orb.x()), str(orb.y()), "click", "1")
+    await asyncio.to_thread(_by_hand, "mousemove", str(orb.x()), str(orb.y()))
+    person.click()
     await _until(lambda: presence.is_open and presence.composer.isActiveWindow())
-    await asyncio.to_thread(_by_hand, "type", "--delay", "5", WISH)
-    await asyncio.to_thread(_by_hand, "key", "Return")
+    person.type(f"{WISH}\n")
 
 
-def test_a_click_a_wish_and_enter_leave_84_in_a_real_calculator(qtbot: QtBot, desktop: VirtualDesktop) -> None:
+def test_a_click_a_wish_and_enter_leave_84_in_a_real_calculator(
+    qtbot: QtBot, desktop: VirtualDesktop, person: PersonsDevices
+) -> None:
     events: list[AgentEvent] = []
     shown: list[Presence] = []
 
@@ -56,7 +70,7 @@ def test_a_click_a_wish_and_enter_leave_84_in_a_real_calculator(qtbot: QtBot, de
 
     async def story() -> None:
         await _until(lambda: bool(shown))
-        await _say_it(shown[0])
+        await _say_it(shown[0], person)
         await _until(lambda: any(isinstance(event, TurnEnded) for event in events))
         # From a thread: the observer asks every program on the desktop, and this one must be able to answer.
         assert await asyncio.to_thread(eventually, lambda: _calculator_shows("84"))

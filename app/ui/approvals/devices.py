@@ -1,4 +1,4 @@
-"""Whether a press came from a person's own device.
+"""Whether a key or a button was pressed on a person's own device.
 
 On X11 every program can make up presses by XTEST. They come through the window system like real ones, but from a device
 of their own: the server tells so in raw events, which are compared by their time. The server sends the raw event before
@@ -12,12 +12,12 @@ from __future__ import annotations
 import logging
 import struct
 from collections import deque
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from PySide6.QtGui import QGuiApplication, QInputEvent
 
-from app.settings import store
 from app.settings.catalog import ASSISTIVE_PRESSES
+from app.settings.store import Current
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +34,14 @@ class Witness(Protocol):
         """Asked while the event is handled."""
         ...
 
+    def is_persons_input(self, detail: int, time: int, *, is_key: bool) -> bool:
+        """Whether a key code or a button, as the server told of it at that time, was pressed by a person."""
+        ...
+
+    def is_persons_device(self, device: int) -> bool:
+        """Whether a device of that number is a person's."""
+        ...
+
 
 class EveryPress:
     """Trusts all presses that came through the window system."""
@@ -41,12 +49,33 @@ class EveryPress:
     def is_persons(self, event: QInputEvent) -> bool:
         return event.spontaneous()
 
+    def is_persons_input(self, detail: int, time: int, *, is_key: bool) -> bool:
+        return True
+
+    def is_persons_device(self, device: int) -> bool:
+        return True
+
 
 class NoPress:
     """Trusts none: where it cannot be known who presses, nobody says yes."""
 
     def is_persons(self, _event: QInputEvent) -> bool:
         return False
+
+    def is_persons_input(self, detail: int, time: int, *, is_key: bool) -> bool:
+        return False
+
+    def is_persons_device(self, device: int) -> bool:
+        return False
+
+
+class _Heard(NamedTuple):
+    """A raw press, with its key code or button."""
+
+    time: int
+    detail: int
+    is_key: bool
+    is_made_up: bool
 
 
 class Devices:
@@ -59,10 +88,10 @@ class Devices:
         self._xinput = xinput
         self._display = Display()
         self._display.set_error_handler(_told)
-        self._display.xinput_query_version()
+        _tell_version(self._display, xinput)
         self._made_up: set[int] = set()
         self._known: set[int] = set()
-        self._heard: deque[tuple[int, bool]] = deque(maxlen=_REMEMBERED)
+        self._heard: deque[_Heard] = deque(maxlen=_REMEMBERED)
         masks = xinput.RawKeyPressMask | xinput.RawButtonPressMask
         self._display.screen().root.xinput_select_events([(xinput.AllMasterDevices, masks)])
         self._look()
@@ -74,8 +103,22 @@ class Devices:
             return False
         self._hear()
         time = event.timestamp() % _TIMES
-        found = [is_made_up for when, is_made_up in self._heard if when == time]
+        found = [heard.is_made_up for heard in self._heard if heard.time == time]
         return bool(found) and not any(found)
+
+    def is_persons_input(self, detail: int, time: int, *, is_key: bool) -> bool:
+        """By the last press of it until then: a key that is held repeats without another raw press."""
+        self._hear()
+        presses = [
+            heard
+            for heard in self._heard
+            if (heard.detail, heard.is_key) == (detail, is_key) and (time - heard.time) % _TIMES < _TIMES // 2
+        ]
+        last = [heard.is_made_up for heard in presses if heard.time == presses[-1].time]
+        return bool(last) and not any(last)
+
+    def is_persons_device(self, device: int) -> bool:
+        return not self._is_made_up(device)
 
     def close(self) -> None:
         """Hang up."""
@@ -88,8 +131,9 @@ class Devices:
         while self._display.pending_events():
             event = self._display.next_event()
             if event.type == ge.GenericEventCode:
-                _device, time, _detail, source = _RAW.unpack_from(event.data)
-                self._heard.append((time, self._is_made_up(source)))
+                _device, time, detail, source = _RAW.unpack_from(event.data)
+                is_key = event.evtype == self._xinput.RawKeyPress
+                self._heard.append(_Heard(time, detail, is_key, self._is_made_up(source)))
 
     def _is_made_up(self, source: int) -> bool:
         if source not in self._known:
@@ -103,6 +147,14 @@ class Devices:
         self._made_up = {device.deviceid for device in devices if "XTEST" in _text(device.name)}
 
 
+def _tell_version(display: Any, xinput: Any) -> None:
+    """XInput 2.2: since then raw events come also while another client has the keyboard or the mouse to itself, as
+    menus do. python-xlib asks for 2.0. https://www.x.org/releases/X11R7.7/doc/inputproto/XI2proto.txt
+    """
+    opcode = display.display.get_extension_major(xinput.extname)
+    xinput.XIQueryVersion(display=display.display, opcode=opcode, major_version=2, minor_version=2)
+
+
 def _text(name: Any) -> str:
     return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
 
@@ -112,40 +164,59 @@ def _told(error: object, _request: object) -> None:
 
 
 class Chosen:
-    """The witness of this application, made when it is first asked for."""
+    """The witness of this application, made when it is first asked for and again when the person's choice changes."""
 
     def __init__(self) -> None:
         self._witness: Witness | None = None
+        self._settings = Current()
+        self._is_given = False
+        self._admits_all = False
+        self._is_watched = False
 
     def use(self, witness: Witness | None) -> None:
-        """Ask this one from now on; None chooses anew when the next card is made."""
+        """Ask this one from now on; None chooses again by the settings."""
         if isinstance(self._witness, Devices):
             self._witness.close()
-        self._witness = witness
+        self._witness, self._is_given = witness, witness is not None
 
-    def prepare(self) -> None:
-        """Begin to listen, before the first press."""
-        if self._witness is None:
-            self._witness = _made()
-            application = QGuiApplication.instance()
-            if application is not None:
-                application.aboutToQuit.connect(lambda: self.use(None))
+    def prepare(self) -> Witness:
+        """Begin to listen, before the first press. What the settings say counts at once."""
+        if self._witness is not None and self._is_given:
+            return self._witness
+        admits_all = bool(self._settings()[ASSISTIVE_PRESSES])
+        if self._witness is None or admits_all != self._admits_all:
+            self.use(None)
+            self._witness, self._admits_all = _made(admits_all=admits_all), admits_all
+            self._close_at_the_end()
+        return self._witness
 
     def is_persons(self, event: QInputEvent) -> bool:
-        return self._witness is not None and self._witness.is_persons(event)
+        return self.prepare().is_persons(event)
+
+    def is_persons_input(self, detail: int, time: int, *, is_key: bool) -> bool:
+        return self.prepare().is_persons_input(detail, time, is_key=is_key)
+
+    def is_persons_device(self, device: int) -> bool:
+        return self.prepare().is_persons_device(device)
+
+    def _close_at_the_end(self) -> None:
+        application = QGuiApplication.instance()
+        if application is not None and not self._is_watched:
+            self._is_watched = True
+            application.aboutToQuit.connect(lambda: self.use(None))
 
 
-def _made() -> Witness:
-    if QGuiApplication.platformName() != "xcb" or store.load()[ASSISTIVE_PRESSES]:
+def _made(*, admits_all: bool) -> Witness:
+    if QGuiApplication.platformName() != "xcb" or admits_all:
         return EveryPress()
     from Xlib.error import DisplayError, XError
 
     try:
         return Devices()
     except (DisplayError, XError, OSError) as error:
-        _log.warning("Where presses come from cannot be known, so none of them allows anything: %s", error)
+        _log.warning("Where presses come from cannot be known, so none of them counts: %s", error)
         return NoPress()
 
 
 WITNESS = Chosen()
-"""Asked by every press that allows something."""
+"""Asked by every press that allows something, and by the filter of all input."""

@@ -10,6 +10,7 @@ from Xlib import XK, X
 from Xlib.display import Display
 from Xlib.error import BadAccess, CatchError, ConnectionClosedError
 
+from app.ui.approvals.devices import WITNESS
 from app.ui.hotkey.keys import Keys
 
 _MASKS = {"shift": X.ShiftMask, "ctrl": X.ControlMask, "alt": X.Mod1Mask, "super": X.Mod4Mask}
@@ -29,6 +30,7 @@ class X11Grab(QObject):
         super().__init__()
         self._keys = keys
         self._pressed = pressed
+        WITNESS.prepare()
         self._display = Display()
         self._root = self._display.screen().root
         try:
@@ -68,7 +70,8 @@ class X11Grab(QObject):
 
     def _heard(self, event: Any) -> None:
         if event.type == X.KeyPress:
-            self._pressed()
+            if WITNESS.is_persons_input(event.detail, event.time, is_key=True):
+                self._pressed()
         elif event.type == X.MappingNotify:  # another layout: the same key may be elsewhere now
             self._display.refresh_keyboard_mapping(event)
             self._root.ungrab_key(X.AnyKey, X.AnyModifier)
