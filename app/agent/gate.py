@@ -14,7 +14,7 @@ from typing import Protocol
 from app.agent.approvals import Approvals
 from app.agent.cards import Cards
 from app.agent.events import ApprovalWanted, Notice, Scope, State
-from app.agent.policy import Control, Decision, Policy, Provenance, Resolve, Verdict, sentences, taint
+from app.agent.policy import Control, Decision, Policy, Provenance, Resolve, Stakes, Verdict, sentences, taint
 from app.agent.policy.controls import is_password
 from app.agent.policy.tables import table
 from app.agent.policy.values import Act, Consequence
@@ -126,7 +126,8 @@ class TurnGate:
 
     def _provenance(self) -> Provenance:
         turn = self._turn
-        return Provenance(turn.tainted_by, "\n".join(turn.said), planned=turn.follows_plan, secrets=turn.secrets)
+        said, answered = "\n".join(turn.said), turn.permits.answered
+        return Provenance(turn.tainted_by, said, planned=turn.follows_plan, answered=answered, secrets=turn.secrets)
 
     async def _settled(self, case: _Case) -> str:
         """The sentence for the model where the call may not run. What is decided is written down, and by whom."""
@@ -183,7 +184,7 @@ class TurnGate:
         with self._turn.budget.waiting():
             answer = await self._approvals.ask(wanted, self._turn.tell)
         if answer.refusal:
-            return answer.refusal
+            return answer.refusal if self._approvals.attended else _with_way_on(answer.refusal, case.verdict)
         if self._turn.looping:
             self._turn.looping = False
             self._turn.repetition.forgive()
@@ -198,8 +199,11 @@ class TurnGate:
         return not aim or tuple(await self._judges.resolve.seen(case.call, aim)) == case.seen
 
     def _keep(self, verdict: Verdict, scope: Scope) -> None:
-        """What the person allowed for longer than this once."""
-        if scope is Scope.ONCE or verdict.act is None:
+        """What the person allowed for longer than this once, and where they answered for what is unknown."""
+        if verdict.act is None:
+            return
+        self._turn.permits.answer(verdict.act)
+        if scope is Scope.ONCE:
             return
         spec = self._judges.registry.find(verdict.act.tool)
         brought = taint.source_of(verdict.act, spec) if spec else ""
@@ -216,7 +220,7 @@ class TurnGate:
         if verdict.act is None:
             return wanted
         aim = table("calls")["aims"].get(case.spec.name, "")
-        shown = await self._judges.resolve.picture(call, aim) if aim and self._approvals.attended else None
+        pictured = await self._judges.resolve.picture(call, aim) if aim and self._approvals.attended else None
         scopes = (Scope.ONCE, Scope.TASK, *((Scope.ALWAYS,) if verdict.may_remember else ()))
         return replace(
             wanted,
@@ -226,8 +230,8 @@ class TurnGate:
             sources=sentences.sources(self._turn.tainted_by),
             reasons=verdict.act.reasons,
             scopes=scopes,
-            picture=shown[0] if shown else None,
-            ring=shown[1] if shown else None,
+            picture=pictured[0] if pictured else None,
+            ring=pictured[1] if pictured else None,
         )
 
     def _count(self, effects: frozenset[Effect], *, refused: bool) -> None:
@@ -243,6 +247,12 @@ def _ruling(case: _Case, by: str, refusal: str, turn_id: str) -> dict[str, JsonV
     told_: dict[str, JsonValue] = {"tool": call.name, "arguments": dict(call.arguments), "turn": turn_id, "by": by}
     rule = f"{verdict.rule} ({verdict.where})" if verdict.where else verdict.rule
     return {**told_, "rule": rule, **({"why": refusal} if refusal else {})}
+
+
+def _with_way_on(refusal: str, verdict: Verdict) -> str:
+    """Nobody is there to say what an unknown act does: the model hears how to make it known."""
+    is_unknown = verdict.act is not None and verdict.act.stakes is Stakes.UNKNOWN
+    return f"{verdict.sentence} {refusal}" if is_unknown else refusal
 
 
 def _detail(call: ToolCall) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.agent.policy.values import Act
+from app.agent.policy.values import Act, Stakes
 
 
 class Permits:
@@ -12,10 +12,17 @@ class Permits:
 
     def __init__(self) -> None:
         self._given: dict[tuple[object, ...], frozenset[str]] = {}
+        self.answered: frozenset[str] = frozenset()
+        """The places (`Control.place`) where acts of unknown effect were allowed."""
 
     def add(self, act: Act, known: Iterable[str]) -> None:
         """`known`: whose words had been read when the person said yes, and whose the act itself brings in."""
         self._given[_key(act)] = frozenset(known)
+
+    def answer(self, act: Act) -> None:
+        """The person allowed an act of unknown effect: others of that sort need no answer in the same windows."""
+        if act.stakes is Stakes.UNKNOWN:
+            self.answered |= {control.place for control in act.controls if control.place}
 
     def cover(self, act: Act, tainted_by: Iterable[str]) -> bool:
         """Whether the person has allowed this, knowing what had been read."""

@@ -18,17 +18,19 @@ from app.agent.policy.tables import table
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.commands import options as shared
+from app.desktop.programs import is_terminal
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, ToolCall
 from app.protocol.dialects.choose import by_name
 from app.protocol.events import CallClosed
 from app.protocol.result import JsonValue
-from app.protocol.spec import ToolSpec
+from app.protocol.spec import Effect, ToolSpec
 from app.services.workspace import origins
 
 _MISUSED = 2
 _STOPS = 1
 _BATCH = "["
+_TERMINAL = "terminal"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     explain.add_argument("--said", default="", help="what the person said")
     for name in ("window", "app", "role", "name"):
         explain.add_argument(f"--{name}", default="", help=f"the {name} of what it would act on")
+    explain.add_argument("--default", default="", help="the default button of its dialog")
+    explain.add_argument("--dialog", action="append", default=[], metavar="TEXT", help="what the dialog around it says")
+    explain.add_argument("--pasted", metavar="TEXT", help="what the clipboard or the selection holds")
     explain.add_argument("--json", action="store_true", help="one JSON object for each call")
     trust = words.add_parser("trust", help="what stands in a cloned or downloaded folder is yours, or you have read it")
     trust.add_argument(
@@ -141,14 +146,40 @@ def _seen(options: argparse.Namespace, call: ToolCall) -> tuple[Control, ...]:
     if call.name not in table("calls")["aims"]:
         return ()
     name = options.name or next((value for key in ("target", "to") if (value := call.text(key))), "")
-    return (Control(options.window, options.app, options.role, name),)
+    role = options.role or ("button" if name and table("calls")["aims"][call.name] in ("point", "ends") else "")
+    is_shell = role == _TERMINAL or is_terminal(options.app)
+    return (
+        Control(
+            options.window,
+            options.app,
+            role,
+            name,
+            options.default,
+            is_terminal=is_shell,
+            is_known=bool(role),
+            is_dialog=bool(options.dialog),
+            words=tuple(options.dialog),
+            pasted=options.pasted,
+        ),
+    )
 
 
 def _as_text(spec: ToolSpec, verdict: Verdict) -> str:
     reason = f" {verdict.sentence}" if verdict.sentence else ""
     place = f" ({verdict.where})" if verdict.where else ""
     kinds = f" It is: {', '.join(sorted(verdict.act.kinds))}." if verdict.act and verdict.act.kinds else ""
-    return f"{spec.name}: {verdict.decision.value}, by {verdict.rule!r}{place}.{reason}{kinds}"
+    return f"{spec.name}: {verdict.decision.value}, by {verdict.rule!r}{place}.{reason}{kinds}{_known(verdict)}"
+
+
+def _known(verdict: Verdict) -> str:
+    """What the verdict rests on: whether the effect is known, what is there, and whose words were read."""
+    act = verdict.act
+    if act is None or act.effect is not Effect.DESKTOP or not act.controls:
+        return ""
+    control = act.control
+    there = " ".join(filter(None, [control.role or "nothing that is described", control.name and f"“{control.name}”"]))
+    kind = "in a terminal" if control.is_terminal else "in a launcher" if control.is_launcher else ""
+    return f" Its effect is {act.stakes.value}: {' '.join(filter(None, [there, kind]))}."
 
 
 def _as_json(spec: ToolSpec, verdict: Verdict) -> str:
@@ -159,5 +190,6 @@ def _as_json(spec: ToolSpec, verdict: Verdict) -> str:
         "where": verdict.where,
         "sentence": verdict.sentence,
         "kinds": sorted(verdict.act.kinds) if verdict.act else [],
+        "stakes": verdict.act.stakes.value if verdict.act else "",
     }
     return json.dumps(told, ensure_ascii=False)

@@ -176,6 +176,10 @@ class Keyboard(Protocol):
         """A slice of at most 16 characters that `can_type`; all of it has reached the system at return."""
         ...
 
+    def symbols_of(self, name: str) -> frozenset[str]:
+        """All that the key of that name may make in any layout, with any modifiers, by the names of `keys.py`."""
+        ...
+
     def plain(self) -> AbstractContextManager[None]:
         """While inside, caps lock is off and no key that the person holds changes what is typed."""
         ...

@@ -86,6 +86,50 @@ class Outline:
     empty: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A control, and the chord that presses it as its program writes it (`<Alt>d`, `Alt+D`); empty where none does."""
+
+    chord: str
+    role: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SceneRequest:
+    """What is looked at: what is under a point, what has a ref, else what has the keyboard. `pid` is the program of the
+    window; 0 where it is not known. `patience_s` is what it may take to answer.
+    """
+
+    pid: int = 0
+    point: Point | None = None
+    ref: str = ""
+    with_bindings: bool = False
+    patience_s: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A control and what is around it. `element` is None where the program describes none there.
+
+    `has_answered` is False for a program that did not answer (in full) in time. `is_described` is False where only the
+    window is known, or a bare surface. `words` are the sentences of its dialog or small window; `default` is the button
+    that Return presses. `bindings` are None where they were not read. `is_rehearsed`: this is a dry run,
+    where nothing that is pressed or typed has an effect.
+    """
+
+    element: Element | None = None
+    has_answered: bool = True
+    is_described: bool = False
+    is_dialog: bool = False
+    is_menu_open: bool = False
+    has_password: bool = False
+    default: str = ""
+    words: tuple[str, ...] = ()
+    bindings: tuple[Binding, ...] | None = None
+    is_rehearsed: bool = False
+
+
 class Accessibility(Protocol):
     """Reads and operates controls by what they are, without the mouse.
 
@@ -111,6 +155,10 @@ class Accessibility(Protocol):
 
     async def has_keyboard(self, ref: str) -> bool:
         """Whether an element that had the keyboard still says so, by one question to its program."""
+        ...
+
+    async def scene(self, request: SceneRequest) -> Scene:
+        """What is there with its surroundings, as judging an act needs it. Errors as `element` for a ref."""
         ...
 
     async def outline(self, request: OutlineRequest) -> Outline:
@@ -166,6 +214,14 @@ class NoAccessibility:
 
     async def has_keyboard(self, ref: str) -> bool:  # noqa: ARG002
         return False
+
+    async def scene(self, request: SceneRequest) -> Scene:
+        """Where a program describes what is under a point or has the keyboard, subclasses say so by `at`, `focused`."""
+        if request.ref:
+            element: Element | None = await self.element(request.ref)
+        else:
+            element = await (self.at(request.point) if request.point else self.focused())
+        return Scene(element, is_described=element is not None)
 
     async def outline(self, request: OutlineRequest) -> Outline:  # noqa: ARG002
         return Outline("", silent=())

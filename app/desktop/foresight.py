@@ -19,7 +19,8 @@ from app.base.geometry import Point
 from app.desktop.aim import Aim
 from app.desktop.api import Window
 from app.desktop.backend import Backend
-from app.desktop.elements import Element, OutlineRequest, View
+from app.desktop.elements import Element, Scene, SceneRequest
+from app.desktop.ocr.written import is_written
 from app.desktop.programs import is_terminal
 
 T = TypeVar("T")
@@ -28,9 +29,26 @@ H = TypeVar("H", bound=Hashable)
 _FRESH_S = 2.0
 _REMEMBERED = 64
 _LIMIT_S = 0.4
-"""A program that does not answer in this time is unknown; the call does not wait for it."""
-_DEFAULT = "is-default"
+"""A look that decides nothing does not wait longer for a program."""
+_PATIENCE_S = 2.0
+"""A program that does not answer in this time is unknown. So long an act that is judged waits for it."""
+_CLIPBOARD_S = 0.5
+_LOOK_AGAIN_S = 0.05
 _TERMINAL = "terminal"
+_EDITABLE = "editable"
+_WORDED = frozenset({"button", "toggle button", "push button"})
+"""Roles that mean what the dialog around them says."""
+
+_NOWHERE = Scene()
+
+
+@dataclass(frozen=True, slots=True)
+class FocusRequest:
+    """What must be known of the focus: which controls the keys might press, what they would paste, what they make."""
+
+    with_bindings: bool = False
+    pastes: bool = False
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +57,21 @@ class Met:
 
     element: Element | None = None
     window: Window | None = None
-    default: str = ""
+    scene: Scene = _NOWHERE
+    pasted: str | None = None
+    symbols: tuple[tuple[str, frozenset[str]], ...] = ()
     is_launcher: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its program describes what is there, and has answered in full."""
+        is_text = self.element is not None and is_written(self.element.ref)
+        return self.scene.is_rehearsed or (self.scene.has_answered and self.scene.is_described and not is_text)
+
+    @property
+    def states(self) -> frozenset[str]:
+        told = self.element.states if self.element else frozenset()
+        return told | {_EDITABLE} if self.scene.is_rehearsed else told
 
     @property
     def is_own(self) -> bool:
@@ -99,6 +130,12 @@ class Foresight(Generic[H]):
         self._keep(call_id, target, _Kept(replace(aim, window=met.window), met, self._clock.now()))
         return met
 
+    def kept(self, call_id: str, target: H) -> tuple[Aim, Met] | None:
+        """What was foreseen for a call just now: what the gate judged, shows to the person, and lets happen."""
+        kept = self._kept.get((call_id, target))
+        is_fresh = kept is not None and self._clock.now() - kept.at < _FRESH_S
+        return (kept.aim, kept.met) if kept and kept.aim and is_fresh else None
+
     async def aim(self, call_id: str, target: H) -> Aim:
         """Where the call acts. ToolFailed where that is no longer what was foreseen."""
         kept = self._kept.pop((call_id, target), None)
@@ -115,10 +152,15 @@ class Foresight(Generic[H]):
         return replace(aim, window=met.window)
 
     async def met_by(self, aim: Aim) -> Met:
-        """What is under an aim."""
+        """What is under an aim, with the dialog around it where that says what a press means."""
         if aim.element is None:
             return await self.under(aim.point)
-        return self._met(aim.element, self._window_of(aim.element) or self._window_at(aim.point))
+        window = self._window_of(aim.element) or self._window_at(aim.point)
+        if is_written(aim.element.ref):
+            return self._met(aim.element, window)
+        if aim.element.role not in _WORDED:
+            return self._met(aim.element, window, Scene(aim.element, is_described=True))
+        return self._met(aim.element, window, await self._scene(SceneRequest(ref=aim.element.ref)))
 
     async def at(self, point: Point) -> Element | None:
         """The control under a point, if its program tells in time."""
@@ -126,35 +168,57 @@ class Foresight(Generic[H]):
 
     async def under(self, point: Point) -> Met:
         """What is under a point."""
-        element = await self.at(point)
-        return self._met(element, self._window_of(element) or self._window_at(point))
+        top = self._window_at(point)
+        scene = await self._scene(SceneRequest(pid=top.pid if top else 0, point=point))
+        return self._met(scene.element, self._window_of(scene.element) or top, scene)
 
-    async def focus(self, *, submits: bool) -> Met:
-        """What has the keyboard; where the keys might submit a dialog, its default button too."""
+    async def focus(self, request: FocusRequest) -> Met:
+        """What has the keyboard, and what the keys might do there."""
         window = next((window for window in self._backend.windows.all() if window.is_active), None)
         if menu := next((shown for shown in self._backend.windows.shown() if shown.takes_keys), None):
             return self._met(None, menu)
-        element = await _in_time(self._backend.accessibility.focused())
+        pid = window.pid if window else 0
+        scene = await self._scene(SceneRequest(pid=pid, with_bindings=request.with_bindings))
+        element = scene.element
         if element is not None and window is not None and element.pid not in (0, window.pid):
-            element = None
-        default = await self._default(window) if submits and window is not None and window.is_dialog else ""
-        return self._met(element, window, default)
+            element, scene = None, replace(scene, element=None, is_described=False)
+        keyboard = self._backend.keyboard
+        symbols = tuple((key, made) for key in request.keys if (made := keyboard.symbols_of(key)))
+        pasted = await self._pasted() if request.pastes else None
+        return replace(self._met(element, window, scene), pasted=pasted, symbols=symbols)
 
     async def of_element(self, ref: str) -> Met:
         """An element by its ref. Errors as `Accessibility.element`."""
         element = await self._backend.accessibility.element(ref)
-        return self._met(element, self._window_of(element))
+        return await self.met_by(Aim(element.box.center, "ref", element))
 
-    def _met(self, element: Element | None, window: Window | None, default: str = "") -> Met:
+    def _met(self, element: Element | None, window: Window | None, scene: Scene = _NOWHERE) -> Met:
         role = element.role if element else ""
         is_launcher = role == _TERMINAL or self._backend.apps.is_launcher(window, role)
-        return Met(element, window, default, is_launcher)
+        return Met(element, window, scene, is_launcher=is_launcher)
 
-    async def _default(self, window: Window) -> str:
-        request = OutlineRequest(View.INTERACTIVE, window=window.title)
-        outline = await _in_time(self._backend.accessibility.outline(request))
-        found = (element.name for element in outline.elements if element.is_(_DEFAULT)) if outline else ()
-        return next(iter(found), "")
+    async def _scene(self, request: SceneRequest) -> Scene:
+        """The scene as soon as its program has answered; after a while as far as it has."""
+        limit = self._clock.now() + _PATIENCE_S
+        while True:
+            left = max(limit - self._clock.now(), _LOOK_AGAIN_S)
+            try:
+                scene = await self._backend.accessibility.scene(replace(request, patience_s=left))
+            except ToolFailed:
+                scene = Scene(has_answered=False)
+                if request.ref:
+                    raise
+            if scene.has_answered or self._clock.now() >= limit:
+                return scene
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _pasted(self) -> str | None:
+        """What the clipboard would type; None where that cannot be read in time."""
+        try:
+            async with asyncio.timeout(_CLIPBOARD_S):
+                return await self._backend.clipboard.read() or None
+        except (ToolFailed, TimeoutError):
+            return None
 
     def _window_of(self, element: Element | None) -> Window | None:
         if element is None:
@@ -177,7 +241,12 @@ def _takes(window: Window, point: Point) -> bool:
 
 
 def _is_same(one: Met, other: Met) -> bool:
-    return (one.app, one.title, one.role, one.name) == (other.app, other.title, other.role, other.name)
+    return _identity(one) == _identity(other)
+
+
+def _identity(met: Met) -> tuple[object, ...]:
+    window = met.window.ref if met.window else ""
+    return (window, met.app, met.title, met.role, met.name, met.scene.words, met.is_known)
 
 
 async def _in_time(asked: Awaitable[T]) -> T | None:

@@ -14,7 +14,7 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, Size
 from app.desktop.api import App, Button, Formats, Frame, Landing, Launched, Window, landing
 from app.desktop.backend import Backend
-from app.desktop.elements import Accessibility, NoAccessibility
+from app.desktop.elements import Accessibility, NoAccessibility, Scene, SceneRequest
 from app.desktop.programs import is_terminal
 from app.desktop.stop import StopFlag
 
@@ -71,7 +71,7 @@ class HeadlessDesktop:
         self.done: list[Deed] = []
         self.text = ""
         self.opened: list[Window] = []
-        self._accessibility = accessibility or NoAccessibility("This is a dry run without programs.")
+        self._accessibility = accessibility or _Rehearsal("This is a dry run without programs.")
 
     def backend(self, _stop: StopFlag) -> Backend:
         """All seams of it."""
@@ -88,6 +88,14 @@ class HeadlessDesktop:
             close=self._accessibility.close,
             drawing=_Drawing(),
         )
+
+
+class _Rehearsal(NoAccessibility):
+    """Nothing really happens, so all that is there may as well be a field that takes text."""
+
+    async def scene(self, request: SceneRequest) -> Scene:
+        scene = await super().scene(request)
+        return replace(scene, is_described=True, bindings=(), is_rehearsed=True)
 
 
 class _Screen:
@@ -153,6 +161,9 @@ class _Keyboard:
 
     def type_text(self, text: str) -> None:
         self._desktop.done.append(Typed(text))
+
+    def symbols_of(self, name: str) -> frozenset[str]:  # noqa: ARG002
+        return frozenset()
 
     @contextmanager
     def plain(self) -> Iterator[None]:

@@ -91,6 +91,12 @@ def _names() -> dict[str, str]:
 
 
 @cache
+def named_keys() -> tuple[str, ...]:
+    """The keys that are called by a name and change nothing of what others do."""
+    return tuple(name for name in _table()["keys"] if len(name) > 1)
+
+
+@cache
 def _modifiers() -> frozenset[str]:
     return frozenset(_table()["modifiers"])
 

@@ -6,7 +6,7 @@ from app.agent.judging import Commands
 from app.agent.policy import Mode, Policy
 from app.agent.policy.policy import Surroundings
 from app.agent.policy.reading import NobodyKnows
-from app.settings.catalog import MODE, STOP_KEY, YOLO_MINUTES
+from app.settings.catalog import MODE, STOP_KEY, SUMMON_KEY, YOLO_MINUTES
 from app.settings.store import Settings
 from app.wiring.tools import registry, workspace_of
 
@@ -18,7 +18,7 @@ def judged_by(settings: Settings, commands: Commands | None = None) -> Policy:
     around = Surroundings(
         commands or NobodyKnows(),
         yolo_s=settings[YOLO_MINUTES] * _MINUTE_S,
-        stop_key=settings[STOP_KEY],
+        own_keys=(settings[STOP_KEY], settings[SUMMON_KEY]),
         tools=registry().specs,
     )
     return Policy(workspace_of(settings), Mode(settings[MODE]), surroundings=around)

@@ -9,13 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.agent.policy import Control
-from app.agent.policy.pressing import may_submit
-from app.base.errors import WispError
+from app.agent.policy.chords import strokes
+from app.agent.policy.pressing import may_paste, needs_bindings
+from app.base.errors import ToolFailed, WispError
 from app.base.geometry import Point, Rect
 from app.desktop.api import Window
 from app.desktop.capture import Budget
 from app.desktop.desk import Desktop
-from app.desktop.foresight import Met
+from app.desktop.foresight import FocusRequest, Met
 from app.desktop.ocr.written import is_written
 from app.desktop.seat import Seat, Target
 from app.protocol.call import ToolCall
@@ -27,6 +28,7 @@ _log = logging.getLogger(__name__)
 
 _PICTURE_WIDTH_PX = 480
 _PICTURE_HEIGHT_PX = 200
+_TOLD_STATES = frozenset({"editable", "read-only"})
 
 
 class Onlooker:
@@ -36,7 +38,10 @@ class Onlooker:
         self._desktop = desktop
 
     async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:
-        """What the call would act on. Where a target cannot be found its own words stand for it; the call will fail."""
+        """What the call would act on. Where a target cannot be found its own words stand for it; the call will fail.
+
+        A program that has not answered may answer when the call runs: what is there is not known.
+        """
         return await self._desktop.run(_seen, call, aim)
 
     async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
@@ -51,28 +56,45 @@ async def _seen(seat: Seat, call: ToolCall, aim: str) -> tuple[Control, ...]:
         return tuple(_control(seat, one) for one in met)
     except WispError as error:
         _log.info("What %s would act on is not known: %s", call.name, error)
-        return (Control(name=call.text("target") or call.text("to")),)
+        may_come = isinstance(error, ToolFailed) and error.transient
+        return (Control(role="label", name=call.text("target") or call.text("to"), is_known=not may_come),)
 
 
 async def _met(seat: Seat, call: ToolCall, aim: str) -> list[Met]:
     if aim == "focus":
-        keys, text = call.text("keys"), call.text("text")
-        return [await seat.foresight.focus(submits=may_submit(keys, text))]
+        return [await seat.foresight.focus(_focus_of(call))]
     if aim == "element":
         ref = call.text("ref")
         return [Met(await seat.written.element(ref))] if is_written(ref) else [await seat.foresight.of_element(ref)]
     if aim == "ends":
-        return [await seat.foresight.foresee(call.id, target) for target in path_of(call)]
+        return [await _foreseen(seat, call, target) for target in path_of(call)]
     if aim == "menu":
         return [Met(window=seat.active_window())]
     target = target_of(call)
     if target == Target():
         return [await seat.foresight.under(seat.backend.pointer.position())]
-    return [await seat.foresight.foresee(call.id, target)]
+    return [await _foreseen(seat, call, target)]
+
+
+async def _foreseen(seat: Seat, call: ToolCall, target: Target) -> Met:
+    """What the call will act on: looked for once, and again only where the look has grown old."""
+    kept = seat.foresight.kept(call.id, target)
+    return kept[1] if kept else await seat.foresight.foresee(call.id, target)
+
+
+def _focus_of(call: ToolCall) -> FocusRequest:
+    """What must be known of the focus to judge a call. A chord before a paste may change what is pasted."""
+    keys = call.text("keys")
+    known = strokes(keys)
+    return FocusRequest(
+        with_bindings=needs_bindings(keys),
+        pastes=may_paste(keys) and len(keys.split()) == 1,
+        keys=tuple(dict.fromkeys(known)),
+    )
 
 
 def _control(seat: Seat, met: Met) -> Control:
-    control = Control(met.title, met.app, met.role, met.name, met.default, met.is_own, met.is_terminal)
+    control = _described(met)
     place, element = met.window, met.element
     if element is not None and element.pid and (place is None or place.pid != element.pid):
         # Desktops and panels have no listed window; another program's may lie below them.
@@ -90,6 +112,29 @@ def _item(folders: Sequence[str], name: str) -> str:
     found = [Path(folder, name) for folder in folders]
     kinds = [kind_of(str(path)).value for path in found if os.path.lexists(path)]
     return kinds[0] if len(kinds) == 1 else ""
+
+
+def _described(met: Met) -> Control:
+    scene = met.scene
+    return Control(
+        met.title,
+        met.app,
+        met.role,
+        met.name,
+        scene.default,
+        met.is_own,
+        met.is_terminal,
+        window_ref=met.window.ref if met.window else "",
+        is_known=met.is_known,
+        is_dialog=scene.is_dialog or (met.window is not None and met.window.is_dialog),
+        is_menu_open=scene.is_menu_open,
+        has_password=scene.has_password,
+        states=met.states & _TOLD_STATES,
+        words=scene.words,
+        bindings=scene.bindings,
+        pasted=met.pasted,
+        symbols=met.symbols,
+    )
 
 
 async def _picture(seat: Seat, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
@@ -123,7 +168,8 @@ async def _point(seat: Seat, call: ToolCall, aim: str) -> Point | None:
     target = path_of(call)[-1] if aim == "ends" else target_of(call)
     if target == Target():
         return seat.backend.pointer.position()
-    return (await seat.aim(target)).point
+    kept = seat.foresight.kept(call.id, target)
+    return (kept[0] if kept else await seat.aim(target)).point
 
 
 def _around(point: Point, extent: Rect) -> Rect | None:

@@ -2,11 +2,10 @@
 
 from app.agent.policy.policy import Policy
 from app.agent.policy.seam import NoDesktop, Resolve
-from app.agent.policy.values import Act, Binding, Control, Decision, Mode, Provenance, Stakes, Verdict
+from app.agent.policy.values import Act, Control, Decision, Mode, Provenance, Stakes, Verdict
 
 __all__ = [
     "Act",
-    "Binding",
     "Control",
     "Decision",
     "Mode",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from app.agent.policy.pressing import normal
+from app.agent.policy.chords import is_part, spelled
 from app.agent.policy.rules import Rule
 from app.agent.policy.values import Act, Decision, Mode, Provenance
 
@@ -55,7 +55,7 @@ def _fits(name: str, patterns: tuple[str, ...], values: tuple[str, ...], *, want
     if name == "path":
         patterns = tuple(_absolute(pattern, workspace) for pattern in patterns)
     if name == "keys":
-        patterns = tuple(chord for pattern in patterns for chord in normal(pattern))
+        patterns = tuple(chord for pattern in patterns for chord in spelled(pattern))
     if not values:
         return False
     found = (_one_fits(name, value, patterns, wants_all=wants_all) for value in values)
@@ -65,6 +65,8 @@ def _fits(name: str, patterns: tuple[str, ...], values: tuple[str, ...], *, want
 def _one_fits(name: str, value: str, patterns: Iterable[str], *, wants_all: bool) -> bool:
     if name == "command" and wants_all:
         return value in patterns or (not _COMPOUND & set(value) and any(fnmatchcase(value, one) for one in patterns))
+    if name == "keys" and not wants_all and any(is_part(pattern, value) for pattern in patterns):
+        return True
     if name == "path":
         below = () if wants_all else tuple(f"{pattern.rstrip('/')}/*" for pattern in patterns)
         return any(fnmatchcase(value, pattern) for pattern in (*patterns, *below))

@@ -30,15 +30,15 @@ YOLO_S = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the policy is given. `yolo_s` is how long yolo lasts before the mode of before counts again; `stop_key` is
-    Wisp's own. `tools` are all that can be called: rules may name no others. `unaimed` are desktop tools beyond the
-    tables that act on nothing the gate could look at.
+    """What the policy is given. `yolo_s` is how long yolo lasts before the mode of before counts again; `own_keys` are
+    Wisp's: the one that stops, the one that opens it. `tools` are all that can be called: rules may name no others.
+    `unaimed` are desktop tools beyond the tables that act on nothing the gate could look at.
     """
 
     commands: Commands = field(default_factory=NobodyKnows)
     clock: Clock = field(default_factory=SystemClock)
     yolo_s: float = YOLO_S
-    stop_key: str = ""
+    own_keys: tuple[str, ...] = ()
     tools: Sequence[ToolSpec] = ()
     unaimed: Sequence[str] = ()
 
@@ -61,7 +61,7 @@ class Policy:
         self._workspace = workspace.resolve()
         self._persons = persons
         around = surroundings or Surroundings()
-        self._reader = Reader(Workspace(self._workspace), around.commands, around.stop_key)
+        self._reader = Reader(Workspace(self._workspace), around.commands, around.own_keys)
         self._clock = around.clock
         self._yolo_s = around.yolo_s
         self._mode = self._before = Mode.ASK

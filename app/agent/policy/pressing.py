@@ -1,88 +1,236 @@
-"""What keys do to what has the keyboard, and what typed text does."""
+"""What keys do to what has the keyboard, and what typed or pasted text does.
+
+A key is judged by what takes it: a field, a terminal, a menu, a control, or nothing that is known. What is not listed
+as harmless there (`keys.toml`) and is bound to nothing that can be read is of unknown effect.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-from app.agent.policy.controls import is_field, is_password, meaning_of, sends_on_return
+from app.agent.policy import controls
+from app.agent.policy.chords import ALT, Combination, Pressed, Stroke, combination, combinations, pressed
+from app.agent.policy.controls import is_field, is_password, sends_on_return
 from app.agent.policy.tables import table
-from app.agent.policy.values import Control
+from app.agent.policy.values import Consequence, Control
 from app.base.errors import ToolMisuse
-from app.desktop.keys import chord, chords
+from app.desktop.elements import Binding
 
 _BUTTON = "button"
-_SHORT = {"Control": "ctrl", "Alt": "alt", "Shift": "shift", "Super": "super", "ISO_Level3_Shift": "altgr"}
+_TERMINAL = "terminal"
+_MARK = re.compile(r"<(\w+)>")
+_LONGEST_BINDING_CHARS = 200
+_MARKS = {"Primary": "ctrl", "Control": "ctrl", "Ctrl": "ctrl", "Meta": "super", "Mod1": "alt"}
+_BREAKS = "\n\r"
 
 
-def normal(keys: str) -> tuple[str, ...]:
-    """The chords in one spelling; a chord that cannot be read stays as it is (the tool will refuse it)."""
-    try:
-        return tuple(_normal(str(one)) for one in chords(keys))
-    except ToolMisuse:
-        return tuple(keys.split())
+def may_paste(keys: str) -> bool:
+    """Whether these keys might type what was cut, copied or selected."""
+    return any(one.holds(_listed("activates", "pastes")) for one in pressed(keys))
 
 
-def may_submit(keys: str, text: str) -> bool:
-    """Whether these keys, or this text, might press a button or submit a field."""
-    activates = _spelled(tuple(table("keys")["activates"]["keys"]))
-    return any(sign in text for sign in "\n\r") or any(one in activates for one in normal(keys) if keys)
+def needs_bindings(keys: str) -> bool:
+    """Whether it matters which controls of the window keys press: the chords are not known to be harmless anywhere."""
+    known = _listed("harmless", "anywhere", "shortcuts")
+    return any(stroke.whole not in known for one in pressed(keys) for stroke in one.strokes)
 
 
-def of_keys(pressed: tuple[str, ...], control: Control, stop_key: str = "") -> frozenset[str]:
-    """What pressing these chords comes to while `control` has the keyboard."""
+def of_keys(keys: Iterable[Pressed], control: Control, own: Sequence[str] = ()) -> frozenset[str]:
+    """What pressing these chords comes to while `control` has the keyboard. `own` are Wisp's own keys."""
+    ours = frozenset(combination(one) for one in own if one)
     found: set[str] = set()
-    activates = table("keys")["activates"]
-    for one in pressed:
-        found |= _kinds().get(one, frozenset())
-        if stop_key and one in normal(stop_key):
-            found.add("session")
-        if one in _spelled(tuple(activates["keys"])):
-            found |= _activated(one, control)
-        if control.runs_programs and one in _spelled(tuple(activates["runs"])):
-            found.add("terminal")
+    for one in keys:
+        found |= _combined(one, ours) | _taken(one, control)
     return frozenset(found)
 
 
 def of_text(text: str, control: Control) -> frozenset[str]:
-    """What typing the text comes to: line breaks press Return."""
-    found: set[str] = set()
+    """What typing the text comes to: line breaks press Return, and signs press what no field takes them from."""
     if is_password(control):
-        found.add("password")
-    if any(sign in text for sign in "\n\r"):
-        found |= of_keys(("Return",), control)
-    if control.is_terminal and any(ord(sign) < ord(" ") for sign in text):
-        found.add("terminal")
+        return frozenset({"password"})
+    found: set[str] = set()
+    if _breaks(text):
+        found |= of_keys(pressed("Return"), control)
+    if control.is_terminal and any(unicodedata.category(sign) == "Cc" for sign in text):
+        found.add(_TERMINAL)
+    signs = text.translate({ord(sign): None for sign in _BREAKS})
+    return frozenset(found | (_of_signs(signs, control) if signs else set()))
+
+
+def of_paste(control: Control) -> frozenset[str]:
+    """What a paste comes to: typing what is pasted, which holds line breaks where nobody knows it."""
+    if control.runs_programs:
+        return frozenset({"password"} if is_password(control) else {_TERMINAL})
+    return of_text("x\n" if control.pasted is None else control.pasted, control)
+
+
+def of_drop(control: Control) -> frozenset[str]:
+    """What letting go of something there comes to: terminals and launchers take it as words."""
+    if is_password(control):
+        return frozenset({"password"})
+    return frozenset({_TERMINAL} if control.runs_programs else ())
+
+
+def _breaks(text: str) -> bool:
+    return any(sign in text for sign in _BREAKS)
+
+
+def _taken(one: Pressed, control: Control) -> frozenset[str]:
+    """What a chord comes to where it lands."""
+    if is_password(control):
+        return _in_password(one, control)
+    found: frozenset[str] = frozenset()
+    if control.runs_programs and one.holds(_listed("activates", "submits", "pastes")):
+        found |= {_TERMINAL}
+    if control.is_menu_open:
+        return found | _in_menu(one, control)
+    if control.is_terminal and control.role in ("", _TERMINAL):
+        return found | _in_terminal(one)
+    if one.holds(_listed("activates", "pastes")):
+        return found | of_paste(control) | _others(one, control)
+    if one.holds(_listed("activates", "submits")):
+        return found | _submitted(control) | _others(one, control)
+    if one.holds(_listed("activates", "presses")) and not is_field(control):
+        return found | controls.press_of(control) | _others(one, control)
+    return found | _others(one, control)
+
+
+def _in_password(one: Pressed, control: Control) -> frozenset[str]:
+    submits = _listed("activates", "submits")
+    known = _listed("harmless", "password") | submits
+    if not all(stroke.whole in known or stroke.key == "Return" for stroke in one.strokes):
+        return frozenset({"password"})
+    return frozenset({"privileged"}) | _submitted(control) if one.holds(submits) else frozenset()
+
+
+def _in_terminal(one: Pressed) -> frozenset[str]:
+    known = _listed("harmless", "terminal")
+    is_known = all(stroke.is_sign or stroke.whole in known for stroke in one.strokes)
+    return frozenset() if is_known else frozenset({_TERMINAL})
+
+
+def _in_menu(one: Pressed, control: Control) -> frozenset[str]:
+    """Keys choose the entry that is marked, or the one that they are bound to."""
+    if one.holds(_listed("activates", "submits", "presses")):
+        return controls.press_of(control)
+    known = _listed("harmless", "menu")
+    if all(stroke.whole in known for stroke in one.strokes):
+        return frozenset()
+    return _bound(one, control) or frozenset({Consequence.UNKNOWN})
+
+
+def _submitted(control: Control) -> frozenset[str]:
+    """Return presses the focused button; in a field it submits it, in a dialog by its default."""
+    if not is_field(control):
+        sends = sends_on_return(control) and not controls.is_pressed_role(control.role)
+        return (frozenset({"submits"}) if sends else controls.press_of(control)) | _by_default(control)
+    sent = frozenset({"submits"}) if sends_on_return(control) else frozenset()
+    return sent | _by_default(control)
+
+
+def _by_default(control: Control) -> frozenset[str]:
+    """What the default button of a dialog does; where none is known, what the dialog says."""
+    if control.default:
+        return controls.meaning_in(_BUTTON, control.default, control)
+    return controls.words_of(control) if control.is_dialog else frozenset()
+
+
+def _others(one: Pressed, control: Control) -> frozenset[str]:
+    """Strokes that neither submit, press nor paste: signs for a field, and chords that something is bound to."""
+    found: set[str] = set()
+    for stroke in one.strokes:
+        if _is_harmless(stroke, control) or _is_judged_before(stroke):
+            continue
+        bound = _bound(one, control)
+        if bound is not None:
+            found |= bound
+        elif ALT not in stroke.held or _is_unresolved(control):
+            found.add(Consequence.UNKNOWN)
     return frozenset(found)
 
 
-def _activated(one: str, control: Control) -> frozenset[str]:
-    """Return and the space bar press the focused button; Return in a field submits it, in a dialog by its default."""
-    submits = one in _spelled(tuple(table("keys")["activates"]["submits"]))
-    if not is_field(control):
-        pressed = meaning_of(control.role, control.name)
-        return pressed | (meaning_of(_BUTTON, control.default) if submits else frozenset())
-    if not submits:
-        return frozenset()
-    sent = frozenset({"submits"}) if sends_on_return(control) else frozenset()
-    return sent | meaning_of(_BUTTON, control.default)
+def _is_judged_before(stroke: Stroke) -> bool:
+    return bool(stroke.whole & {"Return", "space"}) or stroke.whole in _listed("activates", "pastes")
+
+
+def _is_harmless(stroke: Stroke, control: Control) -> bool:
+    known = _listed("harmless", "anywhere")
+    if control.is_known:
+        known |= _listed("harmless", "shortcuts")
+    if is_field(control):
+        known |= _listed("harmless", "field")
+    return stroke.whole in known or (stroke.is_sign and is_field(control))
+
+
+def _bound(one: Pressed, control: Control) -> frozenset[str] | None:
+    """What the controls do that the window binds to a part of the chord; None where it binds none."""
+    found = [one_ for one_ in control.bindings or () if _is_bound(one_, one, with_letters=control.is_menu_open)]
+    if not found:
+        return None
+    kinds: set[str] = set()
+    for binding in found:
+        kinds |= controls.meaning_in(binding.role, binding.name, control)
+    return frozenset(kinds)
+
+
+def _is_unresolved(control: Control) -> bool:
+    """Whether a mnemonic may belong to a control with consequences that does not say which key presses it."""
+    if control.bindings is None:
+        return True
+    open_ends = (binding for binding in control.bindings if not tuple(_combinations_of(binding.chord)))
+    return any(controls.meaning_in(binding.role, binding.name, control) for binding in open_ends)
+
+
+def _is_bound(binding: Binding, one: Pressed, *, with_letters: bool) -> bool:
+    """A letter alone chooses only in a menu that is open."""
+    found = _combinations_of(binding.chord)
+    return any(keys <= one.symbols for keys in found if len(keys) > 1 or with_letters)
 
 
 @cache
-def _kinds() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for kind, spelled in table("keys")["kinds"].items():
-        for one in spelled:
-            found.setdefault(_normal(str(chord(one))), set()).add(kind)
-    return {one: frozenset(kinds) for one, kinds in found.items()}
+def _combinations_of(text: str) -> tuple[Combination, ...]:
+    """The chords of a binding: `<Alt>d`, `Alt+D`, `d;<Alt>f:d;<Primary>s` (key, way through the menus, accelerator)."""
+    return tuple(_read(text[:_LONGEST_BINDING_CHARS]))
+
+
+def _read(text: str) -> Iterator[Combination]:
+    for part in re.split(r"[;,]", text):
+        if not part.strip() or ":" in part:
+            continue
+        marks = [_MARKS.get(mark.title(), mark.lower()) for mark in _MARK.findall(part)]
+        keys = [_MARKS.get(key.title(), key) for key in _MARK.sub("", part).strip().split("+")]
+        try:
+            yield combination("+".join([*marks, *keys]))
+        except ToolMisuse:
+            continue
+
+
+def _of_signs(text: str, control: Control) -> set[str]:
+    """Signs without line breaks: harmless in a field, a terminal, a finder, and on a surface that describes itself."""
+    if is_field(control) or control.is_terminal:
+        return set()
+    if control.is_menu_open:
+        return {Consequence.UNKNOWN}
+    found: set[str] = set()
+    if " " in text and controls.is_pressed_role(control.role):
+        found |= controls.press_of(control)
+    if control.is_launcher and not controls.is_pressed_role(control.role):
+        return found
+    is_surface = control.is_known and not controls.is_pressed_role(control.role)
+    is_quiet = is_surface and not sends_on_return(control) and not control.has_password
+    return found if is_quiet else found | {Consequence.UNKNOWN}
+
+
+def _combined(one: Pressed, own: frozenset[Combination]) -> frozenset[str]:
+    """What the chord does wherever it lands."""
+    found = {kind for kind in table("keys")["kinds"] if one.holds(_listed("kinds", kind))}
+    return frozenset(found | ({"session"} if one.holds(own) else set()))
 
 
 @cache
-def _spelled(keys: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(_normal(str(chord(one))) for one in keys)
-
-
-def _normal(spelled: str) -> str:
-    """Modifiers by their short names and in one order, left and right alike; letters small."""
-    *held, last = [*spelled[:-1].split("+"), "+"] if spelled.endswith("+") else spelled.split("+")
-    names = {_SHORT.get(name.removesuffix("_L").removesuffix("_R"), name) for name in held if name}
-    return "+".join([*sorted(names), last.lower() if len(last) == 1 else last])
+def _listed(section: str, *names: str) -> frozenset[Combination]:
+    """The chords of some lists of the table of keys."""
+    return frozenset().union(*(combinations(tuple(table("keys")[section][name])) for name in names))

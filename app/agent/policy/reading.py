@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.agent.judging import Commands
-from app.agent.policy import controls, launching, pressing, private_files
+from app.agent.policy import controls, launching, pointing, pressing, private_files
+from app.agent.policy.chords import pressed, spelled
 from app.agent.policy.tables import by_tool, table
 from app.agent.policy.values import Act, Consequence, Control, Provenance
 from app.base.errors import ToolFailed, ToolMisuse, WispError
@@ -28,6 +29,7 @@ OWN_FOLDER = ".wisp"
 
 _FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
 _WORD = re.compile(r"\w+")
+_NAMING_CHARS = 4
 
 
 class NobodyKnows:
@@ -40,28 +42,29 @@ class NobodyKnows:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """`stop_key` is ours: no tool presses it."""
+    """`own_keys` are Wisp's: no tool presses them."""
 
     workspace: Workspace
     commands: Commands
-    stop_key: str = ""
+    own_keys: tuple[str, ...] = ()
 
     def act(self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance) -> Act:
         """What the call comes to. `seen` is what it would act on, where it acts on the desktop."""
         effects = spec.effects_of(call)
         arguments = _opened(call)
-        if table("calls")["aims"].get(spec.name) == "menu":
-            seen = (_menu_entry(arguments, seen),)
         paths, kinds = self._paths(effects, arguments)
         hosts, host_kinds = _hosts(effects, arguments, provenance.said)
         command = next(iter(_texts(arguments, table("calls")["arguments"]["commands"])), "")
         command_kinds, reasons = self._command(call)
         private_kinds, secrets = self._private(effects, paths, command, command_kinds, provenance.said)
         kinds |= private_kinds
-        keys = pressing.normal(_text(arguments, table("calls")["pressed"].get(spec.name, "")))
-        text = _text(arguments, table("calls")["typed"].get(spec.name, ""))
-        kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts) | self._on_desktop(spec, seen, keys, text)
+        if table("calls")["aims"].get(spec.name) == "menu":
+            seen = (_menu_entry(arguments, seen),)
+        on_desktop, keys, text = self._on_desktop(call, effects, seen)
+        kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts) | on_desktop
         kinds |= launching.of_opening(call, seen)
+        if Consequence.UNKNOWN in kinds and is_answered(seen, provenance):
+            kinds = kinds - {Consequence.UNKNOWN} | {Consequence.ANSWERED}
         return Act(
             spec.name,
             effects,
@@ -77,20 +80,26 @@ class Reader:
             arguments=dict(call.arguments),
         )
 
-    def _on_desktop(self, spec: ToolSpec, seen: Sequence[Control], keys: tuple[str, ...], text: str) -> set[str]:
-        found: set[str] = set()
-        aim = table("calls")["aims"].get(spec.name, "")
-        for control in seen:
-            if control.is_own:
-                found.add("own")
-            if aim != "focus" and not text:
-                found |= controls.meaning_of(control.role, control.name)
+    def _on_desktop(
+        self, call: ToolCall, effects: frozenset[Effect], seen: Sequence[Control]
+    ) -> tuple[set[str], tuple[str, ...], str]:
+        """What it does to the desktop, the chords in one spelling, and what it types."""
+        chords = _text(call.arguments, table("calls")["pressed"].get(call.name, ""))
+        text = _text(call.arguments, table("calls")["typed"].get(call.name, ""))
+        if Effect.DESKTOP not in effects:
+            return set(), spelled(chords), text
+        found = {"own"} if any(control.is_own for control in seen) else set()
         control = seen[-1] if seen else Control()
-        if keys:
-            found |= pressing.of_keys(keys, control, self.stop_key)
-        if text:
-            found |= pressing.of_text(text, control) if spec.effect is Effect.DESKTOP else set()
-        return found
+        aim = table("calls")["aims"].get(call.name, "")
+        if aim == "focus":
+            keys = pressed(chords, dict(control.symbols))
+            found |= pressing.of_keys(keys, control, self.own_keys)
+            found |= pressing.of_text(text, control) if text else set()
+        elif aim == "menu":
+            found |= pointing.of_way(call.text("path"))
+        elif seen:
+            found |= pointing.of_pointing(call, aim, seen, text)
+        return found, spelled(chords), text
 
     def _paths(
         self, effects: frozenset[Effect], arguments: Mapping[str, JsonValue]
@@ -161,6 +170,22 @@ def _menu_entry(arguments: Mapping[str, JsonValue], seen: Sequence[Control]) -> 
     window = seen[-1] if seen else Control()
     last = _text(arguments, "path").replace("›", ">").split(">")[-1].strip()
     return replace(window, role="menu item", name=last)
+
+
+def is_answered(seen: Sequence[Control], provenance: Provenance) -> bool:
+    """Whether the person allowed what is unknown there before, or named the program or the window themselves."""
+    return bool(seen) and all(
+        (bool(control.place) and control.place in provenance.answered) or _is_named(control, provenance.said)
+        for control in seen
+    )
+
+
+def _is_named(control: Control, said: str) -> bool:
+    """By its program or its title. What stands in the title of a browser was written by anybody and names nothing."""
+    words = set(_WORD.findall(said.casefold()))
+    names = [control.app] if controls.sends_on_return(control) else [control.app, control.window]
+    told = (set(_WORD.findall(name.casefold())) for name in names)
+    return any(name and name <= words and any(len(word) >= _NAMING_CHARS for word in name) for name in told)
 
 
 def _opened(call: ToolCall) -> Mapping[str, JsonValue]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from app.desktop.elements import Binding
 from app.protocol.result import JsonValue
 from app.protocol.spec import Effect
 
@@ -84,6 +85,10 @@ class Consequence(StrEnum):
     """It opens a document that can run or load things with its program, outside the sandbox."""
     LOOKS = "looks"
     """A command in the sandbox that only reads."""
+    UNKNOWN = "unknown"
+    """It acts on what nothing describes, so that its effect cannot be read."""
+    ANSWERED = "answered"
+    """Its effect is unknown, in a window where the person has allowed such acts, or that they named."""
 
 
 class Mode(StrEnum):
@@ -101,33 +106,14 @@ class Stakes(StrEnum):
     UNKNOWN = "unknown"
 
 
-UNKNOWN = "unknown"
-"""The kind of an act whose effect cannot be read off what the desktop tells."""
-CONSEQUENCES = frozenset(
+_KNOWN_TO_MATTER = frozenset(
     {
-        "own",
-        "password",
-        "session",
-        "outward",
-        "irreversible",
-        "privileged",
-        "terminal",
-        "submits",
-        "inner",
-        "secret",
-        "launches",
+        Consequence.OWN, Consequence.PASSWORD, Consequence.SECRET, Consequence.SESSION, Consequence.INNER,
+        Consequence.TERMINAL, Consequence.OUTWARD, Consequence.IRREVERSIBLE, Consequence.PRIVILEGED,
+        Consequence.SUBMITS, Consequence.LAUNCHES,
     }
-)
-"""The kinds that are known consequences. An answer about what is unknown never covers one of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """A chord as its program writes it (`<Alt>d`, `Ctrl+S`), and the role and name of the control that it presses."""
-
-    chord: str
-    role: str
-    name: str
+)  # fmt: skip
+"""An answer about what is unknown never covers one of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +206,9 @@ class Act:
     @property
     def stakes(self) -> Stakes:
         """What is known of its consequences."""
-        if self.kinds & CONSEQUENCES:
+        if self.kinds & _KNOWN_TO_MATTER:
             return Stakes.CONSEQUENTIAL
-        return Stakes.UNKNOWN if UNKNOWN in self.kinds else Stakes.HARMLESS
+        return Stakes.UNKNOWN if Consequence.UNKNOWN in self.kinds else Stakes.HARMLESS
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from app.base.clipping import clip_line
@@ -17,11 +17,12 @@ from app.desktop.accessibility.nodes import Key, Node, Program
 from app.desktop.accessibility.outline import Outliner
 from app.desktop.accessibility.reading import Reader
 from app.desktop.accessibility.refs import RefBook
+from app.desktop.accessibility.scenes import bindings_of, marked_item, scene_of
 from app.desktop.accessibility.stacking import Stack
 from app.desktop.accessibility.survey import Surveyor
 from app.desktop.accessibility.words import Reading, normal, readings, roles_called
 from app.desktop.api import Window
-from app.desktop.elements import Element, Match, Outline, OutlineRequest, View
+from app.desktop.elements import Element, Match, Outline, OutlineRequest, Scene, SceneRequest, View
 from app.desktop.privacy import Private
 
 _CLEAR = 0.97
@@ -131,6 +132,37 @@ class AtSpi:
             return False
         return node.shows and node.has("focused") and window.has("active")
 
+    async def scene(self, request: SceneRequest) -> Scene:
+        stack = self._stack()
+        element = (await self._live(request.ref))[1] if request.ref else None
+        key = self._refs.key_of(request.ref)
+        read = partial(self._reader.read, stack=stack) if request.point else self._reader.grow
+        async with self._surveyor.look(element.pid if element else request.pid, request.patience_s) as look:
+            programs = await look.programs(read)
+        for program in programs:
+            pair = _pair_of(program, request.point, key, stack)
+            if pair is not None:
+                return await self._scene(program, pair, element, request)
+        is_open = [program for program in programs if request.pid and program.pid == request.pid]
+        return Scene(element, has_answered=not any(program.is_silent or program.is_cut for program in is_open))
+
+    async def _scene(
+        self, program: Program, pair: tuple[Node, Node | None], element: Element | None, request: SceneRequest
+    ) -> Scene:
+        """The scene around a node, or of a window in which no node is meant."""
+        window, node = pair
+        if node is not None and element is None:
+            await self._reader.fill([(program, node)], self._stack())
+            element = self._refs.element(program, window, node)
+        scene = scene_of(program, window, node, element)
+        if not request.with_bindings or not scene.has_answered:
+            return scene
+        try:
+            async with asyncio.timeout(request.patience_s):
+                return replace(scene, bindings=await bindings_of(self._bus, program, window))
+        except TimeoutError:
+            return scene
+
     async def outline(self, request: OutlineRequest) -> Outline:
         if request.view is View.FIND:
             matches = await self.find(request.query, limit=_MOST_MATCHES)
@@ -222,6 +254,23 @@ class AtSpi:
         is_covered = stack.hides(program, window, node)
         element = self._refs.element(program, window, node, is_covered=is_covered)
         return Match(element, candidate.score * (_COVERED if is_covered else 1.0))
+
+
+def _pair_of(program: Program, point: Point | None, key: Key | None, stack: Stack) -> tuple[Node, Node | None] | None:
+    """The window and the node that are meant, in a program that may hold them: by key, by point, else by keyboard."""
+    if key is not None:
+        return next((pair for pair in program.walk() if pair[1].key == key), None)
+    if point is not None:
+        return _innermost(program, point, stack)
+    active = next((window for window in program.windows if window.has("active")), None)
+    is_menu, marked = marked_item(program)
+    if is_menu:
+        holder = active or next(iter(program.windows))
+        return marked or (holder, None)
+    if active is None:
+        return None
+    focused = [node for node in active.walk() if node.has("focused")]
+    return active, focused[-1] if focused else None
 
 
 def _scored(programs: Sequence[Program], ways: Sequence[Reading], roles: frozenset[str]) -> list[_Candidate]:

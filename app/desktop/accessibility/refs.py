@@ -81,6 +81,11 @@ class RefBook:
                 self._seen.pop(self._refs.pop(oldest), None)
         return ref
 
+    def key_of(self, ref: str) -> Key | None:
+        """The object under a ref; None for a ref that names none."""
+        seen = self._seen.get(ref)
+        return seen.key if seen else None
+
     def last_seen(self, ref: str) -> Seen | None:
         """The object and how it looked when it was last read."""
         return self._seen.get(ref)

@@ -63,11 +63,15 @@ class Surveyor:
         """Bus names and names of the programs that did not answer when they were last asked."""
 
     @asynccontextmanager
-    async def look(self) -> AsyncIterator[Look]:
-        """Raises BusLost. Leaving it early cancels the questions that are still open."""
-        names = await self._programs()
-        self.silent = {name: told for name, told in self.silent.items() if name in names}
-        surveys = [asyncio.create_task(self._survey(name)) for name in names]
+    async def look(self, pid: int = 0, patience_s: float = 0.0) -> AsyncIterator[Look]:
+        """Look at all programs; with `pid` only at that one, where it is on the bus, and for as long as `patience_s`.
+
+        Raises BusLost. Leaving it early cancels the questions that are still open.
+        """
+        pids = await self._programs()
+        self.silent = {name: told for name, told in self.silent.items() if name in pids}
+        own = [name for name in pids if pid and pids[name] == pid]
+        surveys = [asyncio.create_task(self._survey(name, patience_s if own else 0.0)) for name in own or pids]
         try:
             yield Look(surveys)
         finally:
@@ -75,7 +79,7 @@ class Surveyor:
                 survey.cancel()
             await asyncio.gather(*surveys, return_exceptions=True)
 
-    async def _programs(self) -> list[str]:
+    async def _programs(self) -> dict[str, int]:
         try:
             await self._bus.connect()
             async with asyncio.timeout(PROGRAM_LIMIT_S):
@@ -88,11 +92,13 @@ class Surveyor:
         except CallRefused as refused:
             raise BusLost(str(refused)) from refused
         own = self._own()
-        return [name for name, pid in zip(names, pids, strict=True) if pid not in own]
+        return {name: pid for name, pid in zip(names, pids, strict=True) if pid not in own}
 
-    async def _survey(self, bus_name: str) -> Program:
+    async def _survey(self, bus_name: str, patience_s: float = 0.0) -> Program:
         program = Program(bus_name)
-        if bus_name in self.silent:
+        if patience_s:
+            program.left_s = patience_s
+        elif bus_name in self.silent:
             program.left_s = _SILENT_BEFORE_S
         try:
             async with program.limited():

@@ -64,6 +64,10 @@ class PortableKeyboard:
     def type_text(self, text: str) -> None:
         self._keys().type(text)
 
+    def symbols_of(self, name: str) -> frozenset[str]:
+        """Windows and macOS do not tell: a key counts as what it is called."""
+        return frozenset({name})
+
     @contextmanager
     def plain(self) -> Iterator[None]:
         yield

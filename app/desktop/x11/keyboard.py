@@ -13,7 +13,7 @@ from Xlib import X
 from app.base.errors import ToolMisuse
 from app.desktop.x11.connection import Connection
 from app.desktop.x11.injection import KeyInjection
-from app.desktop.x11.keymap import Keymap, Stroke, group_of, is_caps, symbol_of
+from app.desktop.x11.keymap import Keymap, Stroke, group_of, is_caps, name_of, symbol_of
 
 _NUM_LOCK_MASK = X.Mod2Mask
 _KEYPAD = range(0xFFAA, 0xFFBA)
@@ -55,9 +55,20 @@ class X11Keyboard:
         return all(keymap.stroke_for(character) for character in set(text))
 
     def place(self, name: str) -> str:
-        keymap = self.keymap()
-        stroke = keymap.stroke_for(name) if len(name) == 1 else keymap.stroke(symbol_of(name))
+        stroke = self._stroke(name)
         return str(stroke.keycode) if stroke else name
+
+    def symbols_of(self, name: str) -> frozenset[str]:
+        stroke = self._stroke(name)
+        if stroke is None:
+            return frozenset()
+        rows, first = self.keymap().rows, self.keymap().first
+        return frozenset(made for symbol in rows[stroke.keycode - first] if (made := name_of(symbol)))
+
+    def _stroke(self, name: str) -> Stroke | None:
+        """How the layout makes what a key is called; None where it does not."""
+        keymap = self.keymap()
+        return keymap.stroke_for(name) if len(name) == 1 else keymap.stroke(symbol_of(name))
 
     # --- pressing
 

@@ -12,6 +12,8 @@ from functools import cache
 from Xlib import XK, X
 from Xlib.display import Display
 
+from app.desktop.keys import named_keys
+
 _UNICODE = 0x01000000
 _LEVEL_3 = 0xFE03
 _CHARSETS = {0x1: "iso8859-2", 0x2: "iso8859-3", 0x3: "iso8859-4", 0x5: "iso8859-6", 0x6: "koi8-u", 0xC: "iso8859-8"}
@@ -125,3 +127,11 @@ def symbol_of(name: str) -> int:
     if name == "ISO_Left_Tab":
         return 0xFE20
     return int(XK.string_to_keysym(name))
+
+
+@cache
+def name_of(symbol: int) -> str:
+    """The name in `keys.py` of a symbol: a sign of ASCII, or a key that is named; empty for all others."""
+    if 0x21 <= symbol <= 0x7E:
+        return chr(symbol)
+    return next((name for name in named_keys() if symbol and symbol_of(name) == symbol), "")

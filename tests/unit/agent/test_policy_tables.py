@@ -23,6 +23,7 @@ SPECS = {spec.name: spec for spec in wiring.registry().specs} | {
     name: ToolSpec(name, "A stand-in.", effect, unbound)
     for name, effect in (("fetch", Effect.NETWORK), ("seek", Effect.NETWORK), ("keep_memory", Effect.SETTINGS))
 }
+OWN_KEYS = ("ctrl+alt+escape", "ctrl+alt+space")
 SEVERITY = (Decision.ALLOW, Decision.ASK, Decision.DENY)
 
 
@@ -51,7 +52,7 @@ ROWS = list(_rows())
 
 
 def _policy(folder: Path, row: dict[str, Any]) -> Policy:
-    around = Surroundings(Judge(folder, walled=not row.get("unwalled")), stop_key="ctrl+alt+escape")
+    around = Surroundings(Judge(folder, walled=not row.get("unwalled")), own_keys=OWN_KEYS)
     return Policy(folder, Mode(row.get("mode", "ask")), surroundings=around, persons=folder / "none.toml")
 
 
@@ -114,7 +115,7 @@ def test_no_rule_loosens_a_denial_and_no_workspace_loosens_anything(
     def decided(person: str, workspace: str) -> Decision:
         persons.write_text(person)
         theirs.write_text(workspace)
-        around = Surroundings(Judge(shared, walled=True), stop_key="ctrl+alt+escape")
+        around = Surroundings(Judge(shared, walled=True), own_keys=OWN_KEYS)
         policy = Policy(shared, Mode(row.get("mode", "ask")), surroundings=around, persons=persons)
         return policy.decide(call, spec, _seen(row), _provenance(row)).decision
 
@@ -128,4 +129,10 @@ def test_no_rule_loosens_a_denial_and_no_workspace_loosens_anything(
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("workspace")
+    """A workspace; the tables are read before, so that the first example is not timed with it."""
+    folder = tmp_path_factory.mktemp("workspace")
+    for row in ({"tool": "computer_key", "args": {"keys": "a"}}, {"tool": "computer_click", "args": {}}):
+        _policy(folder, row).decide(
+            ToolCall("c1", str(row["tool"]), {"keys": "a"}), SPECS[str(row["tool"])], (Control(),)
+        )
+    return folder

@@ -26,12 +26,33 @@ def test_a_call_is_explained_with_the_rule_and_its_place(capsys: pytest.CaptureF
     assert _explained(capsys, '<computer_click target="Send"/>', "--window", "Letter") == (
         1,
         "computer_click: ask, by 'mode ask: outward' (default.toml). It presses “Send” in “Letter”, which sends "
-        "something out. It is: outward.",
+        "something out. It is: outward. Its effect is consequential: button “Send”.",
     )
     assert _explained(capsys, '<computer_click target="7"/>') == (
         0,
-        "computer_click: allow, by 'mode ask: desktop' (default.toml).",
+        "computer_click: allow, by 'mode ask: desktop' (default.toml). Its effect is harmless: button “7”.",
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "there", "told"),
+    [
+        (
+            '<computer_key keys="Return"/>',
+            ["--app", "xterm"],
+            "consequential: nothing that is described in a terminal.",
+        ),
+        ('<computer_key keys="ctrl+alt+space+a"/>', ["--role", "text"], "consequential: text."),
+        ('<computer_click target="OK"/>', ["--dialog", "Pay 400?"], "consequential: button “OK”."),
+        ('<computer_click x="3" y="4"/>', ["--app", "gimp"], "unknown: nothing that is described."),
+        ('<computer_key keys="ctrl+v"/>', ["--role", "text", "--pasted", "x"], "harmless: text."),
+        ('<computer_key keys="Return"/>', ["--role", "section", "--app", "chromium"], "consequential: section."),
+    ],
+)
+def test_it_tells_what_is_known_of_the_effect(
+    capsys: pytest.CaptureFixture[str], call: str, there: list[str], told: str
+) -> None:
+    assert _explained(capsys, call, *there)[1].endswith(f"Its effect is {told}")
 
 
 def test_a_batch_is_explained_call_by_call(capsys: pytest.CaptureFixture[str]) -> None:
