@@ -131,8 +131,11 @@ class Calls:
         call = execution.call
         spec = self._registry.find(call.name) if call else None
         result = execution.result
-        changes = call and spec and not spec.effects_of(call) <= HARMLESS
-        if self.audit and spec and changes and not result.payload.get("denied"):
+        if call is None or spec is None or result.payload.get("denied"):
+            return
+        effects = spec.effects_of(call)
+        self._turn.evidence.note(effects, result)
+        if self.audit and not effects <= HARMLESS:
             why = {} if result.ok else {"why": result.llm_echo}
             await self.audit("done" if result.ok else "failed", {"tool": spec.name, "turn": self._turn.id, **why})
 

@@ -22,6 +22,14 @@ class State(StrEnum):
 class Outcome(StrEnum):
     FINISHED = "finished"
     FAILED = "failed"
+    UNVERIFIED = "unverified"
+    """It ended in plain words, and nothing shows that the last act worked."""
+    ANSWERED = "answered only"
+    """It ended in plain words, and no call ran."""
+    CUT_OFF = "cut off"
+    """The model reached its longest answer, also after it was asked to go on."""
+    REPEATING = "repeating"
+    """The model wrote the same words over and over."""
     WAITING = "waiting"
     STOPPED = "stopped"
 

@@ -25,6 +25,7 @@ from app.agent.events import (
     TurnStarted,
     UsageChanged,
 )
+from app.agent.evidence import Evidence
 from app.agent.history import History, Kind
 from app.agent.parts import Nearby, Parts
 from app.agent.record import Unrecorded
@@ -56,7 +57,7 @@ class Pursuit:
         budget = Share(limits, turn, parts)
         cards = Within(turn.tell, call_id, limits.passes)
         inner = replace(
-            turn, tell=cards, budget=budget, meanwhile=[], repetition=Repetition(),
+            turn, tell=cards, budget=budget, meanwhile=[], repetition=Repetition(), evidence=Evidence(),
             refused=0, nudged=False, looping=False, made_room=False,
         )  # fmt: skip
         try:

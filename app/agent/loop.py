@@ -140,6 +140,8 @@ class Loop:
 
     def _judge(self, turn: Turn, one: ModelPass, calls: Calls) -> TurnEnded | None:
         """How the turn ends after this pass, or None for another pass."""
+        if one.is_repeating:
+            return TurnEnded(turn.id, Outcome.REPEATING, closing("repeating"))
         if last := ending(calls.answers):
             outcome = Outcome.WAITING if last.ends_turn == WAITING else Outcome.FINISHED
             return TurnEnded(turn.id, outcome, str(last.payload.get("text", "")))
@@ -163,7 +165,12 @@ class Loop:
             return None
         if not spoken and not one.has_ended:
             return TurnEnded(turn.id, Outcome.FAILED, closing("empty"))
-        return TurnEnded(turn.id, Outcome.FINISHED, spoken)
+        if one.stop_reason == "max_tokens":
+            turn.tell(Notice("warning", closing("cut_off")))
+            return TurnEnded(turn.id, Outcome.CUT_OFF, spoken or closing("cut_off"))
+        # A person who is there sees for themselves, and words may be all they wanted. A script asked for a task.
+        outcome = Outcome.FINISHED if self._parts.attended else turn.evidence.outcome_of(spoken)
+        return TurnEnded(turn.id, outcome, spoken)
 
     def _what_is_wanting(self, one: ModelPass, spoken: str) -> str:
         """The name of the words that send the model back, or nothing."""

@@ -14,6 +14,7 @@ from app.agent.listening import Ask, listen
 from app.agent.native_calls import NativeHearing
 from app.agent.parts import Parts
 from app.agent.seam import Seam
+from app.agent.text_loop_detector import TextLoopDetector
 from app.agent.transcript import Transcript
 from app.agent.turn import Turn
 from app.agent.withheld import Withheld
@@ -70,6 +71,9 @@ class ModelPass:
         self._is_over = False
         self._quoted_to = 0
         self.is_cut = False
+        self.is_repeating = False
+        self._loops = TextLoopDetector()
+        self._open_name = ""
         self.stop_reason = ""
         self.has_ended = False
         self.has_invented = False
@@ -107,6 +111,8 @@ class ModelPass:
         self.stop_reason = ""
 
     async def take(self, event: StreamEvent) -> None:
+        if self._notice_loop(event):
+            return
         match event:
             case Said():
                 await self._read(self._seam.feed(event.text) if self._seam else event.text)
@@ -118,6 +124,25 @@ class ModelPass:
                 self.stop_reason = event.reason
             case _:
                 self._native.take(event)
+
+    def _notice_loop(self, event: StreamEvent) -> bool:
+        """Cut off a model that repeats itself without end. Nothing of what it has not finished runs."""
+        if not isinstance(event, (Said, Thinking)) or not (self._is_speech or isinstance(event, Thinking)):
+            return False
+        if not self._loops.take(event.text):
+            return False
+        self.is_repeating = True
+        if self._reader.is_open:
+            self._forget_open_call()
+        self._pending.clear()
+        self._cut(None)
+        return True
+
+    @property
+    def _is_speech(self) -> bool:
+        """Whether what the model writes now is for the person: prose, or the words of a voiced call."""
+        spec = self._parts.registry.find(self._open_name) if self._reader.is_open else None
+        return spec is None or spec.voiced
 
     async def end_stream(self) -> None:
         await self._read(self._seam.finish() if self._seam else "")
@@ -184,7 +209,7 @@ class ModelPass:
                 self._cards.thought(event.text)
             case CallOpened():
                 self._speak(self._withheld.rest())
-                self._opening = self._reader.tail(_ALL)[:_TAIL]
+                self._opening, self._open_name = self._reader.tail(_ALL)[:_TAIL], event.name
                 self._cards.opened(event.call_id, event.name, dict(event.attrs))
             case CallDelta():
                 self._cards.delta(event.call_id, event.param, event.text)

@@ -34,7 +34,11 @@ _SOONEST_S = 0.05
 """A turn's time is looked at no more often than this."""
 _STATES = {
     Outcome.FINISHED: State.IDLE,
+    Outcome.ANSWERED: State.IDLE,
+    Outcome.UNVERIFIED: State.IDLE,
     Outcome.STOPPED: State.IDLE,
+    Outcome.CUT_OFF: State.ERROR,
+    Outcome.REPEATING: State.ERROR,
     Outcome.WAITING: State.NEEDS_YOU,
     Outcome.FAILED: State.ERROR,
 }

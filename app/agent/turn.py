@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from app.agent.budget import Budget
 from app.agent.events import AgentEvent, State, StateChanged
+from app.agent.evidence import Evidence
 from app.agent.permits import Permits
 from app.agent.repetition import Repetition
 from app.protocol.message import ImagePart, Part, TextPart
@@ -76,6 +77,7 @@ class Turn:
     began_at: float = field(default_factory=time.time)
     copied: str = ""
     permits: Permits = field(default_factory=Permits)
+    evidence: Evidence = field(default_factory=Evidence)
 
     def hear(self, text: str) -> None:
         """The person has spoken: what comes next is their doing, whatever was read before."""

@@ -38,6 +38,18 @@ def only_announces(text: str) -> bool:
     return any(phrase.search(last) for phrase in phrases)
 
 
+def admits_failure(text: str) -> bool:
+    """Whether the last sentences of a reply say that something did not work."""
+    plain = text.replace("\u2019", "'").strip()
+    return _admissions().search(" ".join(_SENTENCE_END.split(plain)[-2:])) is not None
+
+
+@cache
+def _admissions() -> re.Pattern[str]:
+    tree = tomllib.loads((paths.resources() / "prompts" / "admitting.toml").read_text(encoding="utf-8"))
+    return re.compile(rf"\b{_any_of(tree['phrases'])}\b", re.IGNORECASE)
+
+
 @cache
 def _announcements() -> tuple[int, tuple[re.Pattern[str], ...]]:
     tree = tomllib.loads((paths.resources() / "prompts" / "announcing.toml").read_text(encoding="utf-8"))

@@ -15,17 +15,37 @@ from app import wiring
 from app.agent.events import AgentEvent, Notice, Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, to_json
 from app.base import logs
 from app.base.clipping import clip_line
-from app.base.interrupts import stop_on_signals
+from app.base.interrupts import STOPPED, stop_on_signals
 from app.commands import options as shared
 from app.commands.display import on_a_display
 from app.commands.record import Record
 
-_CODES = {Outcome.FINISHED: 0, Outcome.FAILED: 1, Outcome.WAITING: 3, Outcome.STOPPED: 130}
+_CODES = {
+    Outcome.FINISHED: 0,
+    Outcome.FAILED: 1,
+    Outcome.UNVERIFIED: 1,
+    Outcome.WAITING: 3,
+    Outcome.ANSWERED: 4,
+    Outcome.CUT_OFF: 5,
+    Outcome.REPEATING: 6,
+    Outcome.STOPPED: STOPPED,
+}
+_EXIT_CODES = """exit codes:
+  0    finished
+  1    failed, or nothing shows that the last act worked
+  2    bad usage
+  3    waiting for a person: a question, a permission, something to install
+  4    answered only: the model answered in words and ran no call
+  5    cut off: the model's answer became too long
+  6    repeating: the model wrote the same words over and over
+  130  stopped
+"""
 _MISUSED = 2
 _LINE_CHARACTERS = 160
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog, parser.formatter_class = _EXIT_CODES, argparse.RawDescriptionHelpFormatter
     parser.add_argument("task", help="what to do, in plain words")
     parser.add_argument("--json", action="store_true", help="print every agent event as a JSON line")
     parser.add_argument("--max-passes", type=shared.count, metavar="N", help="most model passes")

@@ -140,7 +140,11 @@ class SaidRow(RowWidget):
 
 _MARKS = {
     Outcome.FINISHED: ("check", "ok"),
+    Outcome.ANSWERED: ("check", "ok"),
+    Outcome.UNVERIFIED: ("circle", "muted"),
     Outcome.FAILED: ("notch", "bad"),
+    Outcome.CUT_OFF: ("notch", "bad"),
+    Outcome.REPEATING: ("notch", "bad"),
     Outcome.WAITING: ("question", "accent"),
     Outcome.STOPPED: ("stop", "muted"),
 }

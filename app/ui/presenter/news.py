@@ -15,6 +15,10 @@ _LEVELS = {
     agent.Outcome.WAITING: "question",
     agent.Outcome.STOPPED: "stopped",
     agent.Outcome.FAILED: "error",
+    agent.Outcome.ANSWERED: "done",
+    agent.Outcome.UNVERIFIED: "done",
+    agent.Outcome.CUT_OFF: "error",
+    agent.Outcome.REPEATING: "error",
 }
 
 

@@ -23,7 +23,14 @@ from app.ui.presenter.view import Approval, Asked, Card, Command, Ended, Item, S
 SAID_CHARS = 2_000
 """Speech longer than this goes on in another item, so that no single widget has to lay out a book."""
 
-_NOTE = {agent.Outcome.WAITING: Orb.NEEDS_YOU, agent.Outcome.FAILED: Orb.ERROR}
+_NOTE = {
+    agent.Outcome.WAITING: Orb.NEEDS_YOU,
+    agent.Outcome.FAILED: Orb.ERROR,
+    agent.Outcome.CUT_OFF: Orb.ERROR,
+    agent.Outcome.REPEATING: Orb.ERROR,
+}
+_SPOKEN = (agent.Outcome.FINISHED, agent.Outcome.ANSWERED, agent.Outcome.UNVERIFIED, agent.Outcome.WAITING)
+"""Outcomes whose words are the model's own."""
 Step = Callable[[View, Any, float], View]
 
 
@@ -218,7 +225,7 @@ def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
 
 def _was_said(view: View, event: agent.TurnEnded) -> bool:
     """Whether the turn's words were spoken in it: nobody wants to read them twice."""
-    if event.outcome not in (agent.Outcome.FINISHED, agent.Outcome.WAITING):
+    if event.outcome not in _SPOKEN:
         return False
     said: list[str] = []
     for item in reversed(view.items):

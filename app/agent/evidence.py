@@ -1,0 +1,46 @@
+"""What a turn has to show for itself: whether anything ran, and whether the last act is known to have worked.
+
+From this, and not from how confident the last words sound, follows how a turn that ends in plain words counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from app.agent.events import Outcome
+from app.agent.words import admits_failure
+from app.protocol.result import ToolResult
+from app.protocol.spec import Effect
+
+_CONFIRMED = "confirmed"
+_LOOKS = {Effect.READS, Effect.TALKS}
+
+
+@dataclass(slots=True)
+class Evidence:
+    """`in_doubt`: the last act failed, or its receipt does not confirm it. `has_looked`: the model has looked since."""
+
+    has_acted: bool = False
+    in_doubt: bool = False
+    has_looked: bool = False
+
+    def note(self, effects: Set[Effect], result: ToolResult) -> None:
+        """One call that ran."""
+        if effects <= {Effect.TALKS}:
+            return
+        self.has_acted = True
+        if effects <= _LOOKS:
+            self.has_looked = self.has_looked or result.ok
+            return
+        proof = result.payload.get("proof", _CONFIRMED)
+        self.in_doubt = not result.ok or proof != _CONFIRMED
+        self.has_looked = result.ok and bool(result.llm_media)
+
+    def outcome_of(self, words: str) -> Outcome:
+        """How a turn counts that ended with these words and without a completion."""
+        if not self.has_acted:
+            return Outcome.ANSWERED
+        if self.in_doubt and admits_failure(words):
+            return Outcome.FAILED
+        return Outcome.UNVERIFIED if self.in_doubt and not self.has_looked else Outcome.FINISHED

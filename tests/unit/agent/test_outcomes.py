@@ -1,0 +1,68 @@
+"""How a turn counts that nobody watches: by what ran and what its receipts show, not by how sure the words sound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.agent.events import Notice, Outcome
+from app.agent.evidence import Evidence
+from app.protocol.result import Media, ToolResult
+from app.protocol.spec import Effect
+from app.providers.api import Said, Stopped
+from tests.unit.agent.stage import Stage
+
+PICTURE = (Media("image/png", b"", 1, 1, ""),)
+
+
+ACT, LOOK, TALK = frozenset({Effect.DESKTOP}), frozenset({Effect.READS}), frozenset({Effect.TALKS})
+
+
+def result(proof: str = "", *, ok: bool = True, seen: bool = False) -> ToolResult:
+    return ToolResult(ok, "acted", {"proof": proof} if proof else {}, "", PICTURE if seen else ())
+
+
+CASES = [
+    ([], "Done.", Outcome.ANSWERED),
+    ([(TALK, result())], "Hello.", Outcome.ANSWERED),
+    ([(LOOK, result())], "Three windows are open.", Outcome.FINISHED),
+    ([(ACT, result("confirmed"))], "Saved.", Outcome.FINISHED),
+    ([(ACT, result("confirmed"))], "Saved. I could not find a second file.", Outcome.FINISHED),
+    ([(ACT, result("unverifiable"))], "Saved.", Outcome.UNVERIFIED),
+    ([(ACT, result("suspected no-op"))], "Saved.", Outcome.UNVERIFIED),
+    ([(ACT, result(ok=False))], "Saved.", Outcome.UNVERIFIED),
+    ([(ACT, result("unverifiable")), (LOOK, result())], "The file is there.", Outcome.FINISHED),
+    ([(ACT, result("unverifiable", seen=True))], "The file is there.", Outcome.FINISHED),
+    ([(ACT, result("unverifiable")), (LOOK, result(ok=False))], "The file is there.", Outcome.UNVERIFIED),
+    ([(ACT, result("suspected no-op")), (ACT, result("confirmed"))], "Saved.", Outcome.FINISHED),
+    ([(ACT, result("unverifiable")), (LOOK, result())], "I clicked it, but nothing was saved.", Outcome.FAILED),
+    ([(ACT, result("unverifiable"))], "I clicked Store note. I couldn\u2019t do it.", Outcome.FAILED),
+    ([(ACT, result("suspected no-op")), (LOOK, result())], "Das hat leider nicht geklappt.", Outcome.FAILED),
+]
+
+
+@pytest.mark.parametrize(("calls", "words", "wanted"), CASES)
+def test_plain_words_count_as_their_evidence_says(
+    calls: list[tuple[frozenset[Effect], ToolResult]], words: str, wanted: Outcome
+) -> None:
+    evidence = Evidence()
+    for effects, came in calls:
+        evidence.note(effects, came)
+    assert evidence.outcome_of(words) is wanted
+
+
+async def test_an_answer_that_stays_too_long_ends_as_cut_off(tmp_path: Path) -> None:
+    more = Stopped("max_tokens")
+    stage = Stage(tmp_path, ["One ", more], ["two ", more], ["three ", more], ["four ", more])
+    ended = await stage.send()
+    assert (ended.outcome, ended.text) == (Outcome.CUT_OFF, "One two three four")
+    assert any(isinstance(event, Notice) and "cut off" in event.sentence for event in stage.events)
+
+
+@pytest.mark.parametrize("before", ["", '<write path="a.txt">x</write>', "<say>"])
+async def test_a_model_that_repeats_itself_is_cut_off_in_the_stream(tmp_path: Path, before: str) -> None:
+    endless = [Said("I will do that now. ") for _ in range(3000)]
+    stage = Stage(tmp_path, [Said(before), *endless], [Said("go on "), *endless])
+    ended = await stage.send()
+    assert ended.outcome is Outcome.REPEATING
