@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from app.base.interrupts import reset_for_children
@@ -13,6 +14,10 @@ from app.base.redaction import WITHHELD
 from app.desktop.x11.virtual import VirtualDesktop
 
 DATA = Path(__file__).parent / "data"
+
+# No test asserts a time: on a busy machine Hypothesis' own limit of 200 ms fails at random.
+hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.load_profile("suite")
 
 # As `wisp` does at its start: the suite may run in the background of a shell.
 reset_for_children()

@@ -23,7 +23,7 @@ class Outcome(StrEnum):
     FINISHED = "finished"
     FAILED = "failed"
     UNVERIFIED = "unverified"
-    """It ended in plain words, and nothing shows that the last act worked."""
+    """Nothing shows that what was done worked."""
     ANSWERED = "answered only"
     """It ended in plain words, and no call ran."""
     CUT_OFF = "cut off"

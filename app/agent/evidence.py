@@ -14,15 +14,19 @@ from app.protocol.result import ToolResult
 from app.protocol.spec import Effect
 
 _CONFIRMED = "confirmed"
+_NOTHING = "suspected no-op"
 _LOOKS = {Effect.READS, Effect.TALKS}
 
 
 @dataclass(slots=True)
 class Evidence:
-    """`in_doubt`: the last act failed, or its receipt does not confirm it. `has_looked`: the model has looked since."""
+    """`in_doubt`: the last act failed, or its receipt does not confirm it. `in_vain`: it failed, or changed nothing.
+    `has_looked`: the model has looked since.
+    """
 
     has_acted: bool = False
     in_doubt: bool = False
+    in_vain: bool = False
     has_looked: bool = False
 
     def note(self, effects: Set[Effect], result: ToolResult) -> None:
@@ -35,6 +39,7 @@ class Evidence:
             return
         proof = result.payload.get("proof", _CONFIRMED)
         self.in_doubt = not result.ok or proof != _CONFIRMED
+        self.in_vain = not result.ok or proof == _NOTHING
         self.has_looked = result.ok and bool(result.llm_media)
 
     def outcome_of(self, words: str) -> Outcome:
@@ -43,4 +48,4 @@ class Evidence:
             return Outcome.ANSWERED
         if self.in_doubt and admits_failure(words):
             return Outcome.FAILED
-        return Outcome.UNVERIFIED if self.in_doubt and not self.has_looked else Outcome.FINISHED
+        return Outcome.UNVERIFIED if self.in_vain and not self.has_looked else Outcome.FINISHED

@@ -158,6 +158,8 @@ class Loop:
         spoken = one.spoken[-1] if one.spoken else ""
         if one.stop_reason == "refusal":
             return TurnEnded(turn.id, Outcome.FAILED, spoken or closing("refusal"))
+        if one.stop_reason == "unverified":
+            return TurnEnded(turn.id, Outcome.UNVERIFIED, spoken)
         wanting = self._what_is_wanting(one, spoken)
         if wanting and not turn.nudged:
             turn.nudged = True

@@ -42,6 +42,7 @@ _EXIT_CODES = """exit codes:
 """
 _MISUSED = 2
 _LINE_CHARACTERS = 160
+_DRY = "[dry run] "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _carry_out(options: argparse.Namespace, settings: wiring.Settings, record: Record | None) -> TurnEnded:
-    show = print_json if options.json else _Teller()
+    show = print_json if options.json else _Teller(_DRY if options.dry_run else "")
     async with wiring.assembled(settings, dry_run=options.dry_run) as assistant:
         assistant.subscribe(show)
         if record:
@@ -96,7 +97,8 @@ def print_json(event: AgentEvent) -> None:
 class _Teller:
     """Tells a turn to a person at a terminal: speech as it comes, one line for each thing done, the result."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
         self._said = ""
         self._line_open = False
         self._speech: set[str] = set()
@@ -117,7 +119,10 @@ class _Teller:
             self._line("" if told else event.text)
 
     def _say(self, text: str) -> None:
-        print(text, end="", flush=True)
+        """Each line that is begun here begins with the prefix."""
+        start = "" if self._line_open or not text else self._prefix
+        body, end = (text[:-1], "\n") if text.endswith("\n") else (text, "")
+        print(start + body.replace("\n", f"\n{self._prefix}") + end, end="", flush=True)
         self._said += text
         self._line_open = not text.endswith("\n")
 
@@ -126,4 +131,4 @@ class _Teller:
             print()
             self._line_open = False
         if text:
-            print(text, flush=True)
+            print(self._prefix + text.replace("\n", f"\n{self._prefix}"), flush=True)

@@ -10,7 +10,7 @@ import difflib
 import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -19,7 +19,7 @@ from app.base.errors import NeedsPerson, ToolFailed, WispError
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, ToolCall
 from app.protocol.result import JsonValue, ToolResult, tool_error
-from app.protocol.spec import ToolSpec
+from app.protocol.spec import Effect, ToolSpec
 from app.tools.context import TurnContext
 from app.tools.plainness import made_plain
 from app.tools.registry import Registry
@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 
 _FIRST_WAIT_S = 0.2
 _LONGEST_WAIT_S = 5.0
+DRY_RUN = "(Dry run: nothing was really done.)"
 
 Run = Callable[[ToolCall, TurnContext], Awaitable[ToolResult]]
 
@@ -59,7 +60,8 @@ class Execution:
 class Executor:
     """Runs calls of a registry with the handlers given, one object for each family's class.
 
-    `attempts` counts the first try; only failures marked transient are tried again. Raises ValueError where a family
+    `attempts` counts the first try; only failures marked transient are tried again. `dry_run` says that the desktop is
+    one on which nothing really happens. Raises ValueError where a family
     has no handler.
     """
 
@@ -71,10 +73,12 @@ class Executor:
         *,
         attempts: int = 3,
         seed: int | None = None,
+        dry_run: bool = False,
     ) -> None:
         self._registry = registry
         self._clock = clock
         self._attempts = attempts
+        self._dry_run = dry_run
         self._random = random.Random(seed)
         self._runs = _bound(registry, tuple(handlers))
 
@@ -91,6 +95,8 @@ class Executor:
                 return Execution(made_plain(_refused(spec.name, refusal)), call, 0.0)
             begun = self._clock.now()
             result = await self._tried(self._runs[spec.name], call, context)
+            if self._dry_run and result.ok and Effect.DESKTOP in spec.effects_of(call):
+                result = _rehearsed(result)
         except Exception as error:
             result = _translated(spec.name, error)
         return Execution(made_plain(result), call, self._clock.now() - begun)
@@ -122,6 +128,11 @@ def _bound(registry: Registry, handlers: tuple[object, ...]) -> dict[str, Run]:
             raise ValueError(f"No {family.__name__} was given to run {spec.name!r}.")
         runs[spec.name] = partial(spec.execute, handler)
     return runs
+
+
+def _rehearsed(result: ToolResult) -> ToolResult:
+    """What an act brought where nothing really happens: the model, the person and programs are told so."""
+    return replace(result, payload={**result.payload, "dry_run": True}, llm_echo=f"{result.llm_echo} {DRY_RUN}")
 
 
 def _refused(tool: str, sentence: str) -> ToolResult:

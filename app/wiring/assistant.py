@@ -175,7 +175,7 @@ def assemble(
     )
     tools = registry(may_ask=settings[MODE] != Mode.YOLO)
     own = _belongings(settings, chosen, desktop, conversation, processes)
-    executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS])
+    executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS], dry_run=dry_run)
     journal = journal_of(settings, clock, chosen.model)
     parts = Parts(
         provider=chosen.provider,
@@ -190,7 +190,7 @@ def assemble(
         conversation=conversation,
         keep_progress=Keeper(own.checklist),
         audit=journal.audit,
-        nearby=_nearby(own, settings),
+        nearby=_nearby(own, settings, dry_run=dry_run),
         look=_LOOK,
         record=journal.record,
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
@@ -201,10 +201,11 @@ def assemble(
     return Assistant(Session(parts), tools, executor, own, journal)
 
 
-def _nearby(own: Belongings, settings: Settings) -> Nearby:
+def _nearby(own: Belongings, settings: Settings, *, dry_run: bool) -> Nearby:
     """What a goal on the screen is pursued with."""
     tools = nearby()
-    return Nearby(tools, Executor(tools, handlers(own), own.clock, attempts=settings[TOOL_ATTEMPTS]))
+    attempts = settings[TOOL_ATTEMPTS]
+    return Nearby(tools, Executor(tools, handlers(own), own.clock, attempts=attempts, dry_run=dry_run))
 
 
 def _belongings(

@@ -15,6 +15,8 @@ from app.providers.offline.lexicon import lexicon
 
 _RESULT = re.compile(r'<result tool="[^"]*" status="(?P<status>\w+)">(?P<text>.*?)</result>', re.DOTALL)
 _OK = "ok"
+_PROOFS = ("suspected no-op", "unverifiable", "confirmed")
+"""Of receipts, the weakest first."""
 
 
 class Origin(Enum):
@@ -30,6 +32,16 @@ class Outcome:
 
     ok: bool
     text: str
+
+    @property
+    def proof(self) -> str:
+        """What the receipt claims; where several stand in the text, the weakest counts."""
+        return next((proof for proof in _PROOFS if f"({proof})" in self.text), "")
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether nothing was really done."""
+        return lexicon().table("notes.notes")["dry"] in self.text
 
 
 @dataclass(slots=True)

@@ -19,7 +19,8 @@ _HALT = Talk("halt")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`stop_reason` is `refusal` where the wish was declined or a step failed: the turn then counts as failed."""
+    """`stop_reason` is `refusal` where the wish was declined or a step failed: the turn then counts as failed. It is
+    `unverified` where nothing shows that a step worked."""
 
     text: str
     stop_reason: str = "end_turn"
@@ -76,14 +77,24 @@ def _next(steps: Sequence[Step], outcomes: Sequence[Outcome], latest: Sequence[O
         index = min(done, len(steps) - 1)
         return _declined(wording.failed(steps[index], steps[:done], looking.reason(steps[index], latest[-1].text)))
     if done >= len(steps):
-        return Reply(write.completion(wording.finished(steps, _found(steps, outcomes))))
+        return _finished(steps, [outcome for outcome in outcomes if outcome.ok])
     step = steps[done]
     return Reply(write.speech(wording.doing(step, done), "warm") + write.call(step))
 
 
-def _found(steps: Sequence[Step], outcomes: Sequence[Outcome]) -> str:
+def _finished(steps: Sequence[Step], outcomes: Sequence[Outcome]) -> Reply:
+    """The end of a plan: what was done, and which of it nothing shows to have worked."""
+    found = _found(steps, [outcome.text for outcome in outcomes])
+    if any(outcome.is_dry for outcome in outcomes):
+        return Reply(write.completion(wording.rehearsed(steps, found)))
+    doubted = [step for step, outcome in zip(steps, outcomes, strict=False) if wording.is_doubted(step, outcome.proof)]
+    if doubted:
+        return Reply(write.speech(wording.doubted(steps, doubted, found), "apologetic"), "unverified")
+    return Reply(write.completion(wording.finished(steps, found)))
+
+
+def _found(steps: Sequence[Step], echoes: Sequence[str]) -> str:
     """What the looks of a plan brought, each after the other."""
-    echoes = [outcome.text for outcome in outcomes if outcome.ok]
     looks = [looking.found(step, echo) for step, echo in zip(steps, echoes, strict=False)]
     return "\n".join(clip_middle(look, _SHOWN, _SHOWN) for look in looks if look)
 

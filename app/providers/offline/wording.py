@@ -23,6 +23,27 @@ def finished(steps: Sequence[Step], found: str) -> str:
     return f"{text} {found}".strip()
 
 
+def rehearsed(steps: Sequence[Step], found: str) -> str:
+    """The last sentence of a dry run."""
+    text = str(lexicon().table("phrases.finished")["dry"]).format(steps=listed(steps))
+    return f"{text} {found}".strip()
+
+
+def is_doubted(step: Step, proof: str) -> bool:
+    """Whether a receipt with this proof leaves open that the step had any effect at all.
+
+    Words and keys that changed the screen did arrive. A click that changed it may have given a dead button the focus.
+    """
+    return proof in _phrase(step).get("doubted_where", lexicon().table("phrases.doubted")["where"])
+
+
+def doubted(steps: Sequence[Step], doubts: Sequence[Step], found: str) -> str:
+    """The last sentence where nothing shows that some of the steps worked."""
+    table = lexicon().table("phrases.doubted")
+    text = str(table["one" if len(steps) == 1 else "several"]).format(steps=listed(steps), doubts=listed(doubts))
+    return f"{text} {found}".strip()
+
+
 def listed(steps: Sequence[Step]) -> str:
     """`opened calculator, typed “1” and pressed enter`."""
     table = lexicon().table("phrases.finished")

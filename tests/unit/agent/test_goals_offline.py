@@ -30,7 +30,7 @@ from app.tools.windows import WINDOWS, Windows
 async def _pursued(folder: Path, desktop: Desktop, goal: str) -> Pursued:
     clock, settings = SystemClock(), Settings({}, {})
     registry = Registry(SAY, COMPUTER, WINDOWS)
-    executor = Executor(registry, [Voice(), Computer(desktop), Windows(desktop)], clock)
+    executor = Executor(registry, [Voice(), Computer(desktop), Windows(desktop)], clock, dry_run=True)
     parts = Parts(
         OfflineProvider(), "offline", by_name("xml"), registry, executor, Policy(folder, Mode.ASK), settings,
         follows_plan=True,

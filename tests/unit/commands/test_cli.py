@@ -133,3 +133,17 @@ def test_the_doctor_finds_this_machine_able_and_gives_a_fix_with_every_note() ->
     assert failed == []
     assert findings["Screen capture"].detail == "captured the pixel it drew itself"
     assert all(finding.fix for finding in findings.values() if finding.verdict is Verdict.NOTE)
+
+
+def test_every_line_of_a_dry_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["do", "open the calculator and type 12*7=", "--provider", "offline", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if not line.startswith("[dry run] ")] == []
+    assert lines[-1].endswith("nothing of it was really done.")
+
+
+def test_the_help_of_do_names_every_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["do", "--help"])
+    told = capsys.readouterr().out.partition("exit codes:")[2]
+    assert [line.split()[0] for line in told.strip().splitlines()] == ["0", "1", "2", "3", "4", "5", "6", "130"]

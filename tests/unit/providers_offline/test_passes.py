@@ -7,6 +7,7 @@ import pytest
 from app.protocol.result import JsonValue, ToolResult, tool_error
 from app.providers.api import Request, Said, Stopped, Usage
 from app.providers.offline.provider import OfflineProvider
+from app.tools.executor import DRY_RUN
 from tests.unit.providers_offline.dialogue import Dialogue, Reply
 
 HOSTILE = (
@@ -50,6 +51,37 @@ async def test_each_pass_is_one_step_and_the_last_tells_what_was_done() -> None:
         True,
         "end_turn",
     )
+
+
+@pytest.mark.parametrize(
+    ("wish", "proofs", "said"),
+    [
+        ('click "Save"', ["confirmed"], "All done: I clicked “Save”."),
+        ('click "Save"', ["unverifiable"], "I clicked “Save”, but nothing shows that it worked."),
+        ('click "Save"', ["suspected no-op"], "I clicked “Save”, but nothing shows that it worked."),
+        ('type "12"', ["unverifiable"], "All done: I typed “12”."),
+        ('type "12"', ["suspected no-op"], "I typed “12”, but nothing shows that it worked."),
+        (
+            'click "Save" then press ctrl+q',
+            ["unverifiable", "confirmed"],
+            "I clicked “Save” and pressed ctrl+q, but nothing shows that this worked: I clicked “Save”.",
+        ),
+    ],
+)
+async def test_nothing_is_called_done_that_no_receipt_shows(wish: str, proofs: list[str], said: str) -> None:
+    talk = Dialogue()
+    reply = await talk.say(wish)
+    for proof in proofs:
+        reply = await talk.succeed(reply.calls[0][0], f"Did it. ({proof})")
+    is_sure = said.startswith("All done")
+    assert (reply.said, reply.ends, reply.reason) == (said, is_sure, "end_turn" if is_sure else "unverified")
+
+
+async def test_a_dry_run_is_not_called_done() -> None:
+    talk = Dialogue()
+    await talk.say('click "Save"')
+    reply = await talk.succeed("computer_click", f"Clicked. (suspected no-op) {DRY_RUN}")
+    assert (reply.said, reply.ends) == ("In this dry run I clicked “Save”; nothing of it was really done.", True)
 
 
 async def test_a_failed_step_ends_the_plan_with_the_tool_s_own_words() -> None:
