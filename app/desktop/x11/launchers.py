@@ -49,7 +49,8 @@ _DOCUMENT_ROLE = "text"
 @dataclass(frozen=True, slots=True)
 class _Program:
     """What a process's file, libraries and desktop entry say. `edits` is a development environment; `has_purpose`: the
-    entry names a use in which nothing is started.
+    entry names a use in which nothing is started, and it holds no terminal (a browser has hundreds of open files, so
+    that is asked once).
     """
 
     starts: bool
@@ -80,9 +81,9 @@ class Launchers:
         if process is None:
             return True
         program = self._program(process)
-        # Looking through all processes of a browser takes tens of milliseconds.
-        family = [window.pid] if program.has_purpose else _family(window.pid)
-        has_terminal = process in self._with_terminal or any(map(_holds_terminal, family))
+        has_terminal = process in self._with_terminal
+        if not has_terminal and not program.has_purpose:
+            has_terminal = any(map(_holds_terminal, _family(window.pid)))
         if has_terminal:
             self._with_terminal.add(process)
         if program.starts:
@@ -110,7 +111,7 @@ class Launchers:
         if categories & _STARTS_PROGRAMS or _uses(pid, _PROGRAM_LIBRARIES):
             return _Program(starts=True, edits=edits)
         has_purpose = any(one not in _SAY_LITTLE and not one.startswith("X-") for one in categories)
-        is_calm = has_purpose and not categories & _MAY_HOLD_TERMINALS
+        is_calm = has_purpose and not categories & _MAY_HOLD_TERMINALS and not _holds_terminal(pid)
         return _Program(starts=not has_purpose and _calls(pid), edits=edits, has_purpose=is_calm)
 
 
