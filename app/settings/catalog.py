@@ -137,7 +137,11 @@ KEEP_HISTORY = Setting("history.keep", True, "Keep conversations on this machine
 HISTORY_DAYS = Setting(
     "history.days", 90, "Days after which a conversation is deleted; 0 keeps all.", minimum=0, maximum=36_500
 )
-WORKSPACE = Setting("files.workspace", "", "The folder it works in; empty takes the folder it was started from.")
+WORKSPACE = Setting(
+    "files.workspace",
+    "",
+    "The folder it works in; empty takes the folder it was started from, or ~/Wisp where that is a home folder.",
+)
 
 ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = (
     PROVIDER,
