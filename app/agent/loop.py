@@ -18,6 +18,7 @@ from app.agent.goals import Pursuit
 from app.agent.history import Entry, History, Kind
 from app.agent.model_pass import ModelPass
 from app.agent.parts import Parts
+from app.agent.policy import Mode
 from app.agent.prompt import rendered, system_prompt
 from app.agent.record import WrittenAhead
 from app.agent.turn import Turn
@@ -48,11 +49,13 @@ class Loop:
         self._speak(replace(self._parts, settings=self._parts.settings.with_values(presence__name=name)))
 
     def _speak(self, parts: Parts) -> None:
-        """Take these parts; the prompt is written once for them and never changes."""
+        """Take these parts. The prompt is written once for them; only YOLO mode, where nobody answers, changes it."""
         self._parts = parts
-        self.system = system_prompt(parts.dialect, parts.registry.specs, parts.settings)
+        self._is_yolo = parts.policy.mode is Mode.YOLO
+        taught = tuple(spec for spec in parts.registry.specs if not (spec.needs_answer and self._is_yolo))
+        self.system = system_prompt(parts.dialect, taught, parts.settings)
         self._compactor = Compactor(parts, self._history, self.system)
-        self._schemas = parts.dialect.schemas(parts.registry.specs)
+        self._schemas = parts.dialect.schemas(taught)
 
     async def run(self, turn: Turn) -> TurnEnded:
         """The turn's end. Raises the ProviderError that stopped it; the history is continuable in any case."""
@@ -92,6 +95,8 @@ class Loop:
         return None
 
     async def _one_pass(self, turn: Turn) -> TurnEnded | None:
+        if self._is_yolo is not (self._parts.policy.mode is Mode.YOLO):
+            self._speak(self._parts)
         context = await self._context()
         cards = Cards(turn.tell, self._parts.registry)
         turn_gate = TurnGate(self._parts, self._approvals, turn, cards)

@@ -235,13 +235,13 @@ class ModelPass:
                 self._batch = event.call_ids
                 self._cut(self._pending[-1].span[1] if self._pending else None)
             case Invented():
-                self.has_invented = True
+                self.has_invented = self.has_invented or bool(event.text.strip())
                 self._transcript.hide(event.text)
             case Misread():
                 self._calls.complain(event.code, event.detail)
             case Ended():
                 self.has_ended = True
-                self._cut(None)
+                self._cut(event.position)
 
     async def _closed(self, block: Block) -> None:
         if self._parts.dialect.pacing is not Pacing.ONE_FEEDBACK_CALL:

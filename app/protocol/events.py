@@ -82,7 +82,9 @@ class Invented:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The model declared its turn over."""
+    """The model declared its turn over; `position` is where in the message."""
+
+    position: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,8 @@ def span_of(raw: str, param: Param | None) -> tuple[int, int] | None:
         return None
     start, stop = inner or (0, len(raw))
     start = _behind_newline(raw, start, stop)
+    if param is not None and param.is_typed:
+        return start, stop if inner else _before_blank_lines(raw, start, stop)
     return start, stop if param is not None and param.keeps_final_newline else _before_newline(raw, start, stop)
 
 
@@ -46,6 +48,13 @@ def _behind_newline(text: str, start: int, stop: int) -> int:
 def _before_newline(text: str, start: int, stop: int) -> int:
     """One line break less at the end, at most; a second one stays."""
     return next((stop - len(end) for end in ("\r\n", "\n") if text.endswith(end, start, stop)), stop)
+
+
+def _before_blank_lines(text: str, start: int, stop: int) -> int:
+    """The end of the last line that holds anything; blanks on it stay."""
+    written = start + len(text[start:stop].rstrip())
+    end = text.find("\n", written, stop)
+    return stop if end < 0 else end - text.endswith("\r", written, end)
 
 
 def _cdata(raw: str) -> tuple[int, int] | None:

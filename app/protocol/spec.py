@@ -57,8 +57,9 @@ class Param:
 
     `attrs` are the attributes of a child that has its own (the child's value is then an object whose text, if any,
     is under `text`). `many` makes repeated children a list. `short` values are trimmed and have entities decoded.
-    A payload loses one line break at each end, one at its start only with `keeps_final_newline`. `aliases` are other
-    names that models give it: read, never taught. `otherwise` is what a value outside `choices` counts as.
+    A payload loses one line break at each end, one at its start only with `keeps_final_newline`. With `is_typed`, what
+    CDATA holds keeps its end, and other text loses all blank lines there: they are layout, not keys. `aliases` are
+    other names that models give it: read, never taught. `otherwise` is what a value outside `choices` counts as.
     `takes_json` turns a JSON value that is no text into its text.
     """
 
@@ -74,6 +75,7 @@ class Param:
     many: bool = False
     short: bool = True
     keeps_final_newline: bool = False
+    is_typed: bool = False
     aliases: tuple[str, ...] = ()
     otherwise: str = ""
     takes_json: bool = False
@@ -93,6 +95,7 @@ class ToolSpec:
     `body` is the payload written between the tags (in JSON: the field of its name).
     `splits` names arguments that models write as one list, and the ones it stands for. `is_speech` marks a tool that
     does nothing but say its body to the person.
+    `needs_answer` marks a tool that is not taught while nobody answers (in YOLO mode).
     `is_wait` marks a tool that the other calls of a message wait for, and that waits for them.
     `effect` is what every call does. Where the arguments change that, `effects_by_call` names all effects of one call.
     `open` accepts any attribute (used for shapes read from a file, never by our own tools).
@@ -111,6 +114,7 @@ class ToolSpec:
     feeds_back: bool = True
     is_speech: bool = False
     is_wait: bool = False
+    needs_answer: bool = False
     splits: tuple[tuple[str, tuple[str, ...]], ...] = ()
     open: bool = False
     effects_by_call: EffectsByCall | None = None

@@ -128,7 +128,9 @@ COMPUTER = Family(
             "Type text into whatever has the keyboard. Exact in any script; line breaks press Return, tabs Tab.",
             Effect.DESKTOP,
             Computer.type,
-            body=Param("text", description="the text", required=True, short=False, aliases=("value", "content")),
+            body=Param(
+                "text", description="the text", required=True, short=False, aliases=("value", "content"), is_typed=True
+            ),
             examples=("<computer_type>Dear Ada,</computer_type>",),
         ),
         _tool(

@@ -123,7 +123,7 @@ def _payload(name: str, description: str) -> Param:
     return Param(name, description=description, required=True, close=Close.LAST, short=False)
 
 
-ASKING = Family(
+TASKS = Family(
     Tasks,
     (
         ToolSpec(
@@ -143,14 +143,8 @@ ASKING = Family(
                 '<options>["PDF", "Text"]</options></ask_followup_question>',
             ),
             voiced=True,
+            needs_answer=True,
         ),
-    ),
-)
-"""A family of its own, because it is left out of the registry in YOLO mode."""
-
-TASKS = Family(
-    Tasks,
-    (
         ToolSpec(
             name="plan_mode_respond",
             description="Show your plan, in plan mode only. Ends the turn, unless more has to be explored first.",

@@ -11,7 +11,6 @@ from app.agent.archive import Archive
 from app.agent.conversation import Conversation
 from app.agent.events import AgentEvent, TurnEnded, TurnStarted
 from app.agent.parts import Nearby, Parts
-from app.agent.policy import Mode
 from app.agent.session import Session
 from app.base import ids, paths
 from app.base.clipping import clip_line
@@ -32,7 +31,7 @@ from app.services.processes.processes import Processes
 from app.services.tasks.checklist import Checklist
 from app.services.workspace.changes import Changes
 from app.services.workspace.places import Workspace
-from app.settings.catalog import DIALECT, MODE, PRIVATE_WINDOWS, STOP_KEY, SUMMON_KEY, TOOL_ATTEMPTS
+from app.settings.catalog import DIALECT, PRIVATE_WINDOWS, STOP_KEY, SUMMON_KEY, TOOL_ATTEMPTS
 from app.settings.store import Current, Settings
 from app.tools.context import TurnContext
 from app.tools.executor import Executor, WrittenByThePerson
@@ -173,7 +172,7 @@ def assemble(
         private=private,
         reserved=lambda: filter(None, (now()[SUMMON_KEY],)),
     )
-    tools = registry(may_ask=settings[MODE] != Mode.YOLO)
+    tools = registry()
     own = _belongings(settings, chosen, desktop, conversation, processes)
     executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS], dry_run=dry_run)
     journal = journal_of(settings, clock, chosen.model)

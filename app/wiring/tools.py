@@ -31,19 +31,18 @@ from app.tools.registry import Registry
 from app.tools.say import SAY, Voice
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.search import SEARCH, Searches
-from app.tools.tasks import ASKING, TASKS, Tasks
+from app.tools.tasks import TASKS, Tasks
 from app.tools.until import WAITS, Waits
 from app.tools.watching import WATCHING, Watching
 from app.tools.web import WEB, Web
 from app.tools.windows import WINDOWS, Windows
 
 
-def registry(*, may_ask: bool = True) -> Registry:
-    """The shapes of all tools; no service is opened for it. Without `may_ask` the person is not to be asked things."""
-    asking = (ASKING,) if may_ask else ()
+def registry() -> Registry:
+    """The shapes of all tools; no service is opened for it."""
     return Registry(
         *(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
-        *(FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, WEB, *asking, TASKS),
+        *(FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, WEB, TASKS),
     )
 
 

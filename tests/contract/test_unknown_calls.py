@@ -7,13 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from app.agent.conversation import Conversation
+from app.agent.policy import Mode, Policy
 from app.protocol.arguments import to_call
 from app.protocol.call import Block
 from app.protocol.dialects.choose import by_name
 from app.protocol.events import CallClosed
 from app.protocol.result import JsonValue
+from app.services.tasks.checklist import Checklist
+from app.tools.executor import Executor
+from app.tools.registry import Registry
+from app.tools.say import SAY, Voice
+from app.tools.tasks import TASKS, Tasks
 from app.wiring.tools import registry
-from tests.unit.agent.stage import Stage
+from tests.unit.agent.stage import FakeClock, Stage
 
 TOOLS = registry()
 
@@ -67,6 +74,52 @@ async def test_a_native_reply_with_such_a_tag_is_answered_too(tmp_path: Path) ->
     stage = Stage(tmp_path, "<create_app>x</create_app>", "Done.", dialect="native")
     await stage.send()
     assert len(stage.provider.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "typed"),
+    [
+        ("url\n ", "url"),
+        ("url\n", "url"),
+        ("\nurl\n\n", "url"),
+        ("url ", "url "),
+        ("a\nb\r\n", "a\nb"),
+        ("<![CDATA[url\n]]>", "url\n"),
+        ("<![CDATA[url\n ]]>\n", "url\n "),
+    ],
+)
+def test_blank_lines_at_the_end_are_typed_only_out_of_cdata(body: str, typed: str) -> None:
+    spec = TOOLS.find("computer_type")
+    assert spec is not None
+    [block] = _blocks(f"<computer_type>{body}</computer_type>")
+    assert to_call(spec, block).arguments == {"text": typed}
+
+
+async def test_blank_results_cost_no_pass_and_nothing_behind_the_end_is_kept(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "All done. <results> </results>\n<end>\nAnd then the person said:", dialect="batch")
+    ended = await stage.send()
+    assert (ended.text, len(stage.provider.requests)) == ("All done.", 1)
+    assert "the person said" not in str(stage.session.history.messages)
+
+
+async def test_questions_are_taught_except_while_yolo_counts(tmp_path: Path) -> None:
+    policy = Policy(tmp_path, Mode.ASK)
+    tools = Registry(SAY, TASKS)
+    tasks = Tasks(Conversation(policy), Checklist(tmp_path))
+    asked = "<ask_followup_question><question>Which?</question></ask_followup_question>"
+    stage = Stage(
+        tmp_path,
+        *("One.", asked, "Two.", "Three."),
+        registry=tools,
+        executor=Executor(tools, [Voice(), tasks], FakeClock()),
+        policy=policy,
+    )
+    for mode in (Mode.ASK, Mode.YOLO, Mode.ASK):
+        policy.switch(mode)
+        await stage.send()
+    taught = ["ask_followup_question" in request.system for request in stage.provider.requests]
+    assert taught == [True, False, False, True]
+    assert "Nobody answers questions" in stage.asked(2)
 
 
 _GUESSES: list[tuple[str, str, dict[str, JsonValue]]] = [

@@ -84,8 +84,8 @@ def read_batch(
         prose.say(tag.raw, stream)
         return prose
 
-    def finish(_tag: Tag, stream: Stream) -> State:
-        stream.emit(Ended())
+    def finish(tag: Tag, stream: Stream) -> State:
+        stream.emit(Ended(tag.stop))
         return prose
 
     batch = Word(TagForm(lambda _attribute: False), execute, _cut, _is_batch_meant, skips_space=True)

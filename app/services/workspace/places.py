@@ -152,10 +152,15 @@ class Workspace:
 
     def _absolute(self, text: str, argument: str) -> Path:
         _check_spelling(text, argument)
-        for prefix, folder in (("wisp:", self.folder), ("device:", self._home), ("~/", self._home)):
+        for prefix, folder in (
+            ("wisp:", self.folder),
+            ("bor:", self.folder),
+            ("device:", self._home),
+            ("~/", self._home),
+        ):
             if text.startswith(prefix):
                 rest = text.removeprefix(prefix).lstrip("/\\")
-                return self._made / rest if prefix == "wisp:" and self._was_made(rest) else folder / rest
+                return self._made / rest if prefix in ("wisp:", "bor:") and self._was_made(rest) else folder / rest
         if text == "~":
             return self._home
         if scheme := _SCHEME.match(text):

@@ -28,10 +28,10 @@ from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.file import FILES, Files
 from app.tools.registry import Registry
 from app.tools.search import SEARCH, Searches
-from app.tools.tasks import ASKING, TASKS, Tasks
+from app.tools.tasks import TASKS, Tasks
 from app.tools.until import WAITS, Waits
 
-WORK = Registry(FILES, EDITS, SEARCH, COMMANDS, WAITS, CODE, ASKING, TASKS)
+WORK = Registry(FILES, EDITS, SEARCH, COMMANDS, WAITS, CODE, TASKS)
 QUICK = Limits(return_s=1.0, background_s=3.0, quiet_s=0.3)
 
 
