@@ -39,13 +39,14 @@ class RowMaker(QObject):
     keyboard_wanted = Signal()
     folds_changed = Signal()
 
-    def __init__(self, theme: Theme, ticker: Ticker) -> None:
+    def __init__(self, theme: Theme, ticker: Ticker, before: RowMaker | None = None) -> None:
+        """`before` made the rows in another look: what was spoken and opened there stays so."""
         super().__init__()
         self._theme = theme
         self._ticker = ticker
-        self._spoken: set[str] = set()
-        self._chosen: dict[str, bool] = {}
-        self._newest = ""
+        self._spoken: set[str] = before._spoken if before else set()
+        self._chosen: dict[str, bool] = before._chosen if before else {}
+        self._newest: str = before._newest if before else ""
 
     @property
     def open_folds(self) -> frozenset[str]:

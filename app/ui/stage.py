@@ -59,6 +59,7 @@ class Stage(QObject):
         self._viewer: PictureWindow | None = None
         self._ring: RingWindow | None = None
         self._rows: RowMaker | None = None
+        self._rows_before: RowMaker | None = None
 
     @property
     def bubble(self) -> BubbleWindow:
@@ -158,7 +159,8 @@ class Stage(QObject):
             if window is not None:
                 window.hide()
                 window.deleteLater()
-        self._bubble = self._chip = self._composer = self._viewer = self._ring = self._rows = None
+        self._bubble = self._chip = self._composer = self._viewer = self._ring = None
+        self._rows, self._rows_before = None, self._rows
         self._leaving = False
         self.orb.dress(look.theme)
         self.seat = Seat(self.orb, look.theme)
@@ -259,7 +261,7 @@ class Stage(QObject):
         if self._rows is None:
             from app.ui.rows import RowMaker
 
-            made = RowMaker(self._look.theme, self._look.ticker)
+            made = RowMaker(self._look.theme, self._look.ticker, self._rows_before)
             made.answered.connect(self.answered)
             made.keyboard_wanted.connect(self.engage)
             made.chosen.connect(lambda words: self.said.emit(words, ()))

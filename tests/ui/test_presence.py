@@ -9,12 +9,14 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QClipboard, QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.agent import events as agent_events
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.result import JsonValue, Media
+from app.settings.store import Settings
+from app.ui import application
 from app.ui.approvals.row import ApprovalRow
 from app.ui.bubble.offer import OfferRow
 from app.ui.bubble.speech import SaidRow
@@ -574,3 +576,20 @@ def test_speech_appears_in_its_rhythm(qtbot: QtBot, look: Look) -> None:
     assert row.words == ""
     qtbot.waitUntil(lambda: row.words == "This takes a minute.", timeout=5000)
     qtbot.waitUntil(lambda: not look.ticker.is_running, timeout=5000)
+
+
+def test_another_theme_types_nothing_again_that_stands(qtbot: QtBot, look: Look, qapp: QApplication) -> None:
+    presence = Presence(look)
+    text = "A sentence that is long enough to be seen while it grows on the screen, letter by letter."
+    for event in (agent_events.TurnStarted("t", "look"), agent_events.SayDelta("s", "warm", text)):
+        presence.inbox.receive(event)
+    qtbot.waitUntil(lambda: bool(presence.inbox.view.items))
+    presence.show()
+    presence.open()
+    qtbot.waitUntil(lambda: [row.words for row in rows(presence, SaidRow)] == [text], timeout=15_000)  # type: ignore[attr-defined]
+    dark = application.look_of(qapp, Settings({"presence.theme": "dark"}, {}))
+    presence.restyle(dark)
+    assert [row.words for row in rows(presence, SaidRow)] == [text]  # type: ignore[attr-defined]
+    presence.close()
+    presence.orb.close()
+    dark.around.close()
