@@ -144,6 +144,7 @@ class Calls:
         spec = self._registry.find(execution.call.name) if execution.call else None
         if self.turn_gate and execution.call and spec and not execution.result.payload.get("denied"):
             self.turn_gate.came(execution.call, spec)
+            self.turn_gate.learn(execution.call, spec, execution.result)
 
     async def _keep_progress(self, call_id: str, execution: Execution) -> None:
         """The checklist a call carried is kept once the call has worked."""

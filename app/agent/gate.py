@@ -14,7 +14,18 @@ from typing import Protocol
 from app.agent.approvals import Approvals
 from app.agent.cards import Cards
 from app.agent.events import ApprovalWanted, Notice, Scope, State
-from app.agent.policy import Control, Decision, Policy, Provenance, Resolve, Stakes, Verdict, sentences, taint
+from app.agent.policy import (
+    Control,
+    Decision,
+    Policy,
+    Provenance,
+    Resolve,
+    Stakes,
+    Verdict,
+    addresses,
+    sentences,
+    taint,
+)  # fmt: skip
 from app.agent.policy.controls import is_password
 from app.agent.policy.tables import table
 from app.agent.policy.values import Act, Consequence
@@ -24,11 +35,14 @@ from app.agent.words import told
 from app.base.errors import NeedsPerson
 from app.base.redaction import WITHHELD
 from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue
+from app.protocol.result import JsonValue, ToolResult
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
 from app.services.workspace import origins
 from app.tools.context import Audit
 from app.tools.registry import Registry
+
+_LOOKING = frozenset({Effect.READS, Effect.TALKS, Effect.NETWORK})
+_WEB = "web"
 
 
 class Judges(Protocol):
@@ -114,6 +128,15 @@ class TurnGate:
         turn = self._turn
         return any(origins.is_changed_since(Path(path), turn.began_at, turn.wrote) for path in act.paths)
 
+    def learn(self, call: ToolCall, spec: ToolSpec, result: ToolResult) -> None:
+        """What the call has read, as far as it says where later calls may go."""
+        act, learned = self._judges.policy.read(call, spec), self._turn.learned
+        learned.note_personal(taint.personal_in(act, spec))
+        learned.has_acted = learned.has_acted or not act.effects <= _LOOKING
+        is_page = taint.source_of(act, spec) == _WEB
+        if is_page or not learned.has_acted:
+            learned.links |= addresses.links_in(result.llm_echo)
+
     async def _judged(self, call: ToolCall, spec: ToolSpec) -> _Case:
         """Look at what the call would act on, unless it is out of the question anyway."""
         provenance = self._provenance()
@@ -126,8 +149,17 @@ class TurnGate:
 
     def _provenance(self) -> Provenance:
         turn = self._turn
-        said, answered = "\n".join(turn.said), turn.permits.answered
-        return Provenance(turn.tainted_by, said, planned=turn.follows_plan, answered=answered, secrets=turn.secrets)
+        learned = turn.learned
+        return Provenance(
+            turn.tainted_by,
+            "\n".join(turn.said),
+            planned=turn.follows_plan,
+            answered=turn.permits.answered,
+            secrets=turn.secrets,
+            personal=learned.personal,
+            links=learned.links,
+            hosts=learned.hosts_known(turn.tainted_by),
+        )
 
     async def _settled(self, case: _Case) -> str:
         """The sentence for the model where the call may not run. What is decided is written down, and by whom."""
@@ -190,7 +222,7 @@ class TurnGate:
             self._turn.repetition.forgive()
         if not await self._is_as_it_was(case):
             return told("changed_meanwhile")
-        self._keep(case.verdict, answer.scope)
+        self._keep(case, answer.scope)
         return ""
 
     async def _is_as_it_was(self, case: _Case) -> bool:
@@ -198,15 +230,18 @@ class TurnGate:
         aim = table("calls")["aims"].get(case.spec.name, "")
         return not aim or tuple(await self._judges.resolve.seen(case.call, aim)) == case.seen
 
-    def _keep(self, verdict: Verdict, scope: Scope) -> None:
-        """What the person allowed for longer than this once, and where they answered for what is unknown."""
+    def _keep(self, case: _Case, scope: Scope) -> None:
+        """What the person allowed for longer than this once, where they answered for what is unknown, and which hosts
+        are no new ones any more.
+        """
+        verdict = case.verdict
         if verdict.act is None:
             return
         self._turn.permits.answer(verdict.act)
+        brought = taint.source_of(verdict.act, case.spec)
+        self._turn.learned.allow_hosts(verdict.act.hosts, {*self._turn.tainted_by, brought})
         if scope is Scope.ONCE:
             return
-        spec = self._judges.registry.find(verdict.act.tool)
-        brought = taint.source_of(verdict.act, spec) if spec else ""
         self._turn.permits.add(verdict.act, {*self._known(), *verdict.act.secrets, brought})
         if scope is Scope.ALWAYS:
             try:

@@ -20,7 +20,7 @@ from app.agent.parts import Parts
 from app.agent.policy import Mode
 from app.agent.recovery import Remains, continuable
 from app.agent.showing import showable
-from app.agent.turn import Mood, Turn, Words
+from app.agent.turn import Learned, Mood, Turn, Words
 from app.agent.words import ending, told
 from app.base import ids
 from app.base.errors import WispError
@@ -30,6 +30,8 @@ from app.providers.api import Usage
 
 Listener = Callable[[AgentEvent], None]
 
+_EARLIER = "conversation"
+"""What an earlier conversation had read is not known: it counts as the person's own."""
 _SOONEST_S = 0.05
 """A turn's time is looked at no more often than this."""
 _STATES = {
@@ -57,6 +59,7 @@ class Session:
         self._running: asyncio.Task[TurnEnded] | None = None
         self._spent = Usage()
         self._secrets: tuple[str, ...] = ()
+        self._learned = Learned()
         self._conversation = parts.conversation or Conversation(parts.policy)
         self.history = History(parts.record)
         self._loop = Loop(parts, self.history, self._approvals)
@@ -135,6 +138,7 @@ class Session:
         self._must_be_quiet()
         self._parts.record.begin_anew()
         self.history.clear()
+        self._learned = Learned()
         self._spent = Usage()
         self._secrets = ()
 
@@ -142,6 +146,7 @@ class Session:
         """Go on with an earlier conversation. Raises WispError while a turn runs."""
         self._must_be_quiet()
         self.history.replace(continuable(remains, self._parts))
+        self._learned = Learned(personal=(_EARLIER,), has_acted=True)
         self._spent = Usage()
 
     async def close(self) -> None:
@@ -172,8 +177,15 @@ class Session:
 
     def _new_turn(self) -> Turn:
         budget = Budget(Ceilings.of(self._parts.settings), price_of(self._parts.model), self._parts.clock)
-        plan = self._parts.follows_plan
-        return Turn(self._turn_id(), self._tell, self._mood, budget, follows_plan=plan, secrets=self._secrets)
+        return Turn(
+            self._turn_id(),
+            self._tell,
+            self._mood,
+            budget,
+            follows_plan=self._parts.follows_plan,
+            secrets=self._secrets,
+            learned=self._learned,
+        )
 
     async def _run(self, turn: Turn, words: Words) -> TurnEnded:
         turn.begun = True

@@ -31,6 +31,32 @@ class Words:
         return (*text, *(ImagePart(media) for media in self.media))
 
 
+@dataclass(slots=True)
+class Learned:
+    """What a conversation has read so far, as far as it says where a call may go: `personal` things of the person,
+    addresses that stood in what was read, and hosts that the person allowed with what had been read then.
+
+    Once it `has_acted`, only web pages count for addresses: it could have composed the rest itself.
+    """
+
+    personal: tuple[str, ...] = ()
+    links: set[str] = field(default_factory=set)
+    hosts: dict[str, frozenset[str]] = field(default_factory=dict)
+    has_acted: bool = False
+
+    def note_personal(self, source: str) -> None:
+        if source and source not in self.personal:
+            self.personal = (*self.personal, source)
+
+    def hosts_known(self, read: Iterable[str]) -> frozenset[str]:
+        """The hosts that were allowed when no less had been read than now."""
+        now = {*self.personal, *read}
+        return frozenset(host for host, known in self.hosts.items() if known >= now)
+
+    def allow_hosts(self, hosts: Iterable[str], read: Iterable[str]) -> None:
+        self.hosts |= dict.fromkeys(hosts, frozenset({*self.personal, *read}))
+
+
 class Mood:
     """The state the presence shows; told only when it changes."""
 
@@ -76,6 +102,7 @@ class Turn:
     ran_commands: bool = False
     began_at: float = field(default_factory=time.time)
     copied: str = ""
+    learned: Learned = field(default_factory=Learned)
     permits: Permits = field(default_factory=Permits)
     evidence: Evidence = field(default_factory=Evidence)
 

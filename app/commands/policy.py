@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tainted", metavar="SOURCE", help="after reading it: screen, web, clipboard, outside, workspace, mcp"
     )
     explain.add_argument("--secret", metavar="FILE", help="after it may have read this file with keys or passwords")
+    explain.add_argument("--personal", metavar="SOURCE", help="after reading the person's own: files, screen, command")
     explain.add_argument("--said", default="", help="what the person said")
     for name in ("window", "app", "role", "name"):
         explain.add_argument(f"--{name}", default="", help=f"the {name} of what it would act on")
@@ -96,7 +97,9 @@ def _listed(policy: Policy) -> int:
 def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[ToolSpec]) -> int:
     known = {name: spec for spec in specs for name in (spec.name, *spec.aliases)}
     secrets = (options.secret,) if options.secret else ()
-    provenance = Provenance((options.tainted,) if options.tainted else (), options.said, secrets=secrets)
+    personal = (options.personal,) if options.personal else ()
+    tainted = (options.tainted,) if options.tainted else ()
+    provenance = Provenance(tainted, options.said, secrets=secrets, personal=personal)
     told: list[Verdict] = []
     for block in _blocks(options.call, specs):
         spec = known.get(block.name)

@@ -24,12 +24,20 @@ def fits(rule: Rule, act: Act, mode: Mode, provenance: Provenance, workspace: Pa
         return False
     if rule.planned is not None and rule.planned != provenance.planned:
         return False
+    if rule.personal is not None and rule.personal != bool(provenance.personal):
+        return False
     told = _told(act, mode)
     wants_all = rule.then is Decision.ALLOW
     return all(
         _fits(name, patterns, told[name], wants_all=wants_all, workspace=workspace)
         for name, patterns in rule.conditions.items()
     )
+
+
+def names_hosts(rule: Rule, hosts: tuple[str, ...]) -> bool:
+    """Whether the rule names each of these hosts."""
+    patterns = rule.conditions.get("host", ())
+    return bool(patterns) and all(_one_fits("host", host, patterns, wants_all=True) for host in hosts)
 
 
 def _told(act: Act, mode: Mode) -> Mapping[str, tuple[str, ...]]:

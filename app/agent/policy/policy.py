@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.agent.judging import Commands
 from app.agent.policy import remembering, rulebook, sentences
-from app.agent.policy.matching import fits
+from app.agent.policy.matching import fits, names_hosts
 from app.agent.policy.reading import NobodyKnows, Reader
 from app.agent.policy.rulebook import Rulebook
 from app.agent.policy.rules import Rule, Vocabulary
 from app.agent.policy.tables import table
-from app.agent.policy.values import Act, Control, Decision, Mode, Provenance, Verdict
+from app.agent.policy.values import Act, Consequence, Control, Decision, Mode, Provenance, Verdict
 from app.base.clock import Clock, SystemClock
 from app.protocol.call import ToolCall
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
@@ -109,7 +109,7 @@ class Policy:
     ) -> Verdict:
         """The verdict on a call that would act on `seen`, with the rule that decided."""
         mode = self.mode
-        act = self._reader.act(call, spec, seen, provenance)
+        act = self._known_hosts(self._reader.act(call, spec, seen, provenance))
         if self._is_forgotten(spec):
             told = sentences.sentence(table("sentences")["forgotten"], act, mode, provenance)
             return Verdict(Decision.DENY, told, "no aim", act=act)
@@ -136,6 +136,13 @@ class Policy:
         told = remembering.write(act, self._persons or rulebook.persons_file(), self._vocabulary)
         self._book = rulebook.load(self._workspace, self._persons, self._vocabulary)
         return told
+
+    def _known_hosts(self, act: Act) -> Act:
+        """The act without the new host that a rule of the person allows by its name."""
+        own = (rule for rule in self._book.of(Decision.ALLOW) if not rule.is_ours)
+        if Consequence.NEW_HOST not in act.kinds or not any(names_hosts(rule, act.hosts) for rule in own):
+            return act
+        return replace(act, kinds=act.kinds - {Consequence.NEW_HOST})
 
     def _is_forgotten(self, spec: ToolSpec) -> bool:
         """Whether nothing says what a desktop tool acts on, not even that it acts on nothing."""

@@ -5,21 +5,19 @@ them, controls and keys looked up in the tables. Nothing a model says about its 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.agent.judging import Commands
-from app.agent.policy import controls, launching, pointing, pressing, private_files
+from app.agent.policy import addresses, controls, launching, pointing, pressing, private_files
 from app.agent.policy.chords import pressed, spelled
 from app.agent.policy.tables import by_tool, table
 from app.agent.policy.values import Act, Consequence, Control, Provenance
-from app.base.errors import ToolFailed, ToolMisuse, WispError
+from app.base.errors import ToolFailed, WispError
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue
 from app.protocol.spec import Effect, ToolSpec
-from app.services.network.addresses import why_refused
-from app.services.network.targets import Target, read
 from app.services.sandbox.classes import CommandClass
 from app.services.workspace import document_kinds, origins, protected
 from app.services.workspace.places import Workspace, Zone
@@ -53,8 +51,8 @@ class Reader:
         effects = spec.effects_of(call)
         arguments = _opened(call)
         paths, kinds = self._paths(effects, arguments)
-        hosts, host_kinds = _hosts(effects, arguments, provenance.said)
-        command = next(iter(_texts(arguments, table("calls")["arguments"]["commands"])), "")
+        hosts, host_kinds = addresses.reached(effects, arguments, provenance)
+        command = next(iter(addresses.texts(arguments, table("calls")["arguments"]["commands"])), "")
         command_kinds, reasons = self._command(call)
         private_kinds, secrets = self._private(effects, paths, command, command_kinds, provenance.said)
         kinds |= private_kinds
@@ -110,7 +108,7 @@ class Reader:
             return (), set()
         shown: list[str] = []
         kinds: set[str] = set()
-        for path in _texts(arguments, names["paths"]):
+        for path in addresses.texts(arguments, names["paths"]):
             where, found = self._path(path, is_changing=is_changing)
             shown.append(where)
             kinds |= found
@@ -204,46 +202,6 @@ def _of_tool(spec: ToolSpec, effects: frozenset[Effect], hosts: Sequence[str]) -
     return named | {"persists"} if Effect.SETTINGS in effects else named
 
 
-def _hosts(
-    effects: frozenset[Effect], arguments: Mapping[str, JsonValue], said: str
-) -> tuple[tuple[str, ...], set[str]]:
-    if Effect.NETWORK not in effects:
-        return (), set()
-    names = table("calls")["arguments"]
-    hosts: list[str] = []
-    kinds: set[str] = set()
-    for url in _texts(arguments, names["addresses"]):
-        try:
-            target = read(url)
-        except ToolMisuse:
-            return (url,), {"odd"}
-        hosts.append(target.host)
-        kinds |= _of_host(target, said)
-    for query in _texts(arguments, names["queries"]):
-        if not _was_said(query, said):
-            kinds.add("new words")
-    return tuple(hosts), kinds
-
-
-def _of_host(target: Target, said: str) -> set[str]:
-    if target.address is not None and why_refused(target.address):
-        return {"inner"}
-    return set() if target.site.casefold() in said.casefold() else {"new host"}
-
-
-def _was_said(words: str, said: str) -> bool:
-    """Whether every word was the person's own."""
-    return set(_WORD.findall(words.casefold())) <= set(_WORD.findall(said.casefold()))
-
-
 def _text(arguments: Mapping[str, JsonValue], name: str) -> str:
     value = arguments.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _texts(arguments: Mapping[str, JsonValue], names: Sequence[str]) -> Iterator[str]:
-    for name in names:
-        value = arguments.get(name)
-        for one in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(one, str):
-                yield one

@@ -18,7 +18,7 @@ _OF_THE_CALL = ("tool", "effect", "kind", "path", "host", "keys", "command", "fl
 _OF_THE_SCREEN = ("window", "app", "role", "control")
 LISTS = (*_OF_THE_CALL, *_OF_THE_SCREEN, "mode")
 """Conditions that name what fits: a text, or a list of texts."""
-_FLAGS = ("tainted", "planned", "secret")
+_FLAGS = ("tainted", "planned", "secret", "personal")
 _KNOWN = frozenset((*LISTS, *_FLAGS, "name", "then", "says"))
 _EXACT = {"effect": {effect.value for effect in Effect}, "mode": {mode.value for mode in Mode}}
 """Conditions whose values are written out, without * and ?."""
@@ -47,6 +47,7 @@ class Rule:
     tainted: bool | None = None
     planned: bool | None = None
     secret: bool | None = None
+    personal: bool | None = None
     says: str = ""
     is_ours: bool = False
 

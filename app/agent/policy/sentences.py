@@ -12,7 +12,8 @@ from app.base.clipping import clip_line
 _SHOWN_CHARS = 160
 KINDS_IN_ORDER = (
     "own", "password", "secret", "starts", "session", "inner", "odd", "launches", "terminal", "outward", "irreversible",
-    "privileged", "persists", "outside", "unclear", "submits", "closes", "new host", "private unasked",
+    "privileged", "persists", "outside", "unclear", "submits", "closes", "crafted address", "new host",
+    "private unasked",
 )  # fmt: skip
 
 
@@ -32,6 +33,7 @@ def sentence(template: str, act: Act, mode: Mode, provenance: Provenance) -> str
         "app": control.app,
         "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
         "command": clip_line(act.command, _SHOWN_CHARS),
+        "personal": ", ".join(sources(provenance.personal)),
         "source": ", ".join(sources(provenance.tainted_by)),
         "secret": ", ".join(provenance.secrets),
     }

@@ -23,6 +23,18 @@ def _workspace(act: Act) -> str:
     return "workspace" if "foreign" in act.kinds else ""
 
 
+def personal_in(act: Act, spec: ToolSpec) -> str:
+    """What of the person's own the result brings into the turn, by its name in the tables; empty where nothing is.
+
+    Personal is what stands on this machine or behind a sign-in, whoever wrote it: names and contents of files (also
+    those of the workspace), what the screen or the clipboard shows, what a command printed (it can read the files of
+    its workspace), what an MCP server answered. Public web pages are not, nor is what the person says in the turn.
+    """
+    tables = table("calls")
+    source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
+    return {"outside": "files", "web": ""}.get(source, source)
+
+
 def _is_walled_in(act: Act) -> bool:
     """Whether a command can only have read the workspace."""
     return bool(act.kinds & {"looks", "walled"}) and "reaches out" not in act.kinds

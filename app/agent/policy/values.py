@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -71,6 +71,8 @@ class Consequence(StrEnum):
     """It closes a window."""
     NEW_HOST = "new host"
     """It reaches a host that neither the person nor a rule of theirs named."""
+    CRAFTED = "crafted address"
+    """It names an address that could carry something out, and that nobody but the model wrote."""
     NEW_WORDS = "new words"
     """It searches for words that are not the person's."""
     WALLED = "walled"
@@ -164,7 +166,8 @@ class Provenance:
     """Where a call's idea may come from: whose words the turn has read (empty: nobody else's), what the person said,
     and whether the person themselves wrote the plan that is carried out. `answered` are the places (`Control.place`)
     where the person has allowed acts of unknown effect for this task; `secrets` are the files with keys
-    or passwords that were read.
+    or passwords that were read. `personal` are the person's own things that were read (see `taint.personal_in`),
+    `links` the addresses that stood in what was read, `hosts` those that the person has allowed to be reached.
     """
 
     tainted_by: tuple[str, ...] = ()
@@ -172,6 +175,9 @@ class Provenance:
     planned: bool = False
     answered: frozenset[str] = frozenset()
     secrets: tuple[str, ...] = ()
+    personal: tuple[str, ...] = ()
+    links: Collection[str] = frozenset()
+    hosts: Collection[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

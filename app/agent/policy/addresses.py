@@ -1,0 +1,119 @@
+"""Where a call would go on the network: which hosts, who named them, and whether an address may carry something out.
+
+A model that has read something could hand it to any server in an address that it makes up. So a host counts as new
+until the person or a rule of theirs names it, and an address that is long, or holds what looks like packed data, is
+crafted unless it stands word for word in a link that was read or in what the person said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from app.agent.policy.tables import table
+from app.agent.policy.values import Consequence, Provenance
+from app.base.errors import ToolMisuse
+from app.protocol.result import JsonValue
+from app.protocol.spec import Effect
+from app.services.network.addresses import why_refused
+from app.services.network.targets import Target, read
+
+_LONG_CHARS = 48
+"""Of path, query and fragment together, or of the host: that much room holds a key."""
+_PACKED = re.compile(r"[A-Za-z0-9+_=%-]{24}")
+"""A run of signs as in base64, hex or percent-encoding. A slash ends it, since every path has some."""
+_LINK = re.compile(r"https?://[^\s<>\"'`\\^{}|\x00-\x1f]+", re.IGNORECASE)
+_AROUND = "<>()[]{}\"'`.,;:!?*_"
+_WORD = re.compile(r"\w+")
+_MOST_CHARS = 400_000
+
+
+def reached(
+    effects: frozenset[Effect], arguments: Mapping[str, JsonValue], provenance: Provenance
+) -> tuple[tuple[str, ...], set[str]]:
+    """The hosts that a call names, and what follows from them and from its addresses."""
+    if Effect.NETWORK not in effects:
+        return (), set()
+    names = table("calls")["arguments"]
+    hosts: list[str] = []
+    kinds: set[str] = set()
+    for url in texts(arguments, names["addresses"]):
+        try:
+            target = read(url)
+        except ToolMisuse:
+            return (url,), {Consequence.ODD.value}
+        hosts.append(target.host)
+        kinds |= _of_host(target, provenance)
+        if _is_crafted(url, target, provenance):
+            kinds.add(Consequence.CRAFTED.value)
+    for query in texts(arguments, names["queries"]):
+        if not _was_said(query, provenance.said):
+            kinds.add(Consequence.NEW_WORDS.value)
+    return tuple(hosts), kinds
+
+
+def links_in(text: str) -> frozenset[str]:
+    """The addresses that stand in a text, as they are compared."""
+    found = (match.group() for match in _LINK.finditer(text[:_MOST_CHARS]))
+    return frozenset(key for link in found for one in {link, link.rstrip(_AROUND)} if (key := _key(one)))
+
+
+def is_named(host: str, said: str) -> bool:
+    """Whether the person named the host, or one that it belongs to: whole names, not parts of other words."""
+    site = re.escape(host.removeprefix("www.").casefold())
+    return re.search(rf"(?<![\w.-])(?:[\w-]+\.)*{site}(?![\w-]|\.\w)", said.casefold()) is not None
+
+
+def _of_host(target: Target, provenance: Provenance) -> set[str]:
+    if target.address is not None and why_refused(target.address):
+        return {Consequence.INNER.value}
+    is_known = is_named(target.site, provenance.said) or target.host in provenance.hosts
+    return set() if is_known else {Consequence.NEW_HOST.value}
+
+
+def _is_crafted(url: str, target: Target, provenance: Provenance) -> bool:
+    """Whether the address has room for something that it should not carry, and nobody but the model wrote it."""
+    rest = _rest(url)
+    if len(rest) < _LONG_CHARS and len(target.host) < _LONG_CHARS and not _PACKED.search(f"{target.host} {rest}"):
+        return False
+    key = _key(url)
+    return key not in provenance.links and key not in _said_in(provenance.said)
+
+
+def _said_in(said: str) -> Iterator[str]:
+    """The addresses among the person's words, written with their scheme or without."""
+    for word in said.split():
+        for one in {word, word.strip(_AROUND)}:
+            if key := _key(one if "://" in one else f"https://{one}"):
+                yield key
+
+
+def _key(url: str) -> str:
+    """The address without its scheme, the host in small letters; empty where it is none."""
+    try:
+        target = read(url, any_port=True)
+    except ToolMisuse:
+        return ""
+    return f"{target.host}:{target.port if target.port not in (80, 443) else ''}{_rest(url)}"
+
+
+def _rest(url: str) -> str:
+    """Everything behind the host: what a server, or a script in its page, is given."""
+    parts = urlsplit(url.strip())
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.path.rstrip('/')}{query}" + (f"#{parts.fragment}" if parts.fragment else "")
+
+
+def _was_said(words: str, said: str) -> bool:
+    """Whether every word was the person's own."""
+    return set(_WORD.findall(words.casefold())) <= set(_WORD.findall(said.casefold()))
+
+
+def texts(arguments: Mapping[str, JsonValue], names: Sequence[str]) -> Iterator[str]:
+    """The texts that a call gives under these names."""
+    for name in names:
+        value = arguments.get(name)
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(one, str):
+                yield one
