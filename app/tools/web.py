@@ -27,7 +27,6 @@ class Web:
 
     async def fetch(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         url, start = call.text("url"), call.integer("start", 0)
-        await turn.audit("page_fetched", {"url": url})
         page = await self._pages.get(url)
         if page.elsewhere:
             payload: dict[str, JsonValue] = {"url": page.url, "elsewhere": page.elsewhere}
@@ -38,6 +37,8 @@ class Web:
                 f"{page.url} sends its visitors to another site: {page.elsewhere} . Nothing was read. Fetch that "
                 "address if it is what the person wants.",
             )
+        if page.status < 400:
+            await turn.audit("page_fetched", {"url": url})
         if start and start >= len(page.text):
             raise ToolMisuse(f"start is {start}, but the page has {len(page.text)} characters.")
         return _shown(page, start)

@@ -63,6 +63,7 @@ async def test_what_the_call_fetched_is_written_down(here: Site) -> None:
     async def audit(kind: str, details: object) -> None:
         kept.append((kind, details))
 
+    here.replies["/x"] = Reply(body=b"Here.")
     call = ToolCall("c1", "web_fetch", {"url": f"{here.url}/x"})
     await Web(Pages(loopback=True)).fetch(call, TurnContext(audit=audit))
     assert kept == [("page_fetched", {"url": f"{here.url}/x"})]
