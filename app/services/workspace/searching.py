@@ -158,10 +158,15 @@ class _Collector:
         self._lines: list[str] = []
         self._chars = 0
         self._last = 0
+        self._is_left_out = False
 
     def take(self, message: Mapping[str, Any]) -> bool:
         """False once the limits are reached."""
         kind, data = message["type"], message["data"]
+        if kind == "begin":
+            self._is_left_out = _is_kept_secret(Path(_text(data["path"])))
+        if self._is_left_out:
+            return True
         if kind == "begin":
             self._add(visible(_text(data["path"]).removeprefix(self._base).lstrip("/\\")))
             self.hits.files += 1
@@ -195,6 +200,11 @@ class _Collector:
     def _add(self, line: str) -> None:
         self._lines.append(line)
         self._chars += len(line) + 1
+
+
+def _is_kept_secret(path: Path) -> bool:
+    """A secret under a name that no pattern knows: a hard link, or a private key by its content."""
+    return protected.is_known_inode(path) or protected.is_private_key(path)
 
 
 def _text(field_: Mapping[str, str]) -> str:

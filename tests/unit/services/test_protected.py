@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from app.base.errors import NeedsPerson, ToolFailed
 from app.services.workspace import protected
 from app.services.workspace.places import Workspace
+from app.services.workspace.searching import Query, search
 
 _SECRET = """
 .npmrc .bash_history .config/rclone/rclone.conf .pgpass .config/chromium/Default/Cookies pass.kdbx .pypirc
@@ -106,3 +108,14 @@ def test_keys_outside_the_workspace_are_told_by_name_and_content(
             workspace.check_readable(place)
     else:
         workspace.check_readable(place)
+
+
+async def test_a_search_shows_no_line_of_a_secret_under_another_name(workspace: Workspace, home: Path) -> None:
+    (home / ".pgpass").write_text("planted")
+    os.link(home / ".pgpass", home / "proj/notes.txt")
+    (home / "proj/deploy.txt").write_text("planted\n-----BEGIN RSA PRIVATE KEY-----\nplanted")
+    (home / "proj/deep").mkdir()
+    os.link(home / ".pgpass", home / "proj/deep/more.txt")
+    (home / "proj/plain.txt").write_text("planted")
+    hits = await search(workspace.locate("."), Query("planted"), asyncio.Event())
+    assert (hits.text, hits.files, hits.matches) == ("plain.txt\n1: planted", 1, 1)
