@@ -20,7 +20,7 @@ from app.agent.words import told
 from app.base import ids
 from app.protocol.call import Block
 from app.protocol.dialects.api import Answer
-from app.protocol.result import JsonValue, ToolResult, tool_error
+from app.protocol.result import FINISHED, JsonValue, ToolResult, tool_error
 from app.protocol.spec import HARMLESS, PROGRESS
 from app.tools.context import Audit, TurnContext
 from app.tools.executor import Execution, Executor, Gate
@@ -118,7 +118,7 @@ class Calls:
         except asyncio.CancelledError:
             self._cards.finished(block.call_id, self._interrupted(block).result)
             raise
-        execution = self._watched(block, execution)
+        execution = self._with_list(self._watched(block, execution))
         self._note_reading(execution)
         self.record.call_ended(block.call_id, execution.result)
         await self._note_outcome(execution)
@@ -146,10 +146,20 @@ class Calls:
             self.turn_gate.came(execution.call, spec)
             self.turn_gate.learn(execution.call, spec, execution.result)
 
+    def _with_list(self, execution: Execution) -> Execution:
+        """An end without the checklist that was kept until then is sent back, once."""
+        call, spec = execution.call, self._registry.find(execution.call.name) if execution.call else None
+        is_end = spec is not None and not spec.feeds_back and execution.result.ends_turn == FINISHED
+        if not call or not is_end or call.progress or not self._turn.keeps_list:
+            return execution
+        self._turn.keeps_list = False
+        return replace(execution, result=tool_error(call.name, told("list_missing")))
+
     async def _keep_progress(self, call_id: str, execution: Execution) -> None:
         """The checklist a call carried is kept once the call has worked."""
         if self.keep_progress and execution.call and execution.call.progress and execution.result.ok:
             self._cards.progress(call_id, PROGRESS.name, await self.keep_progress(execution.call.progress))
+            self._turn.keeps_list = True
 
     def _watched(self, block: Block, execution: Execution) -> Execution:
         """A call made again and again without anything new carries a warning, also one that could not even be read."""

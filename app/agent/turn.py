@@ -75,6 +75,7 @@ class Turn:
     """`meanwhile` collects what the person says while the turn runs; `refused` counts refusals in a row.
 
     `quoted_in` is the last pass whose quoted calls the model was told about.
+    `keeps_list` says that a checklist was kept whose end the model has not been asked for.
     `said` are the person's own words in it; `tainted_by` says whose words it has read since they last spoke.
     `copied` is what it put on the clipboard.
     """
@@ -90,6 +91,7 @@ class Turn:
     refused: int = 0
     nudged: bool = False
     quoted_in: int = 0
+    keeps_list: bool = False
     looping: bool = False
     begun: bool = False
     expired: bool = False

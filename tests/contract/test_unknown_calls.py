@@ -102,6 +102,18 @@ async def test_blank_results_cost_no_pass_and_nothing_behind_the_end_is_kept(tmp
     assert "the person said" not in str(stage.session.history.messages)
 
 
+async def test_an_end_without_the_checklist_that_was_kept_is_sent_back_once(tmp_path: Path) -> None:
+    async def keep(_progress: str) -> dict[str, JsonValue]:
+        return {}
+
+    begun = '<read path="a"><task_progress>- [ ] read it</task_progress></read>'
+    end = "<attempt_completion><result>Read.</result></attempt_completion>"
+    stage = Stage(tmp_path, begun, end, end, "Never asked for.", keep_progress=keep)
+    ended = await stage.send()
+    assert (ended.text, len(stage.provider.requests)) == ("Read.", 3)
+    assert "task_progress" in stage.asked(2)
+
+
 async def test_questions_are_taught_except_while_yolo_counts(tmp_path: Path) -> None:
     policy = Policy(tmp_path, Mode.ASK)
     tools = Registry(SAY, TASKS)
