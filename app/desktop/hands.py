@@ -51,7 +51,8 @@ _AT_REST_S = 0.06
 _LOOK = "Look before going on."
 
 BeforeChords = Callable[[Sequence[Chord], Chord | None], Awaitable[None]]
-BeforeText = Callable[[str], Awaitable[None]]
+BeforeText = Callable[[str], Awaitable[object]]
+"""Answers True where a line break only adds a line, so that nobody has to wait for what it brings up."""
 
 Rest = Callable[[Patience], Awaitable[object]]
 """Waits until the screen is at rest."""
@@ -266,14 +267,14 @@ class Hands:
                 if number == len(pieces) > 1 and piece.text in _SUBMITS:
                     await self._before_submitting()
                 try:
-                    await before("".join(one.source for one in pieces[number - 1 :]))
+                    is_plain = await before("".join(one.source for one in pieces[number - 1 :]))
                 except ToolFailed as error:
                     raise _stopped(done, len(text), "characters", error) from None
                 since_pause = await self._type(piece, since_pause)
                 done += len(piece.source)
                 if number == 1 < len(pieces) and is_dialog:
                     await self._rest(_OPENING_A_FIELD)
-                elif piece.route is Route.KEY and number < len(pieces):
+                elif piece.route is Route.KEY and number < len(pieces) and not (is_plain and piece.text in _SUBMITS):
                     await self._worked_off()
                     await self._backend.windows.arranged(_ARRANGING_S)
         self._typed_at = self._clock.now()

@@ -18,6 +18,7 @@ from app.desktop.elements import Element
 _LIMIT_S = 0.4
 """A program that does not answer in this time is not waited for; what it has is not known."""
 _REMEMBERED = 64
+_MULTI_LINE = "multi-line"
 _HOLDERS = frozenset(
     {
         "check box", "combo box", "date editor", "editbar", "entry", "paragraph", "password text", "push button",
@@ -30,13 +31,14 @@ _HOLDERS = frozenset(
 @dataclass(frozen=True, slots=True)
 class KeyTarget:
     """`title` is the window's; `control` is the ref, role and name of what has the keyboard there, None where the
-    program tells of nothing. `is_known`: it has answered.
+    program tells of nothing. `is_known`: it has answered. `takes_lines`: a line break there is one more line.
     """
 
     landing: Landing
     title: str = ""
     control: tuple[str, str, str] | None = None
     is_known: bool = True
+    takes_lines: bool = False
 
     def is_elsewhere(self, other: KeyTarget) -> bool:
         """Whether it is another window."""
@@ -96,7 +98,8 @@ class KeyTargets:
         if element is not None and window is not None and element.pid not in (0, window.pid):
             element = None
         control = (element.ref, element.role, element.name) if element else None
-        return KeyTarget(landing, window.title if window else "", control, is_known)
+        takes_lines = element is not None and _MULTI_LINE in element.states
+        return KeyTarget(landing, window.title if window else "", control, is_known, takes_lines)
 
     def _window(self, landing: Landing) -> Window | None:
         return next((window for window in self._backend.windows.all() if window.ref == landing.window), None)

@@ -85,8 +85,8 @@ async def type_text(seat: Seat, call: ToolCall, admit: Admit = admitted) -> Tool
     routes: list[str] = []
     steps = Steps(seat, call, admit)
 
-    async def before(left: str) -> None:
-        await steps.before(ToolCall(call.id, "type", {"text": left}), Move.NOWHERE)
+    async def before(left: str) -> bool:
+        return await steps.before(ToolCall(call.id, "type", {"text": left}), Move.NOWHERE)
 
     async def do() -> None:
         routes.extend(route.value for route in await seat.hands.type_text(text, before))

@@ -32,8 +32,8 @@ class Steps:
         self._admit = admit
         self._judged = seat.key_targets.take(call.id)
 
-    async def before(self, rest: ToolCall, may_move: Move) -> None:
-        """Return when the first step of the rest may be sent, at once.
+    async def before(self, rest: ToolCall, may_move: Move) -> bool:
+        """Return when the first step of the rest may be sent, at once: True where a line break would only add a line.
 
         Raises ToolFailed with the sentence that says why it may not.
         """
@@ -48,6 +48,7 @@ class Steps:
             self._judged = targets.take(rest.id) or await targets.now(now)
         if not targets.is_still(self._judged):
             raise ToolFailed("The keyboard went to another window at this moment.")
+        return self._judged.takes_lines
 
     def _check_move(self, was: KeyTarget, now: KeyTarget, may_move: Move) -> None:
         if not was.is_elsewhere(now) or may_move is Move.ANYWHERE:

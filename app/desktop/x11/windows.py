@@ -310,8 +310,8 @@ class X11Windows:
         return await self.until(lambda: self._property(self._asking, _EXTENTS) is not None, limit_s)
 
     async def changed(self, limit_s: float) -> None:
-        self._connection.drain()
         self._news.clear()
+        self._connection.drain()
         try:
             async with asyncio.timeout(limit_s):
                 await self._news.wait()
