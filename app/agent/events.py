@@ -51,6 +51,13 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class SaidMeanwhile:
+    """What the person said while the turn ran."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class PassStarted:
     number: int
 
@@ -199,6 +206,7 @@ class TurnEnded:
 
 AgentEvent = (
     TurnStarted
+    | SaidMeanwhile
     | PassStarted
     | StateChanged
     | TagStart
@@ -218,6 +226,7 @@ AgentEvent = (
 
 _NAMES = {
     TurnStarted: "turn_started",
+    SaidMeanwhile: "said_meanwhile",
     PassStarted: "pass_started",
     StateChanged: "state",
     TagStart: "tag_start",

@@ -12,7 +12,7 @@ from app.agent.approvals import Approvals
 from app.agent.budget import Budget, Ceilings, price_of, summed
 from app.agent.budget import told as usage_told
 from app.agent.conversation import Conversation, Wishes
-from app.agent.events import AgentEvent, Notice, Outcome, State, TurnEnded, TurnStarted, UsageChanged
+from app.agent.events import AgentEvent, Notice, Outcome, SaidMeanwhile, State, TurnEnded, TurnStarted, UsageChanged
 from app.agent.history import Entry, History, Kind
 from app.agent.loop import Loop
 from app.agent.modes import Modes
@@ -102,6 +102,7 @@ class Session:
             running = self._running
             self._turn.meanwhile.append(words)
             self._parts.record.said_meanwhile(text)
+            self._tell(SaidMeanwhile(text))
             await self._settle()
             return await asyncio.shield(running)
         turn = self._turn = self._new_turn()

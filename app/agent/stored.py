@@ -22,6 +22,7 @@ _SHOWN: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         events.TurnStarted,
+        events.SaidMeanwhile,
         events.PassStarted,
         events.TagStart,
         events.TagDelta,

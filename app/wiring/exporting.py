@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 
 from app.agent.archive import PastConversation
-from app.agent.events import AgentEvent, Notice, SayDelta, TagStart, ToolFinished, TurnEnded, TurnStarted
+from app.agent.events import AgentEvent, Notice, SaidMeanwhile, SayDelta, TagStart, ToolFinished, TurnEnded, TurnStarted
 from app.base.clipping import clip_line
 
 _LINE_CHARS = 300
@@ -41,7 +41,7 @@ def _paragraphs(shown: Sequence[AgentEvent]) -> Iterator[str]:
 
 def _lines(event: AgentEvent, voiced: set[str], said: str) -> Iterator[str]:
     match event:
-        case TurnStarted():
+        case TurnStarted() | SaidMeanwhile():
             quoted = "\n".join(f"> {line}" for line in event.text.splitlines() or [""])
             yield f"{quoted}\n"
         case ToolFinished() if not (event.ok and event.call_id in voiced):

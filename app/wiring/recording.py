@@ -92,7 +92,7 @@ class JournalRecord:
         elif is_shown(event) and not isinstance(event, events.ToolProgress):
             if isinstance(event, events.TurnEnded) and self._used:
                 self._show(self._used)
-            self._show(event, event.text if isinstance(event, events.TurnEnded) else "")
+            self._show(event, event.text if isinstance(event, (events.TurnEnded, events.SaidMeanwhile)) else "")
         if isinstance(event, events.TurnEnded):
             self._used = None
             self._soon(writing.end_turn, event.turn_id, event.outcome.value, self._clock.wall())

@@ -51,6 +51,7 @@ class Presenter:
         cards = CardSteps(self.words)
         steps: Mapping[type, Step] = {
             agent.TurnStarted: _turn_started,
+            agent.SaidMeanwhile: _said_meanwhile,
             agent.StateChanged: _state_changed,
             agent.SayDelta: _said,
             agent.TagStart: cards.started,
@@ -118,6 +119,13 @@ def _turn_started(view: View, event: agent.TurnStarted, now: float) -> View:
     view = spending.turn_begun(withdrawn(view))
     view = replace(view, running=True, since=now, orb=Orb.THINKING, doing="", checklist="", changed=frozenset())
     return added(view, Asked(_key(view), event.text)) if event.text.strip() else view
+
+
+def _said_meanwhile(view: View, event: agent.SaidMeanwhile, _now: float) -> View:
+    """What was sent from here shows already. A conversation that is opened again has the words only from this event."""
+    if not event.text.strip() or any(isinstance(item, Asked) and item.text == event.text for item in view.items):
+        return view
+    return added(view, Asked(_key(view), event.text))
 
 
 def _state_changed(view: View, event: agent.StateChanged, _now: float) -> View:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sqlite3
@@ -19,6 +20,8 @@ from app.base.errors import WispError
 from app.protocol.message import OpaquePart, TextPart
 from app.providers.api import OpaqueBlock, Said, Usage
 from app.settings.store import Settings
+from app.ui.presenter.presenter import Presenter, retold
+from app.ui.presenter.view import Asked, View
 from app.wiring.assistant import assembled
 from tests.unit.agent.stage import texts
 from tests.unit.journal.kept import Kept
@@ -170,6 +173,24 @@ async def test_a_conversation_is_handed_out_as_a_document_and_as_data(tmp_path: 
     assert lines == ["# List it. Please.", "> List it.", "> Please.", "On it.", "- ✓ `run` ls: exit 0", "Done."]
     tree = json.loads(await kept.archive.export(past.id, ExportFormat.JSON))
     assert (tree["title"], tree["events"][0]["text"]) == ("List it. Please.", "List it.\nPlease.")
+    await kept.close()
+
+
+async def test_what_was_said_while_a_turn_ran_is_shown_again_and_found(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, '<long name="a"/>', "Only the first page, then.", mode=Mode.YOLO)
+    turn = asyncio.ensure_future(kept.stage.session.send("Print the letter."))
+    await asyncio.wait_for(kept.stage.bench.began.wait(), 10)
+    speaking = asyncio.ensure_future(kept.stage.session.send("Only the first page!"))
+    await asyncio.sleep(0)
+    kept.stage.bench.hold.set()
+    await asyncio.gather(turn, speaking)
+    (past,) = await kept.archive.conversations("first page!")
+    assert "> Only the first page!\n" in await kept.archive.export(past.id, ExportFormat.MARKDOWN)
+    view = retold(Presenter(), await kept.archive.events(past.id), View())
+    assert [item.text for item in view.items if isinstance(item, Asked)] == [
+        "Print the letter.",
+        "Only the first page!",
+    ]
     await kept.close()
 
 
