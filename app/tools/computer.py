@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -15,7 +14,7 @@ from app.protocol.call import ToolCall
 from app.protocol.result import ToolResult
 from app.protocol.spec import Effect, Kind, Param, ToolSpec
 from app.tools import acts
-from app.tools.context import Admit, TurnContext
+from app.tools.context import TurnContext, from_elsewhere
 from app.tools.in_one_go import ACTIONS, Act, in_one_go
 from app.tools.pictures import Sight, to_look_anew, to_point_in
 from app.tools.registry import Family
@@ -41,10 +40,10 @@ class Computer:
         return await self._desktop.run(_at_a_place, acts.scroll, call, self._sight)
 
     async def type(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.type_text, call, _from_elsewhere(turn.admit))
+        return await self._desktop.run(acts.type_text, call, from_elsewhere(turn.admit))
 
     async def key(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.press_keys, call, _from_elsewhere(turn.admit))
+        return await self._desktop.run(acts.press_keys, call, from_elsewhere(turn.admit))
 
     async def button_down(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_at_a_place, partial(acts.button, down=True), call, self._sight)
@@ -53,7 +52,7 @@ class Computer:
         return await self._desktop.run(_at_a_place, partial(acts.button, down=False), call, self._sight)
 
     async def batch(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(in_one_go, call, self._sight.budget, _from_elsewhere(turn.admit))
+        return await self._desktop.run(in_one_go, call, self._sight.budget, from_elsewhere(turn.admit))
 
 
 async def _at_a_place(seat: Seat, act: Act, call: ToolCall, sight: Sight) -> ToolResult:
@@ -64,21 +63,6 @@ async def _at_a_place(seat: Seat, act: Act, call: ToolCall, sight: Sight) -> Too
         return await to_point_in(seat, call, missing, sight)
     except Changed as changed:
         return await to_look_anew(seat, call, changed, sight)
-
-
-def _from_elsewhere(admit: Admit) -> Admit:
-    """The question asked from the desktop's thread, answered on this one."""
-    loop = asyncio.get_running_loop()
-
-    async def ask(step: ToolCall) -> str:
-        answer = asyncio.run_coroutine_threadsafe(_answered(admit, step), loop)
-        return await asyncio.wrap_future(answer)
-
-    return ask
-
-
-async def _answered(admit: Admit, step: ToolCall) -> str:
-    return await admit(step)
 
 
 Handler = Callable[[Computer, ToolCall, TurnContext], Awaitable[ToolResult]]

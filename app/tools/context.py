@@ -43,3 +43,18 @@ class TurnContext:
     turn_id: str = ""
     admit: Admit = admitted
     pursue: Pursue = nobody_pursues
+
+
+def from_elsewhere(admit: Admit) -> Admit:
+    """The question asked from the desktop's thread, answered on this one."""
+    loop = asyncio.get_running_loop()
+
+    async def ask(step: ToolCall) -> str:
+        answer = asyncio.run_coroutine_threadsafe(_answered(admit, step), loop)
+        return await asyncio.wrap_future(answer)
+
+    return ask
+
+
+async def _answered(admit: Admit, step: ToolCall) -> str:
+    return await admit(step)

@@ -7,6 +7,7 @@ from functools import partial
 from app.base.clipping import clip_line, clip_middle
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
+from app.desktop.aim import Aim
 from app.desktop.api import Window
 from app.desktop.desk import Desktop
 from app.desktop.hands import Press
@@ -17,7 +18,7 @@ from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
 from app.protocol.spec import Effect, Kind, Param, ToolSpec
 from app.services.workspace import document_kinds
-from app.tools.context import TurnContext
+from app.tools.context import Admit, TurnContext, from_elsewhere
 from app.tools.registry import Family
 
 _TITLE_CHARS = 80
@@ -58,8 +59,8 @@ class Windows:
     async def minimise_window(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_minimise_window, call)
 
-    async def choose_menu(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_choose_menu, call)
+    async def choose_menu(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        return await self._desktop.run(_choose_menu, call, from_elsewhere(turn.admit))
 
     async def read_clipboard(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_read_clipboard, call)
@@ -131,20 +132,34 @@ async def _minimise_window(seat: Seat, call: ToolCall) -> ToolResult:
     return ToolResult(True, call.name, payload, f"{window.title!r} is minimised; focus_window brings it back.")
 
 
-async def _choose_menu(seat: Seat, call: ToolCall) -> ToolResult:
-    """Opens menu after menu; on a part that is not there, all of them are closed again."""
+async def _choose_menu(seat: Seat, call: ToolCall, admit: Admit) -> ToolResult:
+    """Opens menu after menu; on a part that is not there or may not be chosen, all of them are closed again."""
     parts = [part.strip() for part in call.text("path").replace("›", ">").split(">") if part.strip()]
     if not parts:
         raise ToolMisuse('Which entry? Write the way to it, as in path="File > Save As".')
     for depth, part in enumerate(parts):
         try:
             aim = await seat.marksman.at_name(part, role="menu item" if depth else "menu")
+            await _check_entry(call, aim, admit, is_last=depth == len(parts) - 1)
         except ToolFailed:
-            await seat.act(partial(seat.hands.press, chords("Escape"), max(depth, 1), 0.0))
+            if depth:
+                await seat.act(partial(seat.hands.press, chords("Escape"), depth, 0.0))
             raise
         seen = await seat.act(partial(seat.press, aim, Press()), aim.place)
     payload: dict[str, JsonValue] = {"path": parts, "verdict": seen.verdict, "proof": seen.proof, "window": seen.focus}
     return ToolResult(True, call.name, payload, f"Chose {' > '.join(parts)}. {seen.sentence}")
+
+
+async def _check_entry(call: ToolCall, aim: Aim, admit: Admit, *, is_last: bool) -> None:
+    """Before an entry is pressed: the one that was really found must lead on, or be let in. Raises ToolFailed."""
+    entry = aim.element
+    leads_on = entry is not None and (entry.role == "menu" or entry.is_("has-popup"))
+    if entry is None or (leads_on and not is_last):
+        return
+    if not is_last:
+        raise ToolFailed(f"{entry.name!r} is an entry and not a menu, so the way ends there. Nothing was chosen.")
+    if not leads_on and (refusal := await admit(ToolCall(call.id, "choose", {"ref": entry.ref}))):
+        raise ToolFailed(f"The entry that was found is {entry.name!r}. It was not chosen: {refusal}")
 
 
 async def _read_clipboard(seat: Seat, call: ToolCall) -> ToolResult:

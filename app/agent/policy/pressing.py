@@ -119,7 +119,8 @@ def _in_menu(one: Pressed, control: Control) -> frozenset[str]:
     known = _listed("harmless", "menu")
     if all(stroke.whole in known for stroke in one.strokes):
         return frozenset()
-    return _bound(one, control) or frozenset({Consequence.UNKNOWN})
+    bound = _bound(one, control)
+    return frozenset({Consequence.UNKNOWN}) if bound is None else bound
 
 
 def _submitted(control: Control) -> frozenset[str]:

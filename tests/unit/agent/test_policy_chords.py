@@ -1,0 +1,87 @@
+"""Every chord that does harm keeps doing it with further keys held, in three layouts."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.agent.policy import Control, Decision, Policy
+from app.agent.policy.policy import Surroundings
+from app.desktop.elements import Binding
+from app.protocol.call import ToolCall
+from app.wiring import registry
+
+SPEC = registry().find("computer_key")
+OWN_KEYS = ("ctrl+alt+escape", "ctrl+alt+space")
+DENIED = ("ctrl+alt+Delete", "ctrl+alt+BackSpace", "super+l", "ctrl+alt+F1", "ctrl+alt+escape", "ctrl+alt+space")
+SUBMITS = ("Return", "KP_Enter", "ctrl+m", "ctrl+j")
+FURTHER = ("a", "Return", "shift", "super", "altgr", "F5", "Up", "KP_7", "Tab", "é")
+# What the keys make that stand where the letters are, as `setxkbmap` has them: the letter, its capital, and level 3.
+LAYOUTS = {
+    "us": {"m": "mM", "j": "jJ", "l": "lL", "a": "aA"},
+    "de": {"m": "mMµ", "µ": "mMµ", "j": "jJ", "l": "lLł", "ł": "lLł", "a": "aAæ", "KP_Decimal": ("Delete",)},
+    "fr": {"m": "mM", "j": "jJ", "l": "lL", "a": "aAqQ", ",": ",?", "KP_Decimal": ("Delete",)},
+}
+TERMINAL = Control("box", "xterm", is_terminal=True, is_known=False)
+BUTTON = Control("Sure", "zenity", "button", "Delete", bindings=(Binding("<Alt>d", "button", "Delete"),))
+
+
+def _decided(folder: Path, keys: str, control: Control) -> Decision:
+    assert SPEC is not None
+    policy = Policy(folder, surroundings=Surroundings(own_keys=OWN_KEYS), persons=folder / "none.toml")
+    return policy.decide(ToolCall("c1", "computer_key", {"keys": keys}), SPEC, (control,)).decision
+
+
+def _with(control: Control, layout: str) -> Control:
+    symbols = tuple((key, frozenset(made)) for key, made in LAYOUTS[layout].items())
+    return replace(control, symbols=symbols)
+
+
+def _held(chord: str) -> list[str]:
+    """The chord alone, and with one and two further keys, before and behind it."""
+    one = [f"{chord}+{key}" for key in FURTHER] + [f"{key}+{chord}" for key in FURTHER]
+    two = [f"{chord}+{first}+{second}" for first, second in itertools.permutations(FURTHER, 2)]
+    return [chord, *one, *two]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("chord", DENIED)
+def test_what_ends_the_session_or_is_wisps_own_is_denied_with_any_further_keys(
+    chord: str, layout: str, tmp_path: Path
+) -> None:
+    control = _with(Control("Untitled", "Mousepad", "text"), layout)
+    allowed = [keys for keys in _held(chord) if _decided(tmp_path, keys, control) is not Decision.DENY]
+    assert allowed == []
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("chord", SUBMITS)
+@pytest.mark.parametrize("control", [TERMINAL, BUTTON], ids=["terminal", "button"])
+def test_what_submits_asks_with_any_further_keys(chord: str, control: Control, layout: str, tmp_path: Path) -> None:
+    there = _with(control, layout)
+    assert [keys for keys in _held(chord) if _decided(tmp_path, keys, there) is Decision.ALLOW] == []
+
+
+@pytest.mark.parametrize("keys", ["ctrl+µ", "ctrl+altgr+m", "ctrl+shift+µ"])
+def test_a_key_counts_as_all_that_it_makes_in_the_layout(keys: str, tmp_path: Path) -> None:
+    assert _decided(tmp_path, keys, _with(TERMINAL, "de")) is Decision.ASK
+
+
+@pytest.mark.parametrize("keys", ["alt+d", "alt+d+a", "alt+shift+d", "space", "space+a", "Return", "shift+Return"])
+def test_a_mnemonic_and_the_space_bar_are_presses(keys: str, tmp_path: Path) -> None:
+    assert _decided(tmp_path, keys, BUTTON) is Decision.ASK
+
+
+@pytest.mark.parametrize("keys", ["h", "u n t", "ctrl+v", "shift+Insert", "Return+a", "space", "BackSpace", "altgr+q"])
+def test_no_key_goes_into_a_password_field(keys: str, tmp_path: Path) -> None:
+    assert _decided(tmp_path, keys, Control("Login", "zenity", "password text", is_dialog=True)) is Decision.DENY
+
+
+def test_menus_driven_by_keys_are_choices(tmp_path: Path) -> None:
+    bound = (Binding("s;<Alt>f:s;", "menu item", "Save"), Binding("d;<Alt>f:d;", "menu item", "Delete"))
+    menu = Control("Menus", "menu", "menu item", "Save", is_menu_open=True, bindings=bound)
+    decided = {keys: _decided(tmp_path, keys, menu).value for keys in ("Down", "Return", "space", "s", "d", "x")}
+    assert decided == {"Down": "allow", "Return": "allow", "space": "allow", "s": "allow", "d": "ask", "x": "ask"}
