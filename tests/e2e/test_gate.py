@@ -136,6 +136,49 @@ async def test_nothing_is_typed_into_a_password_field(form: object, run: Run) ->
     assert "password field" in run.finished[1].echo
 
 
+MENUS = """
+import gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gtk
+window, bar, files, menu = Gtk.Window(title="Menus"), Gtk.MenuBar(), Gtk.MenuItem(label="File"), Gtk.Menu()
+for name in ("Save", "Delete"):
+    item = Gtk.MenuItem(label=name)
+    item.connect("activate", lambda chosen: window.set_title("Chose " + chosen.get_label()))
+    menu.append(item)
+files.set_submenu(menu)
+bar.append(files)
+window.add(bar)
+window.set_default_size(300, 100)
+window.show_all()
+Gtk.main()
+"""
+
+
+@pytest.mark.parametrize("way", ["File > Delete", "File > Delet", "File > Dlete", "File > Delete > x"])
+async def test_the_entry_that_is_found_is_judged_before_it_is_pressed(
+    desktop: VirtualDesktop, run: Run, tmp_path: Path, way: str
+) -> None:
+    script = tmp_path / "menus.py"
+    script.write_text(MENUS)
+    with observer.started("/usr/bin/python3", str(script), app="menus.py"):
+        await run.says(f'<choose_menu path="{way}"/>')
+        assert [event.ok for event in run.finished] == [False]
+        assert not any(node.name.startswith("Chose") for node in observer.observe("menus.py"))
+        await run.says('<choose_menu path="File > Save"/>')
+        assert observer.eventually(lambda: any(node.name == "Chose Save" for node in observer.observe("menus.py")))
+
+
+@pytest.mark.parametrize("keys", ["Return", "alt+o", "Return+a", "space+a", "alt+shift+o"])
+async def test_an_answer_to_a_dialog_means_what_the_dialog_says(desktop: VirtualDesktop, run: Run, keys: str) -> None:
+    question = ("--question", "--title=Sure", "--text=Pay 400?", "--ok-label=_OK", "--cancel-label=_Keep")
+    with observer.started("zenity", *question, app="zenity") as dialog:
+        await run.says(
+            '<focus_window title="Sure"/>', f'<computer_key keys="{keys}"/>', '<computer_click target="OK"/>'
+        )
+        assert [asked.tool for asked in run.asked] == ["computer_key", "computer_click"]
+        assert dialog.poll() is None
+
+
 async def test_what_came_up_since_the_capture_is_not_clicked(desktop: VirtualDesktop, run: Run) -> None:
     options = ("--at", "300,300", "--size", "200x120")
     with FixtureWindow("canvas", *options, environment=desktop.environment) as below:
