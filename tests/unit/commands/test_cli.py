@@ -46,13 +46,18 @@ def test_an_unknown_command_gets_the_nearest_that_would_work(
     ("words", "sentence"),
     [
         (["do", "open \udcff"], "the argument b'open \\xff' is not valid UTF-8. Write it again."),
-        (["tool", "<computer_clik/>", "--dry-run"], "there is no tool 'computer_clik'. Did you mean computer_click"),
+        (["tool", "<nonsense/>", "--dry-run"], "there is no tool 'nonsense'."),
         (["policy", "explain", "<nonsense/>"], "there is no tool 'nonsense'. `wisp tools` lists them."),
     ],
 )
 def test_what_cannot_be_used_is_named(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
     assert f"wisp: {sentence}" in capsys.readouterr().err
+
+
+def test_a_call_that_is_nearly_one_is_answered_like_a_call(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tool", "<computer_clik/>", "--dry-run"]) == 1
+    assert "There is no tool called 'computer_clik'. Did you mean computer_click" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://127.0.0.1", "http://", "http://[::1"])
