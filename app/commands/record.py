@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.agent.events import AgentEvent, to_json
 from app.base import paths
+from app.base.redaction import cleaned
 from app.protocol.result import Media
 
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
@@ -22,7 +23,7 @@ class Record:
 
     def note(self, event: AgentEvent) -> None:
         """Append an event; pictures are named by their sizes, not stored twice."""
-        self._transcript.write(json.dumps(to_json(event), ensure_ascii=False) + "\n")
+        self._transcript.write(json.dumps(cleaned(to_json(event)), ensure_ascii=False) + "\n")
         self._transcript.flush()
 
     def keep(self, name: str, picture: Media) -> Path:
