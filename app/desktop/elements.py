@@ -5,6 +5,7 @@ Every text in here was written by the program on the screen: it is untrusted and
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -130,6 +131,35 @@ class Scene:
     is_rehearsed: bool = False
 
 
+class Changes(Protocol):
+    """What a program says of itself that changed since this was begun; focus, hover and the like do not count."""
+
+    async def told(self) -> tuple[str, ...]:
+        """In sentences, the newest first; none where nothing changed that counts."""
+        ...
+
+    async def news(self) -> None:
+        """Return when something changed since this was last asked."""
+        ...
+
+    def close(self) -> None:
+        """Collect no more."""
+        ...
+
+
+class NoChanges:
+    """For programs that tell nothing."""
+
+    async def told(self) -> tuple[str, ...]:
+        return ()
+
+    async def news(self) -> None:
+        await asyncio.Event().wait()
+
+    def close(self) -> None:
+        return None
+
+
 class Accessibility(Protocol):
     """Reads and operates controls by what they are, without the mouse.
 
@@ -183,6 +213,10 @@ class Accessibility(Protocol):
 
     async def text_of(self, ref: str) -> str:
         """The whole text or value, unclipped. Errors as `element`."""
+        ...
+
+    async def follow(self, pid: int) -> Changes:
+        """Collect what the programs of a process change from now on."""
         ...
 
     async def silent(self) -> tuple[str, ...]:
@@ -240,6 +274,9 @@ class NoAccessibility:
 
     async def text_of(self, ref: str) -> str:
         return (await self.element(ref)).ref
+
+    async def follow(self, pid: int) -> Changes:  # noqa: ARG002
+        return NoChanges()
 
     async def silent(self) -> tuple[str, ...]:
         return ()

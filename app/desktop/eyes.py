@@ -21,6 +21,8 @@ from app.desktop.settle import Patience, Settled, Watch
 
 _REMEMBERED = 24
 _TITLE_CHARS = 60
+_REST = Patience(first_s=0.05, quiet_s=0.034)
+"""Two frames after the last drawing; a program that has said what changed is about to draw it."""
 _FREED_LIMIT_S = 0.3
 _FREED_POLL_S = 0.01
 SCREEN = "screen"
@@ -50,6 +52,7 @@ class Eyes:
         self._next_id = counter("c")
         self._captures: OrderedDict[str, tuple[Capture, Rect]] = OrderedDict()
         self._newest = ""
+        self._unsettled: tuple[Watch, Callable[[Frame], None]] | None = None
         self.on_capture: Callable[[Capture], None] = _unheard
 
     # --- captures
@@ -63,6 +66,7 @@ class Eyes:
 
     async def capture_window(self, window: Window, label: str, budget: Budget) -> Capture:
         """The picture of a window: its own pixels where others cover it, else with a word on what covers it."""
+        await self.rest()
         area = window.area.overlap(self._backend.screen.extent()) or window.area
         covers = self._covers(window)
         own = (
@@ -126,7 +130,8 @@ class Eyes:
             del self._captures[oldest]
 
     async def frame(self, area: Rect) -> Frame:
-        """Raw pixels without our own windows."""
+        """Raw pixels without our own windows, at rest."""
+        await self.rest()
         if not self._curtain.covers(area):
             return self._backend.screen.grab(area)
         with self._curtain.drawn_back(area):
@@ -191,6 +196,17 @@ class Eyes:
         return point
 
     # --- rest
+
+    def left_unsettled(self, watch: Watch, at_rest: Callable[[Frame], None]) -> None:
+        """An action was proven before the screen was at rest: the next look waits for that, and tells `at_rest`."""
+        self._unsettled = (watch, at_rest)
+
+    async def rest(self) -> None:
+        """Let the screen come to rest after an action that was answered before."""
+        if self._unsettled is None:
+            return
+        (watch, at_rest), self._unsettled = self._unsettled, None
+        at_rest((await watch.settle(_REST)).frame)
 
     def watch(self) -> Watch:
         """Start to watch the whole screen, before an action."""

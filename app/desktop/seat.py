@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,8 @@ from app.base.geometry import Rect
 from app.desktop.aim import Aim, Marksman
 from app.desktop.api import Curtain, Window
 from app.desktop.backend import Backend
+from app.desktop.elements import Changes, NoChanges
+from app.desktop.evidence import Proof
 from app.desktop.eyes import Eyes, Spot
 from app.desktop.foresight import Foresight
 from app.desktop.hands import Hands, Press
@@ -22,7 +24,7 @@ from app.desktop.lock import DesktopLock
 from app.desktop.ocr.api import Ocr
 from app.desktop.ocr.written import Written
 from app.desktop.opening import Opener
-from app.desktop.receipts import Receipt, receipt
+from app.desktop.receipts import Receipt, proven, receipt, window_changes
 from app.desktop.reins import Reins
 from app.desktop.sameness import Sameness
 from app.desktop.settle import Patience, Settled, Watch
@@ -31,6 +33,7 @@ from app.desktop.stop import StopFlag
 _AFTER_AN_ACT = Patience(first_s=0.5)
 """Nothing is only called a no-op after a while: programs may answer a click when a timer of theirs has run out."""
 _ANSWER_LIMIT_S = 10.0
+_LOOK_AGAIN_S = 0.1
 _ALIKE = 78
 _TOLD = 8
 
@@ -42,6 +45,19 @@ class Target:
     spot: Spot | None = None
     ref: str = ""
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proving:
+    """How the effect of an action is proven. `ask` asks for what was meant; `by_changes`: what else its program says
+    that changed proves it, too; `at_rest`: only what holds once the screen is at rest counts. `window` is the one acted
+    on, where that does not follow from the place.
+    """
+
+    ask: Callable[[], Awaitable[Proof]] | None = None
+    by_changes: bool = True
+    at_rest: bool = False
+    window: Window | None = None
 
 
 class Seat:
@@ -74,26 +90,97 @@ class Seat:
         self._one_at_a_time = asyncio.Lock()
 
     async def act(
-        self, do: Callable[[], Awaitable[object]], where: Rect | None = None, patience: Patience | None = None
+        self,
+        do: Callable[[], Awaitable[object]],
+        where: Rect | None = None,
+        patience: Patience | None = None,
+        proof: Proving | None = None,
     ) -> Receipt:
-        """Do it, wait until the screen is at rest, and say what changed. `where`: the place it was meant to change."""
+        """Do it, wait until its effect is proven or the screen is at rest, and say what changed.
+
+        `where`: the place it was meant to change. Settling after a proof is left to the next look.
+        """
         async with self._one_at_a_time:
             await self.reins.free()
             self._lock.take()
             self.reins.acting()
             before = self.backend.windows.all()
-            watch = self.eyes.watch()
-            await do()
-            self.reins.acting()
-            meant = _meant(before, where)
-            answer = asyncio.create_task(self._answer(meant))
-            settled = await self._settled(watch, patience or _AFTER_AN_ACT, answer)
-            self.sameness.acted(settled.frame)
+            proving = proof or Proving()
+            meant = proving.window or _meant(before, where)
+            changes = await self._follow(meant)
+            try:
+                return await self._watched(do, (before, meant, where), patience or _AFTER_AN_ACT, proving, changes)
+            finally:
+                changes.close()
+
+    async def _follow(self, window: Window | None) -> Changes:
+        """What the window's program tells of itself; nothing of what is private."""
+        if window is None or not window.pid or self.backend.is_private(window):
+            return NoChanges()
+        return await self.backend.accessibility.follow(window.pid)
+
+    async def _watched(
+        self,
+        do: Callable[[], Awaitable[object]],
+        around: tuple[tuple[Window, ...], Window | None, Rect | None],
+        patience: Patience,
+        proving: Proving,
+        changes: Changes,
+    ) -> Receipt:
+        before, meant, where = around
+        watch = self.eyes.watch()
+        await do()
+        self.reins.acting()
+        answer = asyncio.create_task(self._answer(meant))
+        settling = asyncio.create_task(self._settled(watch, patience, answer))
+        proven_by = asyncio.create_task(self._proven(around, proving, changes, answer))
+        try:
+            await asyncio.wait({settling, proven_by}, return_when=asyncio.FIRST_COMPLETED)
+            if proven_by.done() and not settling.done():
+                self.eyes.left_unsettled(watch, self.sameness.acted)
+                return proven(proven_by.result(), self.backend.windows.all())
+            settled = await settling
+        finally:
+            await _ended(settling, proven_by, answer)
+        self.sameness.acted(settled.frame)
+        after = self.backend.windows.all()
+        told = receipt(settled.changed, where, before, after, meant)
+        found = await self._evidence(proving, changes)
+        if found.evidence:
+            told = told.with_evidence(*found.evidence)
+        elif found.doubt:
+            told = told.with_doubt(found.doubt)
+        elif meant and answer.cancelled() and any(window.ref == meant.ref for window in after):
+            return told.with_doubt(f"{meant.title!r} has not answered yet: it is busy or frozen.")
+        return told if settled.is_calm else told.restless()
+
+    async def _proven(
+        self,
+        around: tuple[tuple[Window, ...], Window | None, Rect | None],
+        proving: Proving,
+        changes: Changes,
+        answer: asyncio.Task[None],
+    ) -> tuple[str, ...]:
+        """Return the proof of an effect as soon as there is one, and the program has worked off what it was sent."""
+        before, meant, where = around
+        await asyncio.wait({answer})
+        if proving.at_rest:
+            await asyncio.Event().wait()
+        while True:
             after = self.backend.windows.all()
-            told = receipt(settled.changed, where, before, after)
-            if meant and answer.cancelled():
-                return told.with_doubt(f"{meant.title!r} has not answered yet: it is busy or frozen.")
-            return told if settled.is_calm else told.restless()
+            windows = window_changes(before, after, meant, at_a_place=where is not None)
+            found = [change.sentence for change in windows if change.is_effect]
+            found += (await self._evidence(proving, changes)).evidence
+            if found:
+                return tuple(found)
+            await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
+
+    async def _evidence(self, proving: Proving, changes: Changes) -> Proof:
+        """What the program says: of what was asked for, and of what changed near it."""
+        asked = await proving.ask() if proving.ask else Proof()
+        if asked.evidence or asked.doubt or not proving.by_changes:
+            return asked
+        return Proof(await changes.told())
 
     async def _answer(self, window: Window | None) -> None:
         """Return once a program has worked off what it was sent, or at once where it does not tell."""
@@ -183,6 +270,21 @@ class Seat:
         if not 1 <= monitor <= len(monitors):
             raise ToolMisuse(f"There is no monitor {monitor}; there are {len(monitors)}, counted from 1.")
         return monitors[monitor - 1].overlap(extent) or extent
+
+
+async def _first(*waits: Coroutine[None, None, None]) -> None:
+    """Return when one of them does; the others are given up."""
+    tasks = [asyncio.create_task(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await _ended(*tasks)
+
+
+async def _ended(*tasks: asyncio.Task[object]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _meant(windows: Sequence[Window], where: Rect | None) -> Window | None:

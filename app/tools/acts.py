@@ -11,10 +11,12 @@ from app.base.geometry import Rect
 from app.desktop import evidence
 from app.desktop.api import Button
 from app.desktop.eyes import Spot
+from app.desktop.frames import bounds_of
 from app.desktop.hands import Press
 from app.desktop.keys import Chord, chords, modifiers
+from app.desktop.programs import is_terminal
 from app.desktop.receipts import Receipt
-from app.desktop.seat import Seat, Target
+from app.desktop.seat import Proving, Seat, Target
 from app.desktop.settle import Patience
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
@@ -30,9 +32,8 @@ _COUNTED = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}
 async def click(seat: Seat, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), call.integer("count", 1), modifiers(call.text("modifiers")))
     aim = await seat.aim_to_press(target_of(call), call.id)
-    seen = await seat.act(lambda: seat.press(aim, press), aim.place)
-    if told := await evidence.of_click(seat.backend, aim.element):
-        seen = seen.with_evidence(*told)
+    proof = Proving(lambda: evidence.of_click(seat.backend, aim.element))
+    seen = await seat.act(lambda: seat.press(aim, press), aim.place, proof=proof)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"
     payload: dict[str, JsonValue] = {
         "x": aim.point.x,
@@ -57,8 +58,8 @@ async def drag(seat: Seat, call: ToolCall) -> ToolResult:
     aims = [await seat.aim_to_press(first, call.id), *[await seat.aim(target, call.id) for target in others]]
     points = [aim.point for aim in aims]
     seconds = call.integer("duration_ms", _DRAG_MS) / 1000
-    end = points[-1]
-    seen = await seat.act(lambda: seat.drag(aims, press, seconds), Rect(end.x, end.y, 1, 1))
+    places = bounds_of(aim.place for aim in aims)
+    seen = await seat.act(lambda: seat.drag(aims, press, seconds), places)
     payload: dict[str, JsonValue] = {"path": [[p.x, p.y] for p in points], "button": press.button.value}
     return _done(call, payload, f"Dragged from {aims[0].told} to {aims[-1].told}.", seen)
 
@@ -91,10 +92,11 @@ async def type_text(seat: Seat, call: ToolCall, admit: Admit = admitted) -> Tool
     async def do() -> None:
         routes.extend(route.value for route in await seat.hands.type_text(text, before))
 
-    seen = await seat.act(do)
-    is_there, told = await evidence.of_typing(seat.backend, text)
-    if told:
-        seen = seen.with_evidence(told) if is_there else seen.with_doubt(told)
+    into = seat.active_window()
+    proof = Proving(lambda: evidence.of_typing(seat.backend, text), by_changes=False)
+    seen = await seat.act(do, proof=proof)
+    if into and is_terminal(into.app) and seen.proof == "suspected no-op":
+        seen = seen.with_doubt("A terminal takes a password, for one, without showing it.")
     payload: dict[str, JsonValue] = {"text": clip_line(text, _SHOWN_CHARS), "length": len(text), "routes": routes}
     return _done(call, payload, f"Typed {len(text)} characters.", seen)
 

@@ -10,9 +10,10 @@ from app.base.geometry import Rect
 from app.desktop.api import Window
 from app.desktop.desk import Desktop
 from app.desktop.elements import SECRET, Element, Outline, OutlineRequest, View
+from app.desktop.evidence import Proof, of_click, of_setting
 from app.desktop.locate import Located, Locator, NotFound, Search
 from app.desktop.ocr.written import is_written
-from app.desktop.seat import Seat
+from app.desktop.seat import Proving, Seat
 from app.protocol.call import ToolCall
 from app.protocol.result import JsonValue, ToolResult
 from app.protocol.spec import Effect, Kind, Param, ToolSpec
@@ -65,6 +66,7 @@ async def _locate(seat: Seat, call: ToolCall, sight: Sight) -> ToolResult:
 async def _read(seat: Seat, call: ToolCall, told: dict[tuple[str, ...], tuple[Element, ...]]) -> ToolResult:
     """`told` are the texts that were told before, by the windows they were read in."""
     view = View(call.text("view", View.INTERACTIVE.value))
+    await seat.eyes.rest()
     query = call.text("query")
     if view is View.FIND and not query.strip():
         raise ToolMisuse('view="find" needs a query, as in query="Save".')
@@ -142,7 +144,8 @@ async def _press(seat: Seat, call: ToolCall) -> ToolResult:
     async def do() -> None:
         actions.append(await tree.press(element.ref))
 
-    seen = await seat.act(do, element.box)
+    proof = Proving(lambda: of_click(seat.backend, element), window=_window_of(seat, element))
+    seen = await seat.act(do, element.box, proof=proof)
     payload = _as_json(element) | {"action": actions[0], "verdict": seen.verdict, "proof": seen.proof}
     return ToolResult(True, call.name, payload, f"Pressed {_named(element)} ({actions[0]}). {seen.sentence}")
 
@@ -154,18 +157,24 @@ async def _set_value(seat: Seat, call: ToolCall) -> ToolResult:
     held: list[str] = []
 
     async def do() -> None:
-        held.append(await tree.set_value(element.ref, text))
+        await tree.set_value(element.ref, text)
 
-    seen = await seat.act(do, element.box)
-    if element.role == SECRET:
-        echo = f"Set {_named(element)}. Passwords are not read back. {seen.sentence}"
-    elif held[0] == text:
-        seen = seen.with_evidence("It holds exactly that.")
-        echo = f"Set {_named(element)}. {seen.sentence}"
-    else:
-        echo = f"Set {_named(element)}, but it holds {clip_line(held[0], _SHOWN_CHARS)!r} now. {seen.sentence}"
-    payload = _as_json(element) | {"value": clip_line(held[0], _SHOWN_CHARS), "proof": seen.proof}
-    return ToolResult(True, call.name, payload, echo)
+    async def read_back() -> Proof:
+        proof, now = await of_setting(seat.backend, element, text)
+        held.append(now)
+        return proof
+
+    proof = Proving(read_back, by_changes=False, at_rest=True, window=_window_of(seat, element))
+    seen = await seat.act(do, element.box, proof=proof)
+    private = " Passwords are not read back." if element.role == SECRET else ""
+    payload = _as_json(element) | {"value": clip_line(held[-1], _SHOWN_CHARS), "proof": seen.proof}
+    return ToolResult(True, call.name, payload, f"Set {_named(element)}.{private} {seen.sentence}")
+
+
+def _window_of(seat: Seat, element: Element) -> Window | None:
+    """The window that an element is in; any of its program's where none has its title."""
+    own = [window for window in seat.backend.windows.all() if element.pid and window.pid == element.pid]
+    return next((window for window in own if window.title == element.window), own[0] if own else None)
 
 
 def _of_a_program(ref: str) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 
 from app.base.errors import ToolFailed
-from app.desktop.accessibility import choosing
+from app.desktop.accessibility import choosing, objects
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
-from app.desktop.accessibility.nodes import Key
+from app.desktop.accessibility.nodes import Key, Node
 from app.desktop.elements import Element
 
 _LIMIT_S = 1.0
+_WHOLE = 2**31 - 1
 _DEFAULT_ACTIONS = ("click", "press", "activate", "jump", "toggle", "open", "select", "expand or contract", "doDefault")
 
 
@@ -86,7 +87,7 @@ async def whole_text(bus: Bus, key: Key, element: Element) -> str:
         return "on" if element.is_("checked") else "off"
     try:
         async with asyncio.timeout(_LIMIT_S):
-            return str((await bus.call(*key, spi.TEXT, "GetText", "ii", 0, -1))[0])
+            return await objects.text(bus, Node(key), _WHOLE)
     except TimeoutError as late:
         raise ToolFailed(f"{element.app} did not answer in {_LIMIT_S:g} s.", transient=True) from late
     except CallRefused:

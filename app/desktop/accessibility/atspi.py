@@ -12,7 +12,9 @@ from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
 from app.desktop.accessibility import acting, matching, objects, reach
+from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
+from app.desktop.accessibility.changes import ChangeFeed
 from app.desktop.accessibility.nodes import Key, Node, Program
 from app.desktop.accessibility.outline import Outliner
 from app.desktop.accessibility.reading import Reader
@@ -22,7 +24,17 @@ from app.desktop.accessibility.stacking import Stack
 from app.desktop.accessibility.survey import Surveyor
 from app.desktop.accessibility.words import Reading, normal, readings, roles_called
 from app.desktop.api import Window
-from app.desktop.elements import Element, Match, Outline, OutlineRequest, Scene, SceneRequest, View
+from app.desktop.elements import (
+    Changes,
+    Element,
+    Match,
+    NoChanges,
+    Outline,
+    OutlineRequest,
+    Scene,
+    SceneRequest,
+    View,
+)  # fmt: skip
 from app.desktop.privacy import Private
 
 _CLEAR = 0.97
@@ -34,6 +46,7 @@ _COVERED = 0.9
 _MOST_MATCHES = 50
 _SCROLL_LIMIT_S = 2.0
 _LOOK_AGAIN_S = 0.03
+_FOLLOW_LIMIT_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +80,7 @@ class AtSpi:
         self._surveyor = Surveyor(self._bus, self._is_private, self._own)
         self._reader = Reader(self._bus)
         self._refs = RefBook()
+        self._feed = ChangeFeed(self._bus, self._refs.name_of)
         self._windows = windows
         self._monitors = monitors
         self._outliner = Outliner()
@@ -109,6 +123,20 @@ class AtSpi:
         return None
 
     async def focused(self) -> Element | None:
+        return await self._last_focused() or await self._found_focus()
+
+    async def _last_focused(self) -> Element | None:
+        """The field that was last said to have the keyboard, where it still has it: nothing else need be read."""
+        active = next((window for window in self._windows() if window.is_active), None)
+        for name in self._surveyor.names_of(active.pid) if active else ():
+            ref = self._refs.known(self._feed.focus.get(name))
+            seen = self._refs.last_seen(ref) if ref else None
+            node = await self._reader.again(seen, self._stack()) if seen else None
+            if node and node.has("focused") and node.has("editable"):
+                return self._refs.renewed(ref, node)
+        return None
+
+    async def _found_focus(self) -> Element | None:
         async with self._surveyor.look() as look:
             program = await look.active()
         if program is None:
@@ -117,7 +145,7 @@ class AtSpi:
         holders = [pair for pair in program.walk() if pair[0].has("active") and pair[1].has("focused")]
         if not holders:
             return None
-        window, node = holders[-1]
+        window, node = max(enumerate(holders), key=lambda held: _closeness(*held))[1]
         await self._reader.fill([(program, node)], self._stack())
         return self._refs.element(program, window, node)
 
@@ -201,6 +229,15 @@ class AtSpi:
     async def text_of(self, ref: str) -> str:
         key, element = await self._live(ref)
         return await acting.whole_text(self._bus, key, element)
+
+    async def follow(self, pid: int) -> Changes:
+        try:
+            async with asyncio.timeout(_FOLLOW_LIMIT_S):
+                await self._feed.listen()
+                programs = await self._surveyor.of_process(pid)
+        except (TimeoutError, ToolFailed, CallRefused):
+            return NoChanges()
+        return self._feed.follow(programs) if programs else NoChanges()
 
     async def silent(self) -> tuple[str, ...]:
         return tuple(self._surveyor.silent.values())
@@ -302,6 +339,13 @@ def _innermost(program: Program, point: Point, stack: Stack) -> tuple[Node, Node
         return None
     window, node, _ = min(reversed(under), key=lambda found: found[2])
     return window, node
+
+
+def _closeness(place: int, holder: tuple[Node, Node]) -> tuple[bool, bool, int, int]:
+    """How likely keys go to one of several that say they have the focus: documents, tabs and sheets hold the field."""
+    node = holder[1]
+    is_field = node.role in spi.TEXTS or node.role == spi.SECRET
+    return node.has("editable"), is_field, sum(1 for _ in node.ancestors()), place
 
 
 def _has_area(node: Node) -> bool:

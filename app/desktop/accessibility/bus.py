@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,7 @@ class Bus:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._bus: MessageBus | None = None
+        self._heard: MessageBus | None = None
         self._opening = asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
         self._places = asyncio.Semaphore(_IN_FLIGHT)
@@ -71,6 +72,16 @@ class Bus:
         """One property's value."""
         variant = (await self.call(program, path, spi.PROPERTIES, "Get", "ss", interface, name))[0]
         return variant.value
+
+    async def on_message(self, handle: Callable[[Message], None], prepare: Callable[[], Awaitable[None]]) -> None:
+        """Hand every message of this connection to `handle`; `prepare` asks for them, once for each connection."""
+        await self.connect()
+        bus = self._bus
+        if bus is None or self._heard is bus:
+            return
+        self._heard = bus
+        bus.add_message_handler(handle)
+        await prepare()
 
     async def connect(self) -> None:
         """Make sure of a live connection. Raises BusLost."""

@@ -134,9 +134,12 @@ async def value(bus: Bus, node: Node) -> str:
     return ""
 
 
-async def text(bus: Bus, node: Node) -> str:
-    """The beginning of its text."""
-    return str((await bus.call(*node.key, spi.TEXT, "GetText", "ii", 0, _VALUE_CHARACTERS))[0])
+async def text(bus: Bus, node: Node, limit: int = _VALUE_CHARACTERS) -> str:
+    """The beginning of its text. Never asked beyond its end: Qt answers that, and GTK 4 an end of -1, with nothing."""
+    count = int(await bus.get(*node.key, spi.TEXT, "CharacterCount"))
+    if count <= 0:
+        return ""
+    return str((await bus.call(*node.key, spi.TEXT, "GetText", "ii", 0, min(count, limit)))[0])
 
 
 async def all_of(bus: Bus, ask: Callable[[Bus, _A], Awaitable[_T]], things: Iterable[_A]) -> list[_T | None]:

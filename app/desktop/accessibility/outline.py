@@ -21,6 +21,7 @@ from app.desktop.elements import Element, Match, Outline, OutlineRequest, View
 _NAME_CHARACTERS = 80
 _VALUE_CHARACTERS = 120
 _CHARACTERS_A_TOKEN = 4
+_BLANKS = 16
 _TOLD_STATES = ("focused", "checked", "selected", "expanded", "pressed", "editable", "read-only", "busy", COVERED)
 _INDENT = "  "
 
@@ -93,7 +94,7 @@ def line_of(element: Element) -> str:
     if element.name.strip():
         parts.append(_quoted(element.name))
     if element.value and element.value.strip() != element.name.strip():
-        parts.append(f"= {_quoted(element.value, _VALUE_CHARACTERS)}")
+        parts.append(f"= {_with_blanks(element.value)}")
     parts.append(f"({box.x},{box.y},{box.width},{box.height})")
     parts += [state for state in _TOLD_STATES if element.is_(state)]
     if element.role in spi.OPERABLE and not element.is_("sensitive"):
@@ -105,10 +106,17 @@ def _lines(program: Program, window: Node, refs: RefBook, stack: Stack) -> Itera
     inside = list(_inside(window, by_place=program.is_unordered))
     if not inside and not window.name.strip():
         return
+    has_field = any(_is_focused_field(node) for _, node in inside)
     for depth, node in [(0, window), *inside]:
+        if has_field and not _is_focused_field(node):
+            node.states &= ~spi.BITS["focused"]  # tabs, documents and sheets say that they have the focus of the field
         hidden = stack.hides(program, window, node)
         element = refs.element(program, window, node, is_covered=hidden)
         yield _Line(depth, element, is_control=node.is_operable or node.role in spi.WINDOWS)
+
+
+def _is_focused_field(node: Node) -> bool:
+    return node.has("focused") and node.has("editable") and node.role in spi.TEXTS
 
 
 def _controls(lines: Sequence[_Line]) -> Iterator[_Line]:
@@ -182,6 +190,15 @@ def _within(lines: Sequence[str], budget: int) -> tuple[str, int]:
             break
         kept += 1
     return "\n".join(lines[:kept]), len(lines) - kept
+
+
+def _with_blanks(value: str) -> str:
+    """In quotes, with the blanks at its ends: they are part of what a field holds."""
+    inside = clip_line(value, _VALUE_CHARACTERS)
+    if not inside or inside.endswith("…"):
+        return json.dumps(inside, ensure_ascii=False)
+    before, after = len(value) - len(value.lstrip(" ")), len(value) - len(value.rstrip(" "))
+    return json.dumps(f"{' ' * min(before, _BLANKS)}{inside}{' ' * min(after, _BLANKS)}", ensure_ascii=False)
 
 
 def _quoted(text: str, limit: int = _NAME_CHARACTERS) -> str:

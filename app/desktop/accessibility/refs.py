@@ -86,6 +86,15 @@ class RefBook:
         seen = self._seen.get(ref)
         return seen.key if seen else None
 
+    def known(self, key: Key | None) -> str:
+        """The ref that an object has already; "" where it has none."""
+        return self._refs.get(key, "") if key else ""
+
+    def name_of(self, key: Key) -> str | None:
+        """What an object was called when it was last read; None where it never was."""
+        seen = self._seen.get(self._refs.get(key, ""))
+        return seen.element.name if seen else None
+
     def last_seen(self, ref: str) -> Seen | None:
         """The object and how it looked when it was last read."""
         return self._seen.get(ref)

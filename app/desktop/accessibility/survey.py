@@ -59,6 +59,7 @@ class Surveyor:
         self._own = own
         self._is_private = is_private
         self._known: dict[str, tuple[str, int]] = {}
+        self._pids: dict[str, int] = {}
         self.silent: dict[str, str] = {}
         """Bus names and names of the programs that did not answer when they were last asked."""
 
@@ -79,6 +80,14 @@ class Surveyor:
                 survey.cancel()
             await asyncio.gather(*surveys, return_exceptions=True)
 
+    def names_of(self, pid: int) -> list[str]:
+        """The bus names of a process, of those that were there at the last look."""
+        return [name for name, known in self._pids.items() if pid and known == pid]
+
+    async def of_process(self, pid: int) -> frozenset[str]:
+        """The bus names of a process. Raises BusLost."""
+        return frozenset([name for name, known in (await self._programs()).items() if known == pid])
+
     async def _programs(self) -> dict[str, int]:
         try:
             await self._bus.connect()
@@ -86,6 +95,7 @@ class Surveyor:
                 children = await objects.children(self._bus, (spi.REGISTRY, spi.ROOT))
                 names = list(dict.fromkeys(bus_name for bus_name, _ in children))
                 pids = await asyncio.gather(*(self._pid(name) for name in names))
+                self._pids = dict(zip(names, pids, strict=True))
         except TimeoutError as late:
             await self._bus.close()
             raise BusLost(f"no answer in {PROGRAM_LIMIT_S:g} s") from late
@@ -144,8 +154,8 @@ class Surveyor:
         return str(kit).casefold(), str(version)
 
     async def _pid(self, bus_name: str) -> int:
-        if bus_name in self._known:
-            return self._known[bus_name][1]
+        if bus_name in self._pids:
+            return self._pids[bus_name]
         try:
             return int((await self._bus.call(*_DAEMON, _DAEMON[0], "GetConnectionUnixProcessID", "s", bus_name))[0])
         except CallRefused:

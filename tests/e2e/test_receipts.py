@@ -1,0 +1,115 @@
+"""Receipts are judged by what the window itself wrote down: nothing is confirmed that did not happen.
+
+`scripts/bench/receipts.py` plays the whole table on every toolkit.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.conftest import Screen
+from tests.support.co_process import CoProcess
+from tests.support.worlds import world
+
+
+@pytest.fixture
+def wisp(screen: Screen) -> Iterator[CoProcess]:
+    with CoProcess(screen.environment) as process:
+        yield process
+
+
+@pytest.mark.parametrize("kit", ["gtk3", "gtk4", "qt5", "qt6", "chromium"])
+def test_a_button_that_works_is_confirmed_and_a_dead_one_never(wisp: CoProcess, screen: Screen, kit: str) -> None:
+    with world(kit, screen.environment) as shown:
+        wisp("wait_for", text="Dead")
+        dead = wisp("computer_click", target="Dead button")
+        works = wisp("computer_click", target="Count button")
+        assert shown.happened(lambda line: line == "count 1")
+    assert (dead["payload"]["proof"] != "confirmed", works["payload"]["proof"]) == (True, "confirmed"), dead["echo"]
+
+
+@pytest.mark.parametrize("kit", ["gtk3", "gtk4", "qt5", "qt6", "chromium"])
+def test_what_is_typed_into_a_field_is_confirmed_and_what_the_field_throws_away_is_not(
+    wisp: CoProcess, screen: Screen, kit: str
+) -> None:
+    with world(kit, screen.environment) as shown:
+        wisp("wait_for", text="Dead")
+        wisp("computer_click", target="Name field")
+        kept = wisp("computer_type", text="hello")
+        assert shown.happened(lambda line: line == "name hello")
+        wisp("computer_click", target="Fixed field")
+        lost = wisp("computer_type", text="hello")
+        assert shown.happened(lambda line: line.startswith("tried"))
+    assert (kept["payload"]["proof"], lost["payload"]["proof"] != "confirmed") == ("confirmed", True), lost["echo"]
+
+
+@pytest.mark.parametrize("kit", ["gtk3", "qt5", "qt6"])
+def test_a_value_that_the_field_reverts_is_not_confirmed(wisp: CoProcess, screen: Screen, kit: str) -> None:
+    with world(kit, screen.environment):
+        wisp("wait_for", text="Dead")
+        fixed = wisp("locate_screen_element", target="Fixed field")["payload"]["ref"]
+        name = wisp("locate_screen_element", target="Name field")["payload"]["ref"]
+        lost = wisp("set_value", ref=fixed, value="other")
+        kept = wisp("set_value", ref=name, value="two  lines")
+    assert (lost["payload"]["proof"] != "confirmed", kept["payload"]["proof"]) == (True, "confirmed"), lost["echo"]
+
+
+def test_a_press_on_a_covered_window_is_proven_by_what_its_program_tells(wisp: CoProcess, screen: Screen) -> None:
+    with world("gtk3", screen.environment) as shown:
+        wisp("wait_for", text="Dead")
+        ref = wisp("locate_screen_element", target="Count button")["payload"]["ref"]
+        command = ("xterm", "-title", "box", "-geometry", "200x60+0+0")
+        with subprocess.Popen(command, env=screen.environment, stderr=subprocess.DEVNULL) as box:
+            wisp("wait_for", window="box")
+            pressed = wisp("press", ref=ref)
+            box.kill()
+        assert shown.happened(lambda line: line == "count 1")
+    assert pressed["payload"]["proof"] == "confirmed", pressed["echo"]
+
+
+def test_a_window_that_another_program_opens_meanwhile_proves_nothing(wisp: CoProcess, screen: Screen) -> None:
+    with world("gtk3", screen.environment):
+        wisp("wait_for", text="Dead")
+        late = "sleep 0.4; exec xterm -title stranger"
+        with subprocess.Popen(("sh", "-c", late), env=screen.environment, stderr=subprocess.DEVNULL) as stranger:
+            limit = time.monotonic() + 3
+            while "stranger" not in wisp("list_windows")["echo"] and time.monotonic() < limit:
+                dead = wisp("computer_click", target="Dead button")
+                assert dead["payload"]["proof"] != "confirmed", dead["echo"]
+            stranger.kill()
+
+
+def test_a_password_typed_without_echo_is_no_suspected_no_op(wisp: CoProcess, screen: Screen) -> None:
+    command = ("xterm", "-title", "quiet", "-e", "sh", "-c", "stty -echo; printf ready; read secret; sleep 9")
+    with subprocess.Popen(command, env=screen.environment, stderr=subprocess.DEVNULL) as terminal:
+        wisp("wait_for", window="quiet")
+        wisp("focus_window", title="quiet")
+        wisp("wait", seconds=0.5)
+        typed = wisp("computer_type", text="hunter")
+        terminal.kill()
+    assert typed["payload"]["proof"] == "unverifiable", typed["echo"]
+
+
+def test_a_dialog_that_closes_as_it_should_is_not_called_busy(wisp: CoProcess, screen: Screen) -> None:
+    with world("gtk3", screen.environment) as shown:
+        wisp("wait_for", text="Dead")
+        wisp("computer_click", target="Show note button")
+        wisp("wait_for", window="Note")
+        closed = wisp("computer_click", target="Dismiss button")
+        assert shown.happened(lambda line: line == "dismissed")
+    assert (closed["payload"]["proof"], "busy" in closed["echo"]) == ("confirmed", False), closed["echo"]
+
+
+@pytest.mark.parametrize("kit", ["gtk3", "qt5", "qt6"])
+def test_the_field_inside_tabs_and_documents_has_the_keyboard(wisp: CoProcess, screen: Screen, kit: str) -> None:
+    with world(kit, screen.environment):
+        wisp("wait_for", text="Dead")
+        wisp("computer_click", target="Body")
+        wisp("computer_type", text="two\nlines  ")
+        read = wisp("read_screen", view="full", window="World")["echo"]
+    (focused,) = [line for line in read.splitlines() if " focused" in line]
+    assert '= "two lines  "' in focused
