@@ -24,10 +24,12 @@ from app.desktop.reins import Reins
 from app.desktop.settle import Patience
 from app.desktop.writing import Piece, Route, plan, slices, with_lead
 
-DOUBLE_CLICK_S = 0.5
 _BETWEEN_CLICKS_S = 0.06
 """Two clicks closer than this are one double click to most programs."""
 _SAME_PLACE_PX = 6
+_APART_PX = 12
+_EDGE_PX = 3
+_MARGIN_S = 0.02
 _STEP_PX = 12
 _PACE_CHARS = 256
 _PACE_LIMIT_S = 1.0
@@ -118,14 +120,35 @@ class Hands:
                     pass
         self._last_click = (at, press.button, self._clock.now())
 
+    def apart(self, at: Point, inside: Rect, button: Button) -> Point:
+        """A point of the same control that makes no double click with the last press; `at` where there is none."""
+        if not self._is_second(at, button):
+            return at
+        shifts = ((_APART_PX, 0), (-_APART_PX, 0), (0, _APART_PX), (0, -_APART_PX))
+        core = Rect(inside.x + _EDGE_PX, inside.y + _EDGE_PX, inside.width - 2 * _EDGE_PX, inside.height - 2 * _EDGE_PX)
+        return next((there for dx, dy in shifts if core.contains(there := at.moved(dx, dy))), at)
+
     async def _keep_apart(self, at: Point, button: Button) -> None:
         """A second click on the spot must not become a double click that nobody asked for."""
+        if self._last_click and self._is_second(at, button):
+            await asyncio.sleep(max(self._double_click_ends() - self._clock.now(), 0.0))
+
+    def _is_second(self, at: Point, button: Button) -> bool:
+        """Whether programs would take a press now for the second of a double click.
+
+        Where a hand moved the pointer since, it is the person's own doing.
+        """
         if self._last_click is None:
-            return
-        place, last_button, when = self._last_click
+            return False
+        place, last_button, _ = self._last_click
+        if last_button is not button or self._clock.now() >= self._double_click_ends():
+            return False
         is_near = abs(place.x - at.x) <= _SAME_PLACE_PX and abs(place.y - at.y) <= _SAME_PLACE_PX
-        if is_near and button is last_button:
-            await asyncio.sleep(max(when + DOUBLE_CLICK_S - self._clock.now(), 0.0))
+        return is_near and self._backend.pointer.position() == place
+
+    def _double_click_ends(self) -> float:
+        when = self._last_click[2] if self._last_click else -math.inf
+        return when + self._backend.pointer.double_click_s() + _MARGIN_S
 
     def forget_last_click(self) -> None:
         """The next click may well belong to the last one."""

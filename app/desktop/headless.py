@@ -133,6 +133,9 @@ class _Pointer:
     def position(self) -> Point:
         return self._at
 
+    def double_click_s(self) -> float:
+        return 0.0
+
     def move(self, to: Point) -> None:
         self._at = to
         self._desktop.done.append(Moved(to))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from app.base.clock import Clock
@@ -35,6 +35,10 @@ _AFTER_AN_ACT = Patience(first_s=0.5)
 _ANSWER_LIMIT_S = 10.0
 _LOOK_AGAIN_S = 0.1
 _ALIKE = 78
+_ALIKE_ALL_OVER = frozenset(
+    {"button", "toggle button", "check box", "radio button", "menu item", "page tab", "list item"}
+)
+"""What does the same wherever it is pressed: not so a slider, a text or a picture."""
 _TOLD = 8
 
 
@@ -211,6 +215,13 @@ class Seat:
         if capture is not None:
             await self.sameness.check(aim.point, capture)
         return aim
+
+    def apart(self, aim: Aim, press: Press) -> Aim:
+        """The same control at another point, where a press at this one would count as a double click with the last."""
+        element = aim.element
+        if element is None or element.role not in _ALIKE_ALL_OVER:
+            return aim
+        return replace(aim, point=self.hands.apart(aim.point, element.box, press.button))
 
     async def press(self, aim: Aim, press: Press) -> None:
         """Click where it was aimed, once it is sure that the press arrives there. Raises Unreachable."""

@@ -31,7 +31,7 @@ class Patience:
     """
 
     first_s: float = 0.12
-    quiet_s: float = 0.045
+    quiet_s: float = 0.034
     limit_s: float = 2.0
     poll_s: float = 0.012
     fades: bool = False

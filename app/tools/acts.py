@@ -31,7 +31,7 @@ _COUNTED = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}
 
 async def click(seat: Seat, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), call.integer("count", 1), modifiers(call.text("modifiers")))
-    aim = await seat.aim_to_press(target_of(call), call.id)
+    aim = seat.apart(await seat.aim_to_press(target_of(call), call.id), press)
     proof = Proving(lambda: evidence.of_click(seat.backend, aim.element))
     seen = await seat.act(lambda: seat.press(aim, press), aim.place, proof=proof)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"

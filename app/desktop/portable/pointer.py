@@ -9,6 +9,8 @@ from app.desktop.portable.drivers import button_driver, mouse_driver
 
 _EXTRA = {Button.BACK: "x1", Button.FORWARD: "x2"}
 _NOTCH = 1
+_DOUBLE_CLICK_S = 0.5
+"""The default of Windows and macOS."""
 
 
 class PortablePointer:
@@ -20,6 +22,9 @@ class PortablePointer:
     def position(self) -> Point:
         at = mouse_driver().position()
         return Point(int(at.x), int(at.y))
+
+    def double_click_s(self) -> float:
+        return _DOUBLE_CLICK_S
 
     def move(self, to: Point) -> None:
         mouse_driver().moveTo(to.x, to.y, duration=0)

@@ -8,8 +8,10 @@ from Xlib.ext import xtest
 from app.base.geometry import Point
 from app.desktop.api import Button
 from app.desktop.x11.connection import Connection
+from app.desktop.x11.xsettings import setting
 
 _NUMBERS = {Button.LEFT: 1, Button.MIDDLE: 2, Button.RIGHT: 3, Button.BACK: 8, Button.FORWARD: 9}
+_DOUBLE_CLICK_MS = 400
 _UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
 
 
@@ -22,6 +24,11 @@ class X11Pointer:
     def position(self) -> Point:
         told = self._connection.root.query_pointer()
         return Point(told.root_x, told.root_y)
+
+    def double_click_s(self) -> float:
+        """As the desktop's settings have it, else what GTK and Qt take without them."""
+        told = setting(self._connection, "Net/DoubleClickTime")
+        return (told or _DOUBLE_CLICK_MS) / 1000
 
     def move(self, to: Point) -> None:
         self._send(X.MotionNotify, x=to.x, y=to.y)

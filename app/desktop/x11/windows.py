@@ -14,6 +14,7 @@ from Xlib.xobject.drawable import Window as XWindow
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
+from app.base.ids import WINDOW_MARK
 from app.desktop.api import Frame, Landing, Window
 from app.desktop.x11.composite import own_pixels
 from app.desktop.x11.connection import Connection
@@ -29,6 +30,24 @@ _NO_WINDOWS = {"_NET_WM_WINDOW_TYPE_DESKTOP", "_NET_WM_WINDOW_TYPE_DOCK", "_NET_
 _DIALOG = "_NET_WM_WINDOW_TYPE_DIALOG"
 _EXTENTS = "_NET_FRAME_EXTENTS"
 _PROPERTY_LENGTH = 4096
+_MATTERING = (
+    "WM_CLASS",
+    "WM_NAME",
+    "WM_TRANSIENT_FOR",
+    "_NET_ACTIVE_WINDOW",
+    "_NET_CLIENT_LIST",
+    "_NET_CLIENT_LIST_STACKING",
+    "_NET_FRAME_EXTENTS",
+    "_NET_SUPPORTING_WM_CHECK",
+    "_NET_WM_DESKTOP",
+    "_NET_WM_NAME",
+    "_NET_WM_PID",
+    "_NET_WM_STATE",
+    "_NET_WM_WINDOW_OPACITY",
+    "_NET_WM_WINDOW_TYPE",
+    WINDOW_MARK,
+)
+"""The properties that change what is told of a window. Programs set others at every click and key."""
 _NEWS = X.PropertyChangeMask | X.SubstructureNotifyMask | X.StructureNotifyMask
 """Structure: Qt answers pings to those only who ask for that (GTK to the others)."""
 
@@ -44,6 +63,7 @@ class X11Windows:
         self._marks: Marks | None = None
         self._asking: XWindow | None = None
         self._pings: dict[int, asyncio.Event] = {}
+        self._mattering = frozenset(connection.atom(name) for name in _MATTERING)
         connection.root.change_attributes(event_mask=_NEWS)
         connection.listen(self._note)
 
@@ -52,6 +72,8 @@ class X11Windows:
             answered = self._pings.get(event.data[1][1])
             if answered:
                 answered.set()
+        elif event.type == X.PropertyNotify and event.atom not in self._mattering:
+            return
         elif event.type in (X.PropertyNotify, X.MapNotify, X.UnmapNotify, X.DestroyNotify, X.ConfigureNotify):
             self._news.set()
             self._known = self._drawn = self._marks = None
