@@ -38,7 +38,7 @@ async def of_click(backend: Backend, before: Element | None) -> Proof:
     told = [
         f'"{after.name}" is {"now" if after.is_(state) else "no longer"} {state}.'
         for state in _TELLING
-        if after.is_(state) != before.is_(state)
+        if after.is_(state) != before.is_(state) and (state != "pressed" or after.role == "toggle button")
     ]
     if after.is_("editable") and after.is_("focused"):
         told.append(f'"{after.name}" has the keyboard.')
