@@ -21,19 +21,21 @@ _LOOKS = {Effect.READS, Effect.TALKS}
 @dataclass(slots=True)
 class Evidence:
     """`in_doubt`: the last act failed, or its receipt does not confirm it. `in_vain`: it failed, or changed nothing.
-    `has_looked`: the model has looked since.
+    `has_looked`: the model has looked since. `needs_person`: the last call waits for something only the person can do.
     """
 
     has_acted: bool = False
     in_doubt: bool = False
     in_vain: bool = False
     has_looked: bool = False
+    needs_person: bool = False
 
     def note(self, effects: Set[Effect], result: ToolResult) -> None:
         """One call that ran."""
         if effects <= {Effect.TALKS}:
             return
         self.has_acted = True
+        self.needs_person = bool(result.payload.get("needs_person"))
         if effects <= _LOOKS:
             self.has_looked = self.has_looked or result.ok
             return

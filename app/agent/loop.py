@@ -161,6 +161,8 @@ class Loop:
     def _after_words(self, turn: Turn, one: ModelPass) -> TurnEnded | None:
         """Nothing was called that must be read: the last words are the answer, unless they only announce one."""
         spoken = one.spoken[-1] if one.spoken else ""
+        if spoken and turn.evidence.needs_person and not self._parts.attended:
+            return TurnEnded(turn.id, Outcome.WAITING, spoken)
         if one.stop_reason == "refusal":
             return TurnEnded(turn.id, Outcome.FAILED, spoken or closing("refusal"))
         if one.stop_reason == "unverified":

@@ -25,6 +25,7 @@ class Backend:
 
     `name` says which platform and which desktop (`x11:0`). `listen` is None where the person cannot be heard, and
     `drawing` where one has to look to see whether something was drawn. `is_private` tells windows that are not seen.
+    `reach` raises NeedsPerson where nothing on the screen can be seen or driven from here; None where that cannot be.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Backend:
     listen: Listen | None = None
     drawing: Drawing | None = None
     is_private: Callable[[Window], bool] = _is_anybodys
+    reach: Callable[[], None] | None = None
 
 
 class NoCurtain:

@@ -67,6 +67,8 @@ class Desktop:
         self, work: Callable[Concatenate[Seat, P], Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Await `work(seat, …)` on the desktop thread; cancelling it cancels the work there."""
+        if self._seat.backend.reach is not None:
+            await self._thread.run(_reach, self._seat)
         return await self._thread.run(work, self._seat, *args, **kwargs)
 
     @property
@@ -106,3 +108,8 @@ class Desktop:
 
 def _nothing() -> None:
     return None
+
+
+async def _reach(seat: Seat) -> None:
+    if seat.backend.reach is not None:
+        seat.backend.reach()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
+from app.base.errors import NeedsPerson
 from app.desktop.accessibility.atspi import AtSpi
+from app.desktop.api import Windows
 from app.desktop.backend import Backend
 from app.desktop.keys import Chord
 from app.desktop.privacy import Private
@@ -55,4 +57,17 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         close=close,
         listen=listen,
         drawing=X11Drawing(connection),
+        reach=(lambda: _reach_through_xwayland(windows)) if environment.get("WAYLAND_DISPLAY") else None,
     )
+
+
+def _reach_through_xwayland(windows: Windows) -> None:
+    """XWayland shows a black screen and takes keys for nobody while no X11 program has a window.
+
+    Wayland lets no program see or drive the windows of others: https://wayland.freedesktop.org/architecture.html
+    """
+    if not windows.all():
+        raise NeedsPerson(
+            "This is a Wayland session, and Wayland lets Wisp see and drive only X11 programs. None has a window now. "
+            "Log out and choose an X11 session (“on Xorg”), or open an X11 program such as xterm first."
+        )

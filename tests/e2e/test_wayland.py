@@ -1,0 +1,45 @@
+"""On a Wayland compositor without a screen, with XWayland: what cannot be seen or reached is never called done."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+_LIMIT_S = 30.0
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of a Wayland session in which no X11 program has a window."""
+    runtime = tmp_path_factory.mktemp("runtime")
+    runtime.chmod(0o700)
+    log = runtime / "weston.log"
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(runtime), "HOME": str(runtime)}
+    words = ["weston", "--backend=headless-backend.so", "--xwayland", "--socket=wisp-test", f"--log={log}"]
+    weston = subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        limit = time.monotonic() + _LIMIT_S
+        while not (found := re.search(r"listening on display (:\d+)", log.read_text() if log.exists() else "")):
+            assert weston.poll() is None and time.monotonic() < limit, "weston did not start"
+            time.sleep(0.05)
+        yield {**environment, "WAYLAND_DISPLAY": "wisp-test", "DISPLAY": found[1]}
+    finally:
+        weston.terminate()
+        weston.wait(10)
+
+
+@pytest.mark.parametrize(
+    "task", ["list the windows", 'type "hello"', "press enter", "click at 100, 100", "take a screenshot"]
+)
+def test_a_task_waits_for_the_person_and_says_what_to_do(session: dict[str, str], task: str) -> None:
+    words = [sys.executable, "-m", "app", "do", task, "--provider", "offline", "--mode", "yolo"]
+    done = subprocess.run(words, cwd=ROOT, env=session, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, "choose an X11 session" in done.stdout) == (3, True), done.stdout
