@@ -20,7 +20,7 @@ KEPT_CHARS = 20_000
 
 _SENTENCE_CHARS = 400
 _OUTPUT_NAMES = ("output", "text", "chunk", "line", "stdout")
-_UNSEEN = ("unchanged", "elsewhere")
+_UNPROVEN = ("unverifiable", "suspected no-op")
 _SENTENCE_NAMES = ("reason", "error", "message")
 
 
@@ -148,8 +148,8 @@ def _status(event: agent.ToolFinished) -> Status:
     """Only what was seen to happen counts as done."""
     if not event.ok or event.payload.get("exit_code"):
         return Status.FAILED
-    unseen = event.payload.get("verdict") in _UNSEEN and event.payload.get("proof") != "confirmed"
-    return Status.UNVERIFIED if unseen or event.payload.get("verified") is False else Status.OK
+    is_unproven = event.payload.get("proof") in _UNPROVEN
+    return Status.UNVERIFIED if is_unproven or event.payload.get("verified") is False else Status.OK
 
 
 def _outcome(event: agent.ToolFinished) -> str:

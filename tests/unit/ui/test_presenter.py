@@ -123,7 +123,7 @@ def test_what_nobody_could_check_is_not_called_done() -> None:
 @pytest.mark.parametrize(
     ("verdict", "proof", "status"),
     [
-        ("changed", "unverifiable", Status.OK),
+        ("changed", "unverifiable", Status.UNVERIFIED),
         ("changed", "confirmed", Status.OK),
         ("elsewhere", "confirmed", Status.OK),
         ("elsewhere", "unverifiable", Status.UNVERIFIED),
