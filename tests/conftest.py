@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 
 from app.base.interrupts import reset_for_children
-from app.base.redaction import WITHHELD
+from app.base.texts import WITHHELD
 from app.desktop.x11.virtual import VirtualDesktop
 
 DATA = Path(__file__).parent / "data"

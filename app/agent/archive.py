@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from app.agent.events import AgentEvent
+from app.agent.agent_events import AgentEvent
 
 
 class ExportFormat(StrEnum):

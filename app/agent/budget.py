@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cache
 
-from app.agent.events import UsageChanged
+from app.agent.agent_events import UsageChanged
 from app.base import paths
 from app.base.clock import Clock
 from app.providers.api import Usage

@@ -9,22 +9,19 @@ from functools import partial
 from types import MappingProxyType
 
 from app.agent.cards import Cards
-from app.agent.gate import TurnGate
-from app.agent.goals import Pursuit
-from app.agent.ordering import Reach, reach_of, side_by_side
-from app.agent.parts import KeepProgress
-from app.agent.record import Record, Unrecorded
-from app.agent.repetition import ASK_AT, WARN_AT
-from app.agent.turn import Turn
-from app.agent.words import told
+from app.agent.deps import KeepProgress
+from app.agent.gate import PermissionGate
+from app.agent.prompt import told
+from app.agent.recording import NoRecorder, Recorder
+from app.agent.scheduling import Reach, reach_of, side_by_side
+from app.agent.subagent import Pursuit
+from app.agent.turn import ASK_AT, WARN_AT, Turn
 from app.base import ids
-from app.protocol.call import Block
+from app.protocol.call import FINISHED, Block, JsonValue, ToolResult, tool_error
 from app.protocol.dialects.api import Answer
-from app.protocol.result import FINISHED, JsonValue, ToolResult, tool_error
 from app.protocol.spec import HARMLESS, PROGRESS
-from app.tools.context import Audit, TurnContext
 from app.tools.executor import Execution, Executor, Gate
-from app.tools.registry import Registry
+from app.tools.registry import Audit, Registry, TurnContext
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -42,8 +39,8 @@ class Calls:
         self.keep_progress: KeepProgress | None = None
         self.pursuit: Pursuit | None = None
         self.look = ""
-        self.record: Record = Unrecorded()
-        self.turn_gate: TurnGate | None = None
+        self.record: Recorder = NoRecorder()
+        self.turn_gate: PermissionGate | None = None
         self.answers: list[Answer] = []
 
     async def run(self, block: Block) -> Answer:

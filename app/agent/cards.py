@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.agent.events import SayDelta, TagDelta, TagStart, ThoughtDelta, ToolFinished, ToolProgress, ToolRunning
+from app.agent.agent_events import SayDelta, TagDelta, TagStart, ThoughtDelta, ToolFinished, ToolProgress, ToolRunning
 from app.agent.turn import Tell
-from app.protocol.call import Block, ToolCall
-from app.protocol.result import JsonValue, ToolResult, tool_error
+from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, tool_error
 from app.protocol.spec import ToolSpec
 from app.tools.registry import Registry
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
-from app.agent.events import Outcome
-from app.agent.words import admits_failure
-from app.protocol.result import ToolResult
+from app.agent.agent_events import Outcome
+from app.agent.prompt import admits_failure
+from app.protocol.call import ToolResult
 from app.protocol.spec import Effect
 
 _CONFIRMED = "confirmed"

@@ -5,41 +5,90 @@ Whatever goes wrong here is a no.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from app.agent.approvals import Approvals
+from app.agent.agent_events import ApprovalAnswered, ApprovalWanted, Notice, Scope, State
 from app.agent.cards import Cards
-from app.agent.events import ApprovalWanted, Notice, Scope, State
 from app.agent.policy import (
     Control,
     Decision,
     Policy,
     Provenance,
-    Resolve,
     Stakes,
+    TargetInspector,
     Verdict,
     addresses,
+    call_analysis,
     sentences,
-    taint,
-)  # fmt: skip
-from app.agent.policy.controls import is_password
-from app.agent.policy.tables import table
-from app.agent.policy.values import Act, Consequence
-from app.agent.repetition import ASK_AT
-from app.agent.turn import Turn
-from app.agent.words import told
+)
+from app.agent.policy.consequences import is_password
+from app.agent.policy.sentences import table
+from app.agent.policy.values import Action, Consequence
+from app.agent.prompt import told
+from app.agent.turn import ASK_AT, Tell, Turn
 from app.base.errors import NeedsPerson
-from app.base.redaction import WITHHELD
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
+from app.base.texts import WITHHELD
+from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
 from app.services.workspace import origins
-from app.tools.context import Audit
-from app.tools.registry import Registry
+from app.tools.registry import Audit, Registry
+
+REFUSALS = 3
+"""Refusals in a row that end a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswer:
+    """What the person said. `refusal` is the sentence for the model, empty where it is allowed."""
+
+    refusal: str = ""
+    scope: Scope = Scope.ONCE
+
+
+class Approvals:
+    """Questions to the person, one at a time. Not `attended` means that nobody can answer: every question is a no."""
+
+    def __init__(self, new_id: Callable[[], str], *, attended: bool) -> None:
+        self._new_id = new_id
+        self.attended = attended
+        self._waiting: dict[str, asyncio.Future[tuple[bool, str, Scope]]] = {}
+        self._turnstile = asyncio.Lock()
+
+    def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = Scope.ONCE.value) -> None:
+        """The person's answer; one for a question that is no longer open is ignored. An unknown scope means once."""
+        waiting = self._waiting.get(approval_id)
+        if waiting and not waiting.done():
+            known = Scope(scope) if scope in {each.value for each in Scope} else Scope.ONCE
+            waiting.set_result((allow, words, known))
+
+    async def ask(self, wanted: ApprovalWanted, tell: Tell) -> ApprovalAnswer:
+        """Show the question and wait. `wanted` gets its id here; a scope it does not offer counts as once."""
+        if not self.attended:
+            return ApprovalAnswer(told("unattended"))
+        async with self._turnstile:
+            allowed, words, scope = await self._asked(replace(wanted, approval_id=self._new_id()), tell)
+        if allowed:
+            return ApprovalAnswer(scope=scope if scope in wanted.scopes else Scope.ONCE)
+        return ApprovalAnswer(told("denied_words", words=words) if words else told("denied"))
+
+    async def _asked(self, wanted: ApprovalWanted, tell: Tell) -> tuple[bool, str, Scope]:
+        approval_id = wanted.approval_id
+        waiting: asyncio.Future[tuple[bool, str, Scope]] = asyncio.get_running_loop().create_future()
+        self._waiting[approval_id] = waiting
+        answered = (False, "", Scope.ONCE)
+        tell(wanted)
+        try:
+            answered = await waiting
+        finally:
+            del self._waiting[approval_id]
+            tell(ApprovalAnswered(approval_id, answered[0], answered[1], answered[2]))
+        return answered
+
 
 _LOOKING = frozenset({Effect.READS, Effect.TALKS, Effect.NETWORK})
 _WEB = "web"
@@ -55,7 +104,7 @@ class Judges(Protocol):
     def registry(self) -> Registry: ...
 
     @property
-    def resolve(self) -> Resolve: ...
+    def resolve(self) -> TargetInspector: ...
 
     @property
     def audit(self) -> Audit | None: ...
@@ -71,7 +120,7 @@ class _Case:
     verdict: Verdict
 
 
-class TurnGate:
+class PermissionGate:
     """Lets calls of one turn run, or not."""
 
     def __init__(self, judges: Judges, approvals: Approvals, turn: Turn, cards: Cards) -> None:
@@ -107,14 +156,14 @@ class TurnGate:
     def came(self, call: ToolCall, spec: ToolSpec) -> None:
         """The call has run: whose words its result brings into the turn."""
         act = self._judges.policy.read(call, spec)
-        if source := taint.source_of(act, spec):
+        if source := call_analysis.source_of(act, spec):
             self._turn.read(source)
         self._turn.learn(act.secrets)
         self._note_files(act)
         if copies := table("calls")["copied"].get(spec.name):
             self._turn.copied = call.text(copies)
 
-    def _note_files(self, act: Act) -> None:
+    def _note_files(self, act: Action) -> None:
         """A file that others changed while the turn went on holds their words; what its commands changed is its own."""
         turn = self._turn
         if Effect.EXECUTES in act.effects:
@@ -124,16 +173,16 @@ class TurnGate:
         elif Effect.READS in act.effects and not turn.ran_commands and self._is_changed(act):
             turn.read("workspace")
 
-    def _is_changed(self, act: Act) -> bool:
+    def _is_changed(self, act: Action) -> bool:
         turn = self._turn
         return any(origins.is_changed_since(Path(path), turn.began_at, turn.wrote) for path in act.paths)
 
     def learn(self, call: ToolCall, spec: ToolSpec, result: ToolResult) -> None:
         """What the call has read, as far as it says where later calls may go."""
         act, learned = self._judges.policy.read(call, spec), self._turn.learned
-        learned.note_personal(taint.personal_in(act, spec))
+        learned.note_personal(call_analysis.personal_in(act, spec))
         learned.has_acted = learned.has_acted or not act.effects <= _LOOKING
-        is_page = taint.source_of(act, spec) == _WEB
+        is_page = call_analysis.source_of(act, spec) == _WEB
         if is_page or not learned.has_acted:
             learned.links |= addresses.links_in(result.llm_echo)
 
@@ -238,7 +287,7 @@ class TurnGate:
         if verdict.act is None:
             return
         self._turn.permits.answer(verdict.act)
-        brought = taint.source_of(verdict.act, case.spec)
+        brought = call_analysis.source_of(verdict.act, case.spec)
         self._turn.learned.allow_hosts(verdict.act.hosts, {*self._turn.tainted_by, brought})
         if scope is Scope.ONCE:
             return

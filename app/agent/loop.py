@@ -8,27 +8,24 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from app.agent.approvals import REFUSALS, Approvals
+from app.agent.agent_events import Notice, Outcome, PassStarted, State, TurnEnded
 from app.agent.calls import Calls, ending
 from app.agent.cards import Cards
-from app.agent.compacting import Compactor
-from app.agent.events import Notice, Outcome, PassStarted, State, TurnEnded
-from app.agent.gate import TurnGate
-from app.agent.goals import Pursuit
-from app.agent.history import Entry, History, Kind
+from app.agent.context import Compactor
+from app.agent.deps import SessionDeps
+from app.agent.gate import REFUSALS, Approvals, PermissionGate
 from app.agent.model_pass import ModelPass
-from app.agent.parts import Parts
 from app.agent.policy import Mode
-from app.agent.prompt import rendered, system_prompt
-from app.agent.record import WrittenAhead
+from app.agent.prompt import ending as closing
+from app.agent.prompt import only_announces, rendered, system_prompt, told
+from app.agent.recording import Entry, EntryKind, History, WrittenAhead
+from app.agent.subagent import Pursuit
 from app.agent.turn import Turn
-from app.agent.words import ending as closing
-from app.agent.words import only_announces, told
 from app.base.errors import ContextOverflow, ToolsDeclined, WispError
+from app.protocol.call import WAITING
 from app.protocol.dialects.api import Pacing
 from app.protocol.dialects.choose import by_name
 from app.protocol.message import Message, Role, user
-from app.protocol.result import WAITING
 from app.providers.api import Request
 from app.settings.catalog import MAX_TOKENS
 
@@ -39,7 +36,7 @@ _WRITTEN = "xml"
 class Loop:
     """Runs turns over one history."""
 
-    def __init__(self, parts: Parts, history: History, approvals: Approvals) -> None:
+    def __init__(self, parts: SessionDeps, history: History, approvals: Approvals) -> None:
         self._history = history
         self._approvals = approvals
         self._speak(parts)
@@ -48,7 +45,7 @@ class Loop:
         """Another name for the assistant: the prompt is written anew."""
         self._speak(replace(self._parts, settings=self._parts.settings.with_values(presence__name=name)))
 
-    def _speak(self, parts: Parts) -> None:
+    def _speak(self, parts: SessionDeps) -> None:
         """Take these parts. The prompt is written once for them; only YOLO mode, where nobody answers, changes it."""
         self._parts = parts
         self._is_yolo = parts.policy.mode is Mode.YOLO
@@ -99,7 +96,7 @@ class Loop:
             self._speak(self._parts)
         context = await self._context()
         cards = Cards(turn.tell, self._parts.registry)
-        turn_gate = TurnGate(self._parts, self._approvals, turn, cards)
+        turn_gate = PermissionGate(self._parts, self._approvals, turn, cards)
         gate = WrittenAhead(turn_gate, self._parts.record)
         calls = Calls(self._parts.executor, self._parts.registry, turn, cards, gate)
         calls.audit, calls.keep_progress = self._parts.audit, self._parts.keep_progress
@@ -119,7 +116,7 @@ class Loop:
             self._keep(one, calls)
         return self._judge(turn, one, calls)
 
-    async def _run_within(self, parts: Parts, history: History, turn: Turn) -> TurnEnded:
+    async def _run_within(self, parts: SessionDeps, history: History, turn: Turn) -> TurnEnded:
         """A turn within a turn: the same person is asked."""
         return await Loop(parts, history, self._approvals).run(turn)
 
@@ -135,12 +132,12 @@ class Loop:
 
     def _keep(self, one: ModelPass, calls: Calls) -> None:
         """Put the pass into the history."""
-        kept = [Entry(Kind.MODEL, one.message())]
+        kept = [Entry(EntryKind.MODEL, one.message())]
         answers = calls.answers
         if self._parts.dialect.pacing is Pacing.ONE_FEEDBACK_CALL:
             answers = [answer for answer in answers if calls.feeds_back(answer)]
         if answers:
-            kept.append(Entry(Kind.RESULTS, self._parts.dialect.answer(answers)))
+            kept.append(Entry(EntryKind.RESULTS, self._parts.dialect.answer(answers)))
         self._history.extend(*kept)
 
     def _judge(self, turn: Turn, one: ModelPass, calls: Calls) -> TurnEnded | None:
@@ -170,7 +167,7 @@ class Loop:
         wanting = self._what_is_wanting(one, spoken)
         if wanting and not turn.nudged:
             turn.nudged = True
-            self._history.add(Kind.NOTE, user(told(wanting)))
+            self._history.add(EntryKind.NOTE, user(told(wanting)))
             return None
         if not spoken and not one.has_ended:
             return TurnEnded(turn.id, Outcome.FAILED, closing("empty"))
@@ -198,5 +195,5 @@ class Loop:
             turn.hear(said.text)
             note = user(told("said_meanwhile", text=said.text))
             message = Message(Role.USER, note.parts + said.parts[1:] if said.text else said.parts)
-            self._history.extend(Entry(Kind.PERSON, message), heard=1)
+            self._history.extend(Entry(EntryKind.PERSON, message), heard=1)
         return bool(words)

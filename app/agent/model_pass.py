@@ -10,36 +10,34 @@ from dataclasses import replace
 
 from app.agent.calls import Calls, ending
 from app.agent.cards import Cards
-from app.agent.listening import Ask, listen
-from app.agent.native_calls import NativeHearing
-from app.agent.parts import Parts
-from app.agent.seam import Seam
+from app.agent.continuation import Continuation, NativeHearing, ProseBuffer, Transcript
+from app.agent.deps import SessionDeps
+from app.agent.prompt import told
+from app.agent.streaming import Ask, listen
 from app.agent.text_loop_detector import TextLoopDetector
-from app.agent.transcript import Transcript
 from app.agent.turn import Turn
-from app.agent.withheld import Withheld
-from app.agent.words import told
-from app.protocol.call import Block
+from app.protocol.call import Block, tool_error
 from app.protocol.dialects.api import Answer, Pacing
-from app.protocol.dialects.fallback import read_foreign, split_foreign
-from app.protocol.dialects.neutral import names_of
-from app.protocol.events import (
+from app.protocol.dialects.foreign import read_foreign, split_foreign
+from app.protocol.dialects.tags import names_of
+from app.protocol.message import (
     BatchClosed,
     CallClosed,
     CallCut,
     CallDelta,
     CallOpened,
     CallQuoted,
-    Ended,
+    DeclaredEnd,
     Invented,
+    Message,
     Misread,
+    OpaquePart,
     ReaderEvent,
     Text,
     Thought,
+    user,
 )
-from app.protocol.message import Message, OpaquePart, user
-from app.protocol.result import tool_error
-from app.providers.api import OpaqueBlock, Said, Stopped, StreamEvent, Thinking
+from app.providers.api import OpaqueBlock, Stopped, StreamEvent, TextDelta, Thinking
 from app.settings.catalog import FALLBACK_FORMATS
 
 _TAIL = 400
@@ -53,7 +51,7 @@ class ModelPass:
     Where the model `has_read` what others wrote, calls that may be quoted from there do not run.
     """
 
-    def __init__(self, parts: Parts, turn: Turn, cards: Cards, calls: Calls, *, has_read: bool = False) -> None:
+    def __init__(self, parts: SessionDeps, turn: Turn, cards: Cards, calls: Calls, *, has_read: bool = False) -> None:
         self._parts = parts
         self._has_read = has_read
         self._specs = parts.registry.specs
@@ -61,11 +59,11 @@ class ModelPass:
         self._cards = cards
         self._calls = calls
         self._transcript = Transcript()
-        self._seam: Seam | None = None
+        self._seam: Continuation | None = None
         self._native = NativeHearing(cards, self._transcript)
         self._pending = self._native.pending
         self._batch: tuple[str, ...] = ()
-        self._withheld = Withheld(names_of(self._specs), is_on=parts.settings[FALLBACK_FORMATS])
+        self._withheld = ProseBuffer(names_of(self._specs), is_on=parts.settings[FALLBACK_FORMATS])
         self._prose: list[str] = []
         self._spoken: list[str] = []
         self._is_over = False
@@ -114,7 +112,7 @@ class ModelPass:
         if self._notice_loop(event):
             return
         match event:
-            case Said():
+            case TextDelta():
                 await self._read(self._seam.feed(event.text) if self._seam else event.text)
             case Thinking():
                 self._cards.thought(event.text)
@@ -127,7 +125,7 @@ class ModelPass:
 
     def _notice_loop(self, event: StreamEvent) -> bool:
         """Cut off a model that repeats itself without end. Nothing of what it has not finished runs."""
-        if not isinstance(event, (Said, Thinking)) or not (self._is_speech or isinstance(event, Thinking)):
+        if not isinstance(event, (TextDelta, Thinking)) or not (self._is_speech or isinstance(event, Thinking)):
             return False
         if not self._loops.take(event.text):
             return False
@@ -163,7 +161,7 @@ class ModelPass:
             self._seam = None
             return ()
         is_open = self._reader.is_open
-        self._seam = Seam(self._reader.tail(_ALL), self._opening) if is_open else Seam(said[-_TAIL:])
+        self._seam = Continuation(self._reader.tail(_ALL), self._opening) if is_open else Continuation(said[-_TAIL:])
         tail = self._reader.tail(_TAIL) if is_open else said[-_TAIL:]
         return (self.message(), user(told("continue_call" if is_open else "continue_text", tail=tail)))
 
@@ -239,7 +237,7 @@ class ModelPass:
                 self._transcript.hide(event.text)
             case Misread():
                 self._calls.complain(event.code, event.detail)
-            case Ended():
+            case DeclaredEnd():
                 self.has_ended = True
                 self._cut(event.position)
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
+import locale
+import platform
+import re
+import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from string import Template
-from typing import Protocol
+from typing import Any, Protocol
 
-from app.base import paths, signs
-from app.protocol.dialects import neutral
+from app.base import paths, texts
+from app.base.clock import Clock
+from app.base.texts import clip_line
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
+from app.protocol.dialects import tags
 from app.protocol.dialects.api import Dialect
 from app.protocol.spec import ToolSpec
+from app.services.files.places import visible
 from app.settings.catalog import NAME, PERSONALITY
 from app.settings.store import Settings
 
@@ -46,5 +57,117 @@ def rendered(facts: Mapping[str, str]) -> str:
     """Facts as the request's context. Names of files and windows are others' words: they open no tag."""
     if not facts:
         return ""
-    sections = [f"## {heading}\n{neutral.escape(signs.plain(text.strip())[0])}" for heading, text in facts.items()]
+    sections = [f"## {heading}\n{tags.escape(texts.plain(text.strip())[0])}" for heading, text in facts.items()]
     return "# Facts of this moment\n\n" + "\n\n".join(sections) + "\n"
+
+
+_ENTRIES = 60
+_WINDOWS = 20
+_TITLE_CHARACTERS = 80
+
+
+class MachineFacts:
+    """Gathered anew for every pass; each text is short, because a model reads it every time."""
+
+    def __init__(self, workspace: Path, desktop: Desktop, clock: Clock) -> None:
+        self._workspace = workspace
+        self._desktop = desktop
+        self._clock = clock
+
+    async def gather(self) -> Mapping[str, str]:
+        screen, windows = await self._desktop.run(_looked)
+        return {
+            "Workspace": _listing(self._workspace),
+            "Time and place": self._moment(),
+            "Screen": screen,
+            "Windows": windows,
+        }
+
+    def _moment(self) -> str:
+        now = datetime.datetime.fromtimestamp(self._clock.wall()).astimezone()
+        language = locale.getlocale()[0] or "unknown locale"
+        return f"{now:%A %Y-%m-%d %H:%M %Z}, {language}, {platform.system()} {platform.release()}"
+
+
+def _listing(folder: Path) -> str:
+    try:
+        names = sorted(visible(entry.name) + ("/" if entry.is_dir() else "") for entry in folder.iterdir())
+    except OSError as error:
+        return f"{folder} cannot be read: {error.strerror}"
+    shown = "\n".join(names[:_ENTRIES]) or "(empty)"
+    more = f"\n… and {len(names) - _ENTRIES} more" if len(names) > _ENTRIES else ""
+    return f"{folder}\n{shown}{more}"
+
+
+async def _looked(seat: DesktopController) -> tuple[str, str]:
+    whole = seat.backend.screen.extent()
+    windows = seat.backend.windows.all()
+    lines = [
+        f"{'*' if window.is_active else '-'} {_short(window.title)!r} ({_short(window.app)})"
+        for window in windows[:_WINDOWS]
+    ]
+    return f"{whole.width}x{whole.height} pixels", "\n".join(lines) or "(none open)"
+
+
+def _short(name: str) -> str:
+    return clip_line(name, _TITLE_CHARACTERS)
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!:\u2026])\s+|(?<=[\u3002\uff01\uff1a])")
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads((paths.resources() / "prompts" / "loop.toml").read_text(encoding="utf-8"))
+
+
+def told(name: str, **values: str) -> str:
+    """What the model is told; raises KeyError where the name or one of its values is missing."""
+    return Template(_tables()["words"][name]).substitute(values).strip()
+
+
+def ending(name: str) -> str:
+    """How a turn ends, for the person."""
+    return str(_tables()["endings"][name])
+
+
+def only_announces(text: str) -> bool:
+    """Whether a reply talks about an action it is about to take, and neither asks nor ends with a result."""
+    longest, phrases = _announcements()
+    plain = text.replace("\u2019", "'").strip()
+    if not plain or plain.endswith(("?", "\uff1f")) or len(plain) > longest:
+        return False
+    last = " ".join(_SENTENCE_END.split(plain)[-2:])
+    return any(phrase.search(last) for phrase in phrases)
+
+
+def admits_failure(text: str) -> bool:
+    """Whether the last sentences of a reply say that something did not work."""
+    plain = text.replace("\u2019", "'").strip()
+    return _admissions().search(" ".join(_SENTENCE_END.split(plain)[-2:])) is not None
+
+
+@cache
+def _admissions() -> re.Pattern[str]:
+    tree = tomllib.loads((paths.resources() / "prompts" / "admitting.toml").read_text(encoding="utf-8"))
+    return re.compile(rf"\b{_any_of(tree['phrases'])}\b", re.IGNORECASE)
+
+
+@cache
+def _announcements() -> tuple[int, tuple[re.Pattern[str], ...]]:
+    tree = tomllib.loads((paths.resources() / "prompts" / "announcing.toml").read_text(encoding="utf-8"))
+    return tree["longest"], tuple(_phrase(entry) for entry in tree["phrase"])
+
+
+def _phrase(entry: dict[str, Any]) -> re.Pattern[str]:
+    """One way to announce; in a `joined` language there are no spaces, and `apart` counts characters."""
+    edge, gap, anything = ("", "", ".") if entry.get("joined") else (r"\b", ",? ", r"[\w'-]+")
+    denied = f"(?!{edge}{_any_of(entry['denials'])}{edge})" if "denials" in entry else ""
+    fillers = f"(?:{gap}{_any_of(entry['fillers'])})*" if "fillers" in entry else ""
+    between = f"(?:{gap}{denied}{anything}){{0,{entry.get('apart', 0)}}}"
+    said = f"{edge}{_any_of(entry['openings'])}{fillers}{between}{gap}{denied}{_any_of(entry['deeds'])}{edge}"
+    return re.compile(said, re.IGNORECASE)
+
+
+def _any_of(words: list[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, words))})"

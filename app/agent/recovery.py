@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.agent.history import Entry, Kind
-from app.agent.parts import Parts
-from app.agent.window import rule_of
-from app.agent.words import told
-from app.protocol.call import ToolCall
+from app.agent.context import rule_of
+from app.agent.deps import SessionDeps
+from app.agent.prompt import told
+from app.agent.recording import Entry, EntryKind
+from app.protocol.call import ToolCall, ToolResult, tool_error
 from app.protocol.dialects.api import Answer, Pacing
 from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role, TextPart, user
-from app.protocol.result import ToolResult, tool_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +38,23 @@ class Remains:
     altered: bool = False
 
 
-def continuable(remains: Remains, parts: Parts) -> tuple[Entry, ...]:
+def continuable(remains: Remains, parts: SessionDeps) -> tuple[Entry, ...]:
     """The history to go on with: every call answered, every word of the person there, roles as servers want them."""
     entries = list(remains.entries)
     if remains.draft and remains.draft.parts:
-        entries.append(Entry(Kind.MODEL, remains.draft))
+        entries.append(Entry(EntryKind.MODEL, remains.draft))
         if answers := _answers(remains.calls, parts):
-            entries.append(Entry(Kind.RESULTS, parts.dialect.answer(answers)))
+            entries.append(Entry(EntryKind.RESULTS, parts.dialect.answer(answers)))
     entries = _answered(entries)
     if remains.is_open:
-        entries.append(Entry(Kind.NOTE, user(told("ended_turn"))))
-    entries += [Entry(Kind.PERSON, user(told("said_meanwhile", text=text))) for text in remains.meanwhile if text]
+        entries.append(Entry(EntryKind.NOTE, user(told("ended_turn"))))
+    entries += [Entry(EntryKind.PERSON, user(told("said_meanwhile", text=text))) for text in remains.meanwhile if text]
     if remains.altered and rule_of(parts.model).drops_opaque:
         entries = _without_signed(entries)
     return tuple(entries)
 
 
-def _answers(calls: Sequence[BegunCall], parts: Parts) -> list[Answer]:
+def _answers(calls: Sequence[BegunCall], parts: SessionDeps) -> list[Answer]:
     """As the loop would have told them: where each call runs as it is written, only those that must be read."""
     parts.dialect.reader(parts.registry.specs)  # from now on the dialect knows which tags its answers must not open
     if parts.dialect.pacing is Pacing.ONE_FEEDBACK_CALL:
@@ -63,7 +62,7 @@ def _answers(calls: Sequence[BegunCall], parts: Parts) -> list[Answer]:
     return [Answer(begun.call.id, begun.call.name, _result(begun), begun.call) for begun in calls]
 
 
-def _feeds_back(call: ToolCall, parts: Parts) -> bool:
+def _feeds_back(call: ToolCall, parts: SessionDeps) -> bool:
     spec = parts.registry.find(call.name)
     return spec is None or spec.feeds_back
 
@@ -90,7 +89,7 @@ def _answered(entries: Sequence[Entry]) -> list[Entry]:
             if part.id not in known
         )
         if missing:
-            mended.append(Entry(Kind.RESULTS, Message(Role.USER, missing)))
+            mended.append(Entry(EntryKind.RESULTS, Message(Role.USER, missing)))
     return mended
 
 

@@ -6,27 +6,108 @@ What is said while a turn runs is handed to that turn: the model reads it before
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from app.agent.approvals import Approvals
+from app.agent.agent_events import (
+    AgentEvent,
+    ApprovalWanted,
+    ModeChanged,
+    Notice,
+    Outcome,
+    SaidMeanwhile,
+    State,
+    StateChanged,
+    TurnEnded,
+    TurnStarted,
+    UsageChanged,
+)
 from app.agent.budget import Budget, Ceilings, price_of, summed
 from app.agent.budget import told as usage_told
-from app.agent.conversation import Conversation, Wishes
-from app.agent.events import AgentEvent, Notice, Outcome, SaidMeanwhile, State, TurnEnded, TurnStarted, UsageChanged
-from app.agent.history import Entry, History, Kind
+from app.agent.deps import ConversationRequests, ConversationWishes, SessionDeps
+from app.agent.gate import Approvals
 from app.agent.loop import Loop
-from app.agent.modes import Modes
-from app.agent.parts import Parts
-from app.agent.policy import Mode
+from app.agent.policy import Mode, Policy
+from app.agent.prompt import ending, told
+from app.agent.recording import Entry, EntryKind, History
 from app.agent.recovery import Remains, continuable
-from app.agent.showing import showable
-from app.agent.turn import Learned, Mood, Turn, Words
-from app.agent.words import ending, told
-from app.base import ids
+from app.agent.turn import Learned, Mood, Tell, Turn, Words
+from app.base import ids, texts
 from app.base.errors import WispError
+from app.protocol.call import Media
 from app.protocol.message import Message, Role, user
-from app.protocol.result import Media
 from app.providers.api import Usage
+
+
+class Modes:
+    """All methods belong to the event loop's thread."""
+
+    def __init__(self, policy: Policy, tell: Tell) -> None:
+        self._policy = policy
+        self._tell = tell
+        self._told = Mode.ASK
+        self._problems = list(policy.book.problems)
+        self._watch: asyncio.TimerHandle | None = None
+
+    def switch(self, mode: Mode) -> None:
+        """The person chose another mode."""
+        self._policy.switch(mode)
+        self._say()
+
+    def look(self) -> None:
+        """Tell what is wrong with the rules, once, and the mode where it is another than the one told last."""
+        problems, self._problems = self._problems, []
+        for problem in problems:
+            self._tell(Notice("warning", problem))
+        if self._policy.mode is not self._told:
+            self._say()
+
+    def close(self) -> None:
+        """Tell nothing any more."""
+        if self._watch:
+            self._watch.cancel()
+            self._watch = None
+
+    def _say(self) -> None:
+        self.close()
+        self._told, left_s = self._policy.mode, self._policy.yolo_left_s
+        self._tell(ModeChanged(self._told.value, left_s))
+        if left_s:
+            self._watch = asyncio.get_running_loop().call_later(left_s + _SOONEST_S, self.look)
+
+
+_PICTURES = "media"
+
+
+def showable(event: AgentEvent) -> AgentEvent:
+    """The event with all its texts made plain; the same event where nothing had to change."""
+    if isinstance(event, (StateChanged, UsageChanged)):
+        return event
+    clean = texts.revealed if isinstance(event, ApprovalWanted) else texts.bare
+    changes: dict[str, Any] = {}
+    for name in event.__slots__:
+        if name != _PICTURES:
+            old = getattr(event, name)
+            new = _cleaned(old, clean)
+            if new is not old:
+                changes[name] = new
+    return dataclasses.replace(event, **changes) if changes else event
+
+
+def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
+    """The value itself where nothing in it changes."""
+    if type(value) is str:
+        new = clean(value)
+        return value if new == value else new
+    if isinstance(value, Mapping):
+        items = {name: _cleaned(item, clean) for name, item in value.items()}
+        return items if any(items[name] is not value[name] for name in items) else value
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        found = [_cleaned(item, clean) for item in value]
+        return found if any(new is not old for new, old in zip(found, value, strict=True)) else value
+    return value
+
 
 Listener = Callable[[AgentEvent], None]
 
@@ -49,7 +130,7 @@ _STATES = {
 class Session:
     """All methods belong to the event loop's thread. One turn runs at a time."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: SessionDeps) -> None:
         self._parts = parts
         self._listeners: list[Listener] = []
         self._mood = Mood(self._tell)
@@ -60,7 +141,7 @@ class Session:
         self._spent = Usage()
         self._secrets: tuple[str, ...] = ()
         self._learned = Learned()
-        self._conversation = parts.conversation or Conversation(parts.policy)
+        self._conversation = parts.conversation or ConversationRequests(parts.policy)
         self.history = History(parts.record)
         self._loop = Loop(parts, self.history, self._approvals)
         self._modes = Modes(parts.policy, self._tell)
@@ -197,7 +278,7 @@ class Session:
             self._modes.look()
             turn.hear(words.text)
             if words.parts:
-                self.history.add(Kind.PERSON, Message(Role.USER, words.parts))
+                self.history.add(EntryKind.PERSON, Message(Role.USER, words.parts))
                 ended = await self._ended(turn)
             else:
                 ended = TurnEnded(turn.id, Outcome.FAILED, ending("nothing"))
@@ -213,12 +294,12 @@ class Session:
         await self._settle()
         return ended
 
-    def _carry_out(self, wishes: Wishes) -> None:
+    def _carry_out(self, wishes: ConversationWishes) -> None:
         """What tools asked of the conversation in this turn."""
         if wishes.begin_with is not None:
             self.history.clear()
         if wishes.begin_with:
-            self.history.add(Kind.SUMMARY, user(told("handed_over", text=wishes.begin_with)))
+            self.history.add(EntryKind.SUMMARY, user(told("handed_over", text=wishes.begin_with)))
         if wishes.name:
             self._loop.rename(wishes.name)
 
@@ -228,16 +309,16 @@ class Session:
         except asyncio.CancelledError:
             if turn.expired:
                 return self._failed(turn, turn.budget.exceeded())
-            self.history.add(Kind.NOTE, user(told("stopped_turn")))
+            self.history.add(EntryKind.NOTE, user(told("stopped_turn")))
             return TurnEnded(turn.id, Outcome.STOPPED, ending("stopped"))
         except WispError as error:
             return self._failed(turn, str(error))
         finally:
             for said in turn.take_meanwhile():
-                self.history.extend(Entry(Kind.PERSON, Message(Role.USER, said.parts)), heard=1)
+                self.history.extend(Entry(EntryKind.PERSON, Message(Role.USER, said.parts)), heard=1)
 
     def _failed(self, turn: Turn, sentence: str) -> TurnEnded:
-        self.history.add(Kind.NOTE, user(told("failed_turn", sentence=sentence)))
+        self.history.add(EntryKind.NOTE, user(told("failed_turn", sentence=sentence)))
         return TurnEnded(turn.id, Outcome.FAILED, sentence)
 
     def _watch(self, turn: Turn) -> None:

@@ -3,17 +3,113 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from app.agent.agent_events import AgentEvent, State, StateChanged
 from app.agent.budget import Budget
-from app.agent.events import AgentEvent, State, StateChanged
 from app.agent.evidence import Evidence
-from app.agent.permits import Permits
-from app.agent.repetition import Repetition
+from app.agent.policy.values import Action, Stakes
+from app.protocol.call import JsonValue, Media, ToolResult
 from app.protocol.message import ImagePart, Part, TextPart
-from app.protocol.result import Media
+
+
+class Grants:
+    """A permit holds for the same tool on the same thing while nobody else's words were read than those known then."""
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[object, ...], frozenset[str]] = {}
+        self.answered: frozenset[str] = frozenset()
+        """The places (`Control.place`) where acts of unknown effect were allowed."""
+
+    def add(self, act: Action, known: Iterable[str]) -> None:
+        """`known`: whose words had been read when the person said yes, and whose the act itself brings in."""
+        self._given[_key(act)] = frozenset(known)
+
+    def answer(self, act: Action) -> None:
+        """The person allowed an act of unknown effect: others of that sort need no answer in the same windows."""
+        if act.stakes is Stakes.UNKNOWN:
+            self.answered |= {control.place for control in act.controls if control.place}
+
+    def cover(self, act: Action, tainted_by: Iterable[str]) -> bool:
+        """Whether the person has allowed this, knowing what had been read."""
+        known = self._given.get(_key(act))
+        return known is not None and known >= set(tainted_by)
+
+
+def _key(act: Action) -> tuple[object, ...]:
+    controls = tuple((control.app, control.role, control.name, control.default) for control in act.controls)
+    to = act.arguments.get("run_id")
+    return (act.tool, act.kinds, controls, act.paths, act.hosts, act.keys, act.command, act.text, to)
+
+
+WARN_AT = 3
+ASK_AT = 5
+
+
+class LoopDetector:
+    """`count` is how often the same call was made in a row, with nothing new in its result. `idle` is how many passes
+    in a row brought the same results, or ended with the same picture of the screen, whatever was called in them.
+    """
+
+    def __init__(self) -> None:
+        self._call = ""
+        self._result = ""
+        self._brought: list[str] = []
+        self._results = _Run()
+        self._pictures = _Run()
+        self._picture = ""
+        self.count = 0
+
+    @property
+    def idle(self) -> int:
+        return max(self._results.length, self._pictures.length)
+
+    def forgive(self) -> None:
+        """The person wants it to go on."""
+        self._results, self._pictures, self.count = _Run(), _Run(), 0
+
+    def note(self, name: str, arguments: Mapping[str, JsonValue]) -> int:
+        """The how-manieth time in a row this call is made, this one included."""
+        call = json.dumps([name, arguments], sort_keys=True, ensure_ascii=False, default=str)
+        if call != self._call:
+            self._call, self._result, self.count = call, "", 0
+        self.count += 1
+        return self.count
+
+    def came(self, result: ToolResult) -> None:
+        """What the call brought; something new starts the count again."""
+        pictures = [hashlib.sha256(media.data).hexdigest() for media in result.llm_media]
+        seen = "\n".join([result.llm_echo, *pictures])
+        if self._result and seen != self._result:
+            self.count = 1
+        self._result = seen
+        self._brought.append(seen)
+        self._picture = pictures[-1] if pictures else self._picture
+
+    def end_pass(self) -> None:
+        """A pass is over; one without results, or without a picture, says nothing about progress."""
+        if self._brought:
+            self._results.add("\n".join(self._brought))
+        if self._picture:
+            self._pictures.add(self._picture)
+        self._brought, self._picture = [], ""
+
+
+class _Run:
+    """The length of the latest run of equal values."""
+
+    def __init__(self) -> None:
+        self._last = ""
+        self.length = 0
+
+    def add(self, value: str) -> None:
+        self.length = self.length + 1 if value == self._last else 1
+        self._last = value
+
 
 Tell = Callable[[AgentEvent], None]
 
@@ -86,7 +182,7 @@ class Turn:
     budget: Budget
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     meanwhile: list[Words] = field(default_factory=list)
-    repetition: Repetition = field(default_factory=Repetition)
+    repetition: LoopDetector = field(default_factory=LoopDetector)
     follows_plan: bool = False
     refused: int = 0
     nudged: bool = False
@@ -105,7 +201,7 @@ class Turn:
     began_at: float = field(default_factory=time.time)
     copied: str = ""
     learned: Learned = field(default_factory=Learned)
-    permits: Permits = field(default_factory=Permits)
+    permits: Grants = field(default_factory=Grants)
     evidence: Evidence = field(default_factory=Evidence)
 
     def hear(self, text: str) -> None:

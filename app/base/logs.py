@@ -32,6 +32,6 @@ class _Discreet(logging.Formatter):
     """Keys, tokens and passwords are blanked out of every line, those of tracebacks included."""
 
     def format(self, record: logging.LogRecord) -> str:
-        from app.base.redaction import without_secrets  # read when there is something to write
+        from app.base.texts import without_secrets  # read when there is something to write
 
         return without_secrets(super().format(record))

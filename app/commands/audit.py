@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from functools import partial
 from sqlite3 import Connection
 
-from app import wiring
-from app.base.clipping import clip_line
+from app.base.texts import clip_line
 from app.commands import options as shared
-from app.services.journal.audit import Finding, Head, Sealed, entries, newest, verify
+from app.history.archive import journal_path, read_journal
+from app.services.journal.audit import AuditFault, ChainHead, Sealed, entries, newest, verify
 
 _SHOWN = 40
 _LINE_CHARS = 160
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(last: int) -> int:
-    for one in wiring.read_journal(partial(newest, limit=last)):
+    for one in read_journal(partial(newest, limit=last)):
         print(_line(one))
     return 0
 
@@ -56,19 +56,19 @@ def _plain(value: object) -> str:
 
 
 def _verify() -> int:
-    count, findings = wiring.read_journal(_verified)
+    count, findings = read_journal(_verified)
     for finding in findings:
         print(f"entry {finding.number}: {finding.sentence}")
     print(f"{count} entries, {'all as they were written' if not findings else f'{len(findings)} faults'}.")
     return int(bool(findings))
 
 
-def _verified(db: Connection) -> tuple[int, list[Finding]]:
-    head_path = wiring.journal_path().with_suffix(".head")
+def _verified(db: Connection) -> tuple[int, list[AuditFault]]:
+    head_path = journal_path().with_suffix(".head")
     try:
-        head = Head(head_path).read()
+        head = ChainHead(head_path).read()
     except ValueError:
-        return _counted(db), [Finding(0, f"The note of the newest entry, {head_path}, holds something else.")]
+        return _counted(db), [AuditFault(0, f"The note of the newest entry, {head_path}, holds something else.")]
     return _counted(db), verify(db, head)
 
 
@@ -77,7 +77,7 @@ def _counted(db: Connection) -> int:
 
 
 def _export() -> int:
-    for line in wiring.read_journal(lambda db: list(_lines(db))):
+    for line in read_journal(lambda db: list(_lines(db))):
         sys.stdout.write(line)
     return 0
 

@@ -10,15 +10,56 @@ import argparse
 import asyncio
 import json
 import sys
+import time
+from pathlib import Path
 
-from app import wiring
-from app.agent.events import AgentEvent, Notice, Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, to_json
-from app.base import logs
-from app.base.clipping import clip_line
+from app.agent.agent_events import AgentEvent, Notice, Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, to_json
+from app.assembly import why_moved
+from app.assistant import assembled
+from app.base import logs, paths
 from app.base.interrupts import STOPPED, stop_on_signals
+from app.base.texts import cleaned, clip_line
 from app.commands import options as shared
-from app.commands.display import on_a_display
-from app.commands.record import Record
+from app.commands.options import on_a_display
+from app.protocol.call import Media
+from app.settings.store import Settings
+
+_ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
+
+
+class TranscriptFolder:
+    """One folder a run, under the state folder; only the owner can read it."""
+
+    def __init__(self) -> None:
+        self.folder = _fresh_folder()
+        self._transcript = (self.folder / "transcript.jsonl").open("a", encoding="utf-8")
+
+    def note(self, event: AgentEvent) -> None:
+        """Append an event; pictures are named by their sizes, not stored twice."""
+        self._transcript.write(json.dumps(cleaned(to_json(event)), ensure_ascii=False) + "\n")
+        self._transcript.flush()
+
+    def keep(self, name: str, picture: Media) -> Path:
+        path = self.folder / f"{name}.{_ENDINGS.get(picture.media_type, 'bin')}"
+        path.write_bytes(picture.data)
+        return path
+
+    def close(self) -> None:
+        self._transcript.close()
+
+
+def _fresh_folder() -> Path:
+    runs = paths.state_dir() / "runs"
+    stamp = time.strftime("%Y-%m-%d-%H%M%S")
+    for number in range(1000):
+        folder = runs / (stamp if number == 0 else f"{stamp}-{number}")
+        try:
+            folder.mkdir(parents=True, mode=0o700)
+        except FileExistsError:
+            continue
+        return folder
+    raise FileExistsError(f"{runs} already has a thousand runs of this second.")
+
 
 _CODES = {
     Outcome.FINISHED: 0,
@@ -62,11 +103,11 @@ def run(options: argparse.Namespace) -> int:
         return _MISUSED
     logs.to_file()
     settings = shared.settings_of(options)
-    if moved := wiring.why_moved(settings):
+    if moved := why_moved(settings):
         print(f"wisp: {moved}", file=sys.stderr)
     with on_a_display(needed=not options.dry_run) as own:
         own.announce()
-        record = Record() if own.private else None
+        record = TranscriptFolder() if own.private else None
         try:
             ended = asyncio.run(_carry_out(options, settings, record))
         finally:
@@ -76,9 +117,9 @@ def run(options: argparse.Namespace) -> int:
     return _CODES[ended.outcome]
 
 
-async def _carry_out(options: argparse.Namespace, settings: wiring.Settings, record: Record | None) -> TurnEnded:
+async def _carry_out(options: argparse.Namespace, settings: Settings, record: TranscriptFolder | None) -> TurnEnded:
     show = print_json if options.json else _Teller(_DRY if options.dry_run else "")
-    async with wiring.assembled(settings, dry_run=options.dry_run) as assistant:
+    async with assembled(settings, dry_run=options.dry_run) as assistant:
         assistant.subscribe(show)
         if record:
             assistant.subscribe(record.note)

@@ -10,13 +10,13 @@ import json
 import platform
 
 from app.base.errors import NeedsPerson
-from app.commands.checks import commands, models, python, screen
-from app.commands.checks.report import Finding, Verdict, fail, note
-from app.commands.display import on_a_display
+from app.commands import checks
+from app.commands.checks import CheckVerdict, Finding, fail, note
+from app.commands.options import on_a_display
 
 _IS_LINUX = platform.system() == "Linux"
 _PERMISSIONS = "Allow Wisp to record the screen and to control the computer if captures are black or clicks do nothing."
-_MARKS = {Verdict.OK: "ok  ", Verdict.NOTE: "note", Verdict.FAIL: "FAIL"}
+_MARKS = {CheckVerdict.OK: "ok  ", CheckVerdict.NOTE: "note", CheckVerdict.FAIL: "FAIL"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,21 +30,21 @@ def run(options: argparse.Namespace) -> int:
     else:
         for finding in findings:
             print(_line(finding))
-    return int(any(finding.verdict is Verdict.FAIL for finding in findings))
+    return int(any(finding.verdict is CheckVerdict.FAIL for finding in findings))
 
 
 def examine() -> list[Finding]:
     """All findings, in the order a person would mend them."""
     seen = _x11() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
-    libraries = [python.qt_and_python(), python.xlib_clash()]
-    return [*libraries, *seen, commands.sandbox(), python.ocr(), models.keys(), models.reachable()]
+    libraries = [checks.qt_and_python(), checks.xlib_clash()]
+    return [*libraries, *seen, checks.sandbox(), checks.ocr(), checks.keys(), checks.reachable()]
 
 
 def _x11() -> list[Finding]:
     try:
         with on_a_display() as own:
-            checks = (screen.capture, screen.pointer, screen.accessibility, screen.fonts)
-            return [screen.display(own.private), *(check() for check in checks)]
+            tried = (checks.capture, checks.pointer, checks.accessibility, checks.fonts)
+            return [checks.display(own.private), *(check() for check in tried)]
     except NeedsPerson as error:
         return [fail("Display", "There is none, and a private desktop cannot start.", str(error))]
 

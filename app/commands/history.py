@@ -7,10 +7,10 @@ import asyncio
 import datetime
 import sys
 
-from app import wiring
 from app.agent.archive import ExportFormat, PastConversation
 from app.commands import options as shared
-from app.wiring.archive import JournalArchive
+from app.history.archive import JournalArchive
+from app.history.archive import archive as open_archive
 
 _LISTED = 30
 
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _carry_out(options: argparse.Namespace) -> int:
-    async with wiring.archive() as archive:
+    async with open_archive() as archive:
         if options.what in ("show", "export"):
             form = ExportFormat.MARKDOWN if options.what == "show" else ExportFormat.JSON
             sys.stdout.write(await archive.export(options.id, form))

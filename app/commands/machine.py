@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.base.errors import WispError
-from app.ui.machine import Finding, Server
+from app.ui.machine import Finding, ModelServer
 
 
 class ThisMachine:
@@ -22,18 +22,18 @@ class ThisMachine:
         found = await asyncio.to_thread(doctor.examine)
         return [Finding(each.name, each.verdict.value, each.detail, each.fix) for each in found]
 
-    async def servers(self) -> Sequence[Server]:
-        from app.providers.openai_compatible.discovery import local_endpoints
+    async def servers(self) -> Sequence[ModelServer]:
+        from app.providers.openai_compatible.provider import local_endpoints
 
-        return [Server(found.name, found.base_url, found.models) for found in await local_endpoints()]
+        return [ModelServer(found.name, found.base_url, found.models) for found in await local_endpoints()]
 
     async def tried(self, provider: str, key: str, base_url: str = "") -> str:
         from app.providers import catalog
-        from app.settings import secrets, store
+        from app.settings import store
 
         settings = store.load().with_values(model__base_url=base_url)
         try:
-            made = catalog.make(provider, settings, lambda name: key or secrets.key_of(name))
+            made = catalog.make(provider, settings, lambda name: key or store.key_of(name))
             try:
                 await made.models()
             finally:

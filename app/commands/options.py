@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
+import platform
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +61,7 @@ def count(text: str) -> int:
 
 def address(text: str) -> str:
     """The address of a server; argparse reports anything else."""
-    from app.providers.addresses import EXAMPLE_ADDRESS, is_address
+    from app.providers.wire_errors import EXAMPLE_ADDRESS, is_address
 
     if not is_address(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no address; write one like {EXAMPLE_ADDRESS}")
@@ -95,3 +99,50 @@ def settings_of(options: argparse.Namespace) -> store.Settings:
     if "model__script" in given:
         given.setdefault("model__provider", "scripted")
     return settings.with_values(**given)
+
+
+_MISUSED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDisplay:
+    """`private` is the number of the private display, empty on the person's own."""
+
+    private: str = ""
+
+    def announce(self) -> None:
+        if self.private:
+            print(f"wisp: there is no display here; working on a private one ({self.private}).", file=sys.stderr)
+
+
+def is_at_hand() -> bool:
+    """Whether the person has a display here."""
+    return platform.system() != "Linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def say_that_a_display_is_missing() -> int:
+    """Tell the person why no window can open; the answer is the exit code."""
+    print(
+        "wisp: there is no display here, so nobody would see a window. Start it in a desktop session, or set DISPLAY. "
+        '`wisp do "…"` works without a display.',
+        file=sys.stderr,
+    )
+    return _MISUSED
+
+
+@contextmanager
+def on_a_display(*, needed: bool = True) -> Iterator[OwnDisplay]:
+    """Make sure that there is a display while inside. Raises NeedsPerson where a private one cannot be started."""
+    if not needed or is_at_hand():
+        yield OwnDisplay()
+        return
+    from app.desktop.x11.virtual import VirtualDesktop
+
+    before = dict(os.environ)
+    with VirtualDesktop() as virtual:
+        os.environ.update(virtual.environment)
+        try:
+            yield OwnDisplay(virtual.environment["DISPLAY"])
+        finally:
+            os.environ.clear()
+            os.environ.update(before)

@@ -14,16 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from app.agent.policy import Control, Decision, Policy, Provenance, Verdict
-from app.agent.policy.tables import table
+from app.agent.policy.sentences import table
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.commands import options as shared
 from app.desktop.programs import is_terminal
 from app.protocol.arguments import to_call
-from app.protocol.call import Block, ToolCall
+from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects.choose import by_name
-from app.protocol.events import CallClosed
-from app.protocol.result import JsonValue
+from app.protocol.message import CallClosed
 from app.protocol.spec import Effect, ToolSpec
 from app.services.workspace import origins
 
@@ -58,8 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from app.wiring import judged_by, registry
-    from app.wiring.commands import commands_of
+    from app.assembly import commands_of, judged_by, registry
 
     if options.what == "trust":
         return _trusted(options.folder)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from app.commands import options as shared
-from app.commands.display import is_at_hand, say_that_a_display_is_missing
+from app.commands.options import is_at_hand, say_that_a_display_is_missing
 from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
 
 if TYPE_CHECKING:
+    from app.assistant import Assistant
     from app.ui.presence import Presence
-    from app.wiring import Assistant
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,15 +28,15 @@ def start(options: argparse.Namespace, *, welcome: bool = False) -> int:
     """The presence until it is quit. Who has not been welcomed here and has chosen nobody to answer is, first."""
     if not is_at_hand():
         return say_that_a_display_is_missing()
-    from app.ui.welcome import once
+    from app.ui.system import autostart
 
     settings = shared.settings_of(options)
-    is_new = once.is_due() and not settings[PROVIDER]
+    is_new = autostart.is_due() and not settings[PROVIDER]
     return _show(settings, lambda: shared.settings_of(options), welcome=welcome or is_new)
 
 
 async def _tell_what_goes_on(settings: Settings, connected: list[Assistant], presence: Presence) -> None:
-    from app.wiring import why_moved
+    from app.assembly import why_moved
 
     if moved := why_moved(settings):
         presence.tell("info", moved)
@@ -59,8 +59,8 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
         from app.base import logs
 
         logs.to_file()
-        wiring = await asyncio.to_thread(importlib.import_module, "app.wiring")
-        assistant: Assistant = wiring.assemble(reload() if connected else settings, curtain=curtain)
+        entry = await asyncio.to_thread(importlib.import_module, "app.assistant")
+        assistant: Assistant = entry.assemble(reload() if connected else settings, curtain=curtain)
         connected.append(assistant)
         return assistant
 

@@ -18,17 +18,17 @@ import time
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 
-from app import wiring
-from app.agent.ordering import reach_of, side_by_side
+from app.agent.scheduling import reach_of, side_by_side
+from app.assistant import Assistant, assembled
 from app.base import ids, logs, paths
 from app.base.interrupts import STOPPED, stop_on_signals
 from app.commands import options as shared
-from app.commands.display import on_a_display
-from app.protocol.call import Block
+from app.commands.options import on_a_display
+from app.protocol.call import Block, Media, ToolResult, tool_error
 from app.protocol.dialects.api import Pacing
 from app.protocol.dialects.choose import by_name
-from app.protocol.events import BatchClosed, CallClosed, CallCut, Misread, ReaderEvent
-from app.protocol.result import Media, ToolResult, tool_error
+from app.protocol.message import BatchClosed, CallClosed, CallCut, Misread, ReaderEvent
+from app.settings.store import Settings
 
 _CHUNK_BYTES = 65_536
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
@@ -62,8 +62,8 @@ async def _interruptible(work: Coroutine[object, object, int]) -> int:
         return STOPPED
 
 
-async def _serve(options: argparse.Namespace, settings: wiring.Settings) -> int:
-    async with wiring.assembled(settings, dry_run=options.dry_run) as assistant:
+async def _serve(options: argparse.Namespace, settings: Settings) -> int:
+    async with assembled(settings, dry_run=options.dry_run) as assistant:
         dialect = by_name(options.dialect)
         desk = _Desk(assistant, batches=dialect.pacing is Pacing.ONE_BATCH)
         reader = dialect.reader(assistant.registry.specs)
@@ -102,7 +102,7 @@ async def _pieces(text: str | None) -> AsyncIterator[str]:
 class _Desk:
     """Runs what the reader closes and writes the answers down in order."""
 
-    def __init__(self, assistant: wiring.Assistant, *, batches: bool) -> None:
+    def __init__(self, assistant: Assistant, *, batches: bool) -> None:
         self._assistant = assistant
         self._batches = batches
         self._waiting: list[Block] = []

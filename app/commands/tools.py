@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from app.protocol import schema
+from app.protocol import docs
 from app.protocol.dialects.choose import NAMES, by_name
 from app.protocol.spec import ToolSpec
 
@@ -24,7 +24,7 @@ def run(options: argparse.Namespace, specs: Sequence[ToolSpec] | None = None) ->
 
 
 def _registered() -> Sequence[ToolSpec]:
-    from app.wiring import registry
+    from app.assembly import registry
 
     return registry().specs
 
@@ -46,7 +46,7 @@ def _listed(specs: Sequence[ToolSpec]) -> list[dict[str, object]]:
             "voiced": spec.voiced,
             "feeds_back": spec.feeds_back,
             "examples": list(spec.examples),
-            "input_schema": schema.of_tool(spec),
+            "input_schema": docs.of_tool(spec),
         }
         for spec in specs
     ]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import datetime
 
-from app import wiring
+from app.assembly import checkpoints, commands_of, workspace_of
 from app.base.clock import SystemClock
 from app.commands import options as shared
-from app.services.checkpoints.store import Change
-from app.services.processes.processes import Processes
-from app.services.processes.run import Run
-from app.services.workspace.changes import Changes
-from app.services.workspace.places import Workspace
+from app.services.files.changes import Changes
+from app.services.files.checkpoints import Change
+from app.services.files.places import Workspace
+from app.services.processes.commands import Processes, Run
 
 _LISTED = 20
 
@@ -27,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    kept = wiring.checkpoints()
+    kept = checkpoints()
     if options.list:
         listed = [_told(change) for change in kept.changes()[-_LISTED:]]
         listed += [
@@ -39,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.command:
         return _put_back(options)
-    changes = Changes(Workspace(wiring.workspace_of(shared.settings_of(options))), kept)
+    changes = Changes(Workspace(workspace_of(shared.settings_of(options))), kept)
     if options.turn:
         undone, problems = changes.restore(options.turn)
     else:
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _processes(options: argparse.Namespace) -> Processes:
-    processes, _ = wiring.commands_of(shared.settings_of(options), SystemClock())
+    processes, _ = commands_of(shared.settings_of(options), SystemClock())
     return processes
 
 

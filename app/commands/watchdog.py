@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from app.services.watchdog.vigil import Deed, Vigil, Word
+from app.services.watchdog import Deed, Vigil, WatchdogWord
 
 _LOOK_S = 0.25
 _HUNG = "Wisp does not answer at the moment. The stop key still works."
@@ -37,7 +37,7 @@ def main(parent: int) -> None:
 def _listen(words: queue.Queue[str]) -> None:
     for line in sys.stdin:
         words.put(line.strip())
-    words.put(Word.GONE)
+    words.put(WatchdogWord.GONE)
 
 
 def _do(deed: Deed, parent: int) -> None:
@@ -46,7 +46,7 @@ def _do(deed: Deed, parent: int) -> None:
         _tell("hung 0")
         return
     if deed is Deed.END_ALL:
-        from app.services.watchdog.ending import end_commands
+        from app.services.watchdog import end_commands
 
         _tell(f"ended {end_commands(parent)}")
     if (display := os.environ.get("DISPLAY")) and sys.platform.startswith("linux"):

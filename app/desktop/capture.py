@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from app.base.geometry import Geometry, Point, Size
-from app.desktop.api import Frame
+from app.base.geometry import Geometry, Point, Rect, Size
+from app.desktop.backends import Frame
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
@@ -26,7 +27,7 @@ _SMOOTH_BELOW = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class PictureBudget:
     """The largest picture a model takes unscaled: longest side in pixels, and visual tokens (28-pixel patches)."""
 
     long_edge_px: int = 1568
@@ -58,7 +59,7 @@ def tokens_of(size: Size) -> int:
     return math.ceil(size.width / _PATCH_PX) * math.ceil(size.height / _PATCH_PX)
 
 
-def fitted(size: Size, budget: Budget) -> Size:
+def fitted(size: Size, budget: PictureBudget) -> Size:
     """The largest size of the same shape within the budget; never larger than the original."""
     if budget.fits(size):
         return size
@@ -108,3 +109,94 @@ def _scaled(picture: QImage, sent: Size) -> QImage:
 def cursor_in(geometry: Geometry, pointer: Point) -> tuple[int, int] | None:
     """Where the pointer is in the picture, or None."""
     return geometry.to_picture(pointer) if geometry.region.contains(pointer) else None
+
+
+TILE_PX = 32
+_BYTES = 4
+
+
+def changed_tiles(before: Frame, after: Frame, *, at_least: int = 1) -> list[Rect]:
+    """Where pixels differ, at most one rectangle for each tile, in screen pixels; both frames show one area.
+
+    `at_least` (of 255) is the smallest difference of a colour that counts.
+    """
+    if before.bgrx == after.bgrx:
+        return []
+    bands = _changed_bands(before, after)
+    return [tile for band in bands for tile in _tiles(before, after, band, at_least)]
+
+
+def _changed_bands(before: Frame, after: Frame) -> Iterator[Rect]:
+    area, row = after.area, after.area.width * _BYTES
+    for top in range(0, area.height, TILE_PX):
+        height = min(TILE_PX, area.height - top)
+        part = slice(top * row, (top + height) * row)
+        if before.bgrx[part] != after.bgrx[part]:
+            yield Rect(area.x, area.y + top, area.width, height)
+
+
+def _tiles(before: Frame, after: Frame, band: Rect, at_least: int) -> Iterator[Rect]:
+    from PIL import Image, ImageChops
+
+    row, first = after.area.width * _BYTES, band.y - after.area.y
+    part = slice(first * row, (first + band.height) * row)
+    size = (band.width, band.height)
+    difference = ImageChops.difference(
+        Image.frombytes("RGBX", size, before.bgrx[part]), Image.frombytes("RGBX", size, after.bgrx[part])
+    ).convert("RGB")
+    if at_least > 1:
+        difference = difference.point([level if level >= at_least else 0 for level in range(256)] * 3)
+    bounds = difference.getbbox()
+    if bounds is None:
+        return
+    for left in range(bounds[0] - bounds[0] % TILE_PX, bounds[2], TILE_PX):
+        right = min(left + TILE_PX, band.width)
+        found = difference.crop((left, 0, right, band.height)).getbbox()
+        if found:
+            x0, y0, x1, y1 = found
+            yield Rect(band.x + left + x0, band.y + y0, x1 - x0, y1 - y0)
+
+
+def bounds_of(areas: Iterable[Rect]) -> Rect | None:
+    """The smallest rectangle around all of them."""
+    found = list(areas)
+    if not found:
+        return None
+    left, top = min(a.x for a in found), min(a.y for a in found)
+    return Rect(left, top, max(a.right for a in found) - left, max(a.bottom for a in found) - top)
+
+
+def merged(areas: Iterable[Rect], gap: int = TILE_PX) -> list[Rect]:
+    """Regions that lie within `gap` pixels of each other as one, from the top left."""
+    regions: list[Rect] = []
+    for area in areas:
+        grown = area
+        while near := [r for r in regions if _near(r, grown, gap)]:
+            regions = [r for r in regions if r not in near]
+            grown = bounds_of([grown, *near]) or grown
+        regions.append(grown)
+    return sorted(regions, key=lambda r: (r.y, r.x))
+
+
+def _near(one: Rect, other: Rect, gap: int) -> bool:
+    wide = Rect(one.x - gap, one.y - gap, one.width + 2 * gap, one.height + 2 * gap)
+    return wide.overlap(other) is not None
+
+
+def part_of(frame: Frame, area: Rect) -> Frame:
+    """The pixels of `area`, which lies inside the frame."""
+    if area == frame.area:
+        return frame
+    row = frame.area.width * _BYTES
+    left = (area.x - frame.area.x) * _BYTES
+    first = area.y - frame.area.y
+    starts = ((first + y) * row + left for y in range(area.height))
+    rows = (frame.bgrx[start : start + area.width * _BYTES] for start in starts)
+    return Frame(area, b"".join(rows))
+
+
+def is_black(frame: Frame) -> bool:
+    """Whether every pixel is black: what a failed or forbidden grab looks like."""
+    if any(frame.bgrx[: _BYTES - 1]):
+        return False
+    return not any(any(frame.bgrx[channel::_BYTES]) for channel in range(_BYTES - 1))

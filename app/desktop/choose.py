@@ -7,12 +7,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
-from app.desktop.api import Curtain
-from app.desktop.backend import Backend
-from app.desktop.desk import STOP_KEY, Desktop
-from app.desktop.input_guard import Reserved, nothing_reserved
+from app.desktop.backends import Backend, Curtain
+from app.desktop.desktop import STOP_KEY, Desktop
 from app.desktop.privacy import Private, Veiled, private_by
-from app.desktop.stop import StopFlag
+from app.desktop.takeover import Reserved, StopFlag, nothing_reserved
 
 
 def open_desktop(
@@ -51,14 +49,14 @@ def _veiled(backend: Backend, private: Private) -> Backend:
 if sys.platform == "win32":
 
     def _native(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:  # noqa: ARG001
-        from app.desktop.windows.backend import make_backend
+        from app.desktop.windows import make_backend
 
         return make_backend()
 
 elif sys.platform == "darwin":
 
     def _native(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:  # noqa: ARG001
-        from app.desktop.macos.backend import make_backend
+        from app.desktop.macos import make_backend
 
         return make_backend()
 

@@ -49,7 +49,7 @@ class Match:
     score: float
 
 
-class View(StrEnum):
+class OutlineView(StrEnum):
     """How much of the screen an outline tells."""
 
     INTERACTIVE = "interactive"
@@ -66,7 +66,7 @@ class View(StrEnum):
 class OutlineRequest:
     """`window` keeps to windows (or programs) of that name; `budget` is in tokens of about four characters."""
 
-    view: View = View.INTERACTIVE
+    view: OutlineView = OutlineView.INTERACTIVE
     query: str = ""
     window: str = ""
     budget: int = 2000

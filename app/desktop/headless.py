@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, Size
-from app.desktop.api import App, Button, Formats, Frame, Landing, Launched, Window, landing
-from app.desktop.backend import Backend
+from app.desktop.backends import App, Backend, Button, Formats, Frame, Landing, Launched, Window, landing
 from app.desktop.elements import Accessibility, NoAccessibility, Scene, SceneRequest
 from app.desktop.programs import is_terminal
-from app.desktop.stop import StopFlag
+from app.desktop.takeover import StopFlag
 
 _SIZE = Size(1280, 800)
 _GREY = bytes((0x50, 0x50, 0x50, 0))
@@ -109,7 +108,7 @@ class _Screen:
         return self._desktop.picture.area
 
     def grab(self, area: Rect) -> Frame:
-        from app.desktop.frames import part_of
+        from app.desktop.capture import part_of
 
         return part_of(self._desktop.picture, area)
 

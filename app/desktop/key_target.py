@@ -11,8 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from app.base.errors import ToolFailed
-from app.desktop.api import Landing, Window
-from app.desktop.backend import Backend
+from app.desktop.backends import Backend, Landing, Window
 from app.desktop.elements import Element
 
 _LIMIT_S = 0.4

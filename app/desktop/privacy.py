@@ -16,7 +16,7 @@ from pathlib import Path
 
 from app.base import paths
 from app.base.geometry import Rect
-from app.desktop.api import Frame, Screen, Window, Windows
+from app.desktop.backends import Frame, Screen, Window, Windows
 
 _BYTES = 4
 

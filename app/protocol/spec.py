@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Any
 
-from app.protocol.call import ToolCall
-from app.protocol.result import ToolResult
+from app.protocol.call import ToolCall, ToolResult
 
 
 class Close(Enum):
@@ -40,7 +39,7 @@ HARMLESS = frozenset({Effect.READS, Effect.TALKS})
 """Effects that change nothing outside the conversation."""
 
 
-class Kind(StrEnum):
+class ValueType(StrEnum):
     """The type of an argument, named as JSON Schema names it."""
 
     TEXT = "string"
@@ -64,7 +63,7 @@ class Param:
     """
 
     name: str
-    kind: Kind = Kind.TEXT
+    kind: ValueType = ValueType.TEXT
     description: str = ""
     required: bool = False
     choices: tuple[str, ...] = ()

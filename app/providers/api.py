@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from app.protocol.call import JsonValue
 from app.protocol.message import Message
-from app.protocol.result import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TextDelta:
     """A piece of the answer's text."""
 
     text: str
@@ -94,7 +94,7 @@ class Alive:
 
 
 StreamEvent = (
-    Said | Thinking | OpaqueBlock | NativeCallStarted | NativeCallDelta | NativeCallEnded | Usage | Alive | Stopped
+    TextDelta | Thinking | OpaqueBlock | NativeCallStarted | NativeCallDelta | NativeCallEnded | Usage | Alive | Stopped
 )
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.base.errors import NeedsPerson
-from app.providers.addresses import EXAMPLE_ADDRESS, is_address, server_address
 from app.providers.api import Provider
-from app.providers.profiles import Profile, default_model, profile_of
-from app.providers.remembered import facts_of
-from app.settings import secrets
+from app.providers.profiles import Profile, default_model, facts_of, profile_of
+from app.providers.wire_errors import EXAMPLE_ADDRESS, is_address, server_address
+from app.settings import store
 from app.settings.catalog import BASE_URL, MODEL, PROVIDER, SCRIPT, STREAM_IDLE_MS
 from app.settings.store import Settings
 
@@ -21,7 +20,7 @@ KeyOf = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenProvider:
     """Who answers: the provider, the model it is asked for, what is particular about that model."""
 
     provider: Provider
@@ -29,7 +28,7 @@ class Chosen:
     profile: Profile
 
 
-def choose(settings: Settings, key_of: KeyOf = secrets.key_of) -> Chosen:
+def choose(settings: Settings, key_of: KeyOf = store.key_of) -> ChosenProvider:
     """The provider and model of these settings, with what earlier runs found out about that model. Raises NeedsPerson.
 
     An empty model is the first that the server lists.
@@ -39,7 +38,7 @@ def choose(settings: Settings, key_of: KeyOf = secrets.key_of) -> Chosen:
         raise NeedsPerson(f"{settings[BASE_URL]!r} in {BASE_URL.key} is no address. Write one like {EXAMPLE_ADDRESS}.")
     is_elsewhere = name == OPENAI and bool(settings[BASE_URL] or not key_of(OPENAI))
     model = settings[MODEL] or ("" if is_elsewhere else default_model(name))
-    return Chosen(make(name, settings, key_of), model, _tried(profile_of(model), settings[BASE_URL], model))
+    return ChosenProvider(make(name, settings, key_of), model, _tried(profile_of(model), settings[BASE_URL], model))
 
 
 def takes_pictures(settings: Settings, model: str) -> bool | None:
@@ -54,12 +53,12 @@ def _tried(profile: Profile, base_url: str, model: str) -> Profile:
     return replace(profile, dialect=dialect, pictures=pictures)
 
 
-def default_name(key_of: KeyOf = secrets.key_of) -> str:
+def default_name(key_of: KeyOf = store.key_of) -> str:
     """Who answers when the person chose nobody."""
     return "anthropic" if key_of("anthropic") else OFFLINE
 
 
-def make(name: str, settings: Settings, key_of: KeyOf = secrets.key_of) -> Provider:
+def make(name: str, settings: Settings, key_of: KeyOf = store.key_of) -> Provider:
     """The provider of that name; only its own module is loaded. Raises NeedsPerson."""
     try:
         return _MAKERS[name](settings, key_of)

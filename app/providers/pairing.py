@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from app.protocol import payload
+from app.protocol.call import JsonValue
 from app.protocol.message import CallPart, ImagePart, Message, Part, ResultPart, Role, TextPart
+from app.providers.api import NativeCallEnded
 
 HALTED = {"computer": "Not executed: an earlier computer action in this turn failed."}
 """What the vendor wants to read, word for word, about calls of its toolset after one that failed."""
@@ -62,3 +65,25 @@ def _rest(calls: list[CallPart], parts: tuple[Part, ...]) -> Iterable[Part]:
         elif part.call_id not in wanted:
             yield TextPart(_EARLIER + part.text)
             yield from (ImagePart(media) for media in part.media)
+
+
+class WireError(ValueError):
+    """The stream holds something that its format does not allow."""
+
+
+def words(value: object) -> str:
+    """A text of the wire; anything else is no text. Raises WireError."""
+    if not isinstance(value, str):
+        raise WireError(f"{value!r:.40} where a text belongs")
+    return value
+
+
+def call_ended(call_id: str, text: str, given: Mapping[str, JsonValue] | None = None) -> NativeCallEnded:
+    """The end of a call whose arguments came as `text`; none at all means what was given with its start."""
+    if not text.strip():
+        return NativeCallEnded(call_id, given or {})
+    try:
+        args = payload.load(text)
+    except (ValueError, RecursionError):
+        return NativeCallEnded(call_id, {}, text)
+    return NativeCallEnded(call_id, args) if isinstance(args, dict) else NativeCallEnded(call_id, {}, text)

@@ -29,9 +29,9 @@ from app.providers.api import (
     NativeCallEnded,
     NativeCallStarted,
     Request,
-    Said,
     Stopped,
     StreamEvent,
+    TextDelta,
     Thinking,
     Usage,
 )
@@ -99,7 +99,7 @@ def _complete(reply: Sequence[Step | str]) -> list[Step]:
     steps: list[Step] = []
     for step in reply:
         if isinstance(step, str):
-            steps.extend(Said(token) for token in _TOKEN.findall(step))
+            steps.extend(TextDelta(token) for token in _TOKEN.findall(step))
         else:
             steps.append(step)
     if not steps or not isinstance(steps[-1], (Stopped, Fail)):

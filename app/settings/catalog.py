@@ -113,7 +113,7 @@ YOLO_MINUTES = Setting(
     minimum=1,
     maximum=480,
 )
-COMMANDS = Setting(
+COMMAND_SANDBOX = Setting(
     "trust.commands",
     "sandbox",
     "Where commands run: in the sandbox, or outside with everything you may do, asked for each time.",
@@ -171,7 +171,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     MODE,
     YOLO_MINUTES,
     ASSISTIVE_PRESSES,
-    COMMANDS,
+    COMMAND_SANDBOX,
     PRIVATE_WINDOWS,
     STOP_KEY,
     KEEP_HISTORY,

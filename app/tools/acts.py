@@ -4,24 +4,74 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from enum import Enum
 
-from app.base.clipping import clip_line
-from app.base.errors import ToolMisuse
+from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
-from app.desktop import evidence
-from app.desktop.api import Button
-from app.desktop.eyes import Spot
-from app.desktop.frames import bounds_of
-from app.desktop.hands import Press
+from app.base.texts import clip_line
+from app.desktop import verification
+from app.desktop.backends import Button
+from app.desktop.capture import bounds_of
+from app.desktop.controller import DesktopController, Proving, Target
+from app.desktop.input import Press
+from app.desktop.key_target import KeyTarget
 from app.desktop.keys import Chord, chords, modifiers
 from app.desktop.programs import is_terminal
-from app.desktop.receipts import Receipt
-from app.desktop.seat import Proving, Seat, Target
-from app.desktop.settle import Patience
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
-from app.tools.context import Admit, admitted
-from app.tools.steps import Move, Steps
+from app.desktop.screen_capture import Spot
+from app.desktop.verification import Patience, Receipt
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.tools.registry import Admit, admitted
+
+
+class Move(Enum):
+    """Where the keyboard may have gone since the step before."""
+
+    NOWHERE = "nowhere"
+    """Another window stops the rest, also one of the same program."""
+    SAME_PROGRAM = "same program"
+    ANYWHERE = "anywhere"
+    """The step before was sent to change the window."""
+
+
+class Steps:
+    """Asked before each step of a call that presses keys or types. `admit` judges the rest under the action's name.
+
+    The gate judged the whole call by what had the keyboard then. While that is still so, every step is judged.
+    """
+
+    def __init__(self, seat: DesktopController, call: ToolCall, admit: Admit) -> None:
+        self._seat = seat
+        self._admit = admit
+        self._judged = seat.key_targets.take(call.id)
+
+    async def before(self, rest: ToolCall, may_move: Move) -> bool:
+        """Return when the first step of the rest may be sent, at once: True where a line break would only add a line.
+
+        Raises ToolFailed with the sentence that says why it may not.
+        """
+        targets = self._seat.key_targets
+        now = await targets.now(self._judged)
+        if self._judged is None:
+            self._judged = now
+        if now != self._judged:
+            self._check_move(self._judged, now, may_move)
+            if refusal := await self._admit(rest):
+                raise ToolFailed(refusal)
+            self._judged = targets.take(rest.id) or await targets.now(now)
+        if not targets.is_still(self._judged):
+            raise ToolFailed("The keyboard went to another window at this moment.")
+        return self._judged.takes_lines
+
+    def _check_move(self, was: KeyTarget, now: KeyTarget, may_move: Move) -> None:
+        if not was.is_elsewhere(now) or may_move is Move.ANYWHERE:
+            return
+        if may_move is Move.NOWHERE or self._pid(was) != self._pid(now) or not self._pid(now):
+            raise ToolFailed(f"The keyboard went from {was.title!r} to {now.title!r}.")
+
+    def _pid(self, target: KeyTarget) -> int:
+        windows = self._seat.backend.windows.all()
+        return next((window.pid for window in windows if window.ref == target.landing.window), 0)
+
 
 _SHOWN_CHARS = 120
 _DRAG_MS = 200
@@ -29,10 +79,10 @@ _PAIR = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[,;]\s*(-?\d+(?:\.\d+)?)\s*")
 _COUNTED = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}
 
 
-async def click(seat: Seat, call: ToolCall) -> ToolResult:
+async def click(seat: DesktopController, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), call.integer("count", 1), modifiers(call.text("modifiers")))
     aim = seat.apart(await seat.aim_to_press(target_of(call), call.id), press)
-    proof = Proving(lambda: evidence.of_click(seat.backend, aim.element))
+    proof = Proving(lambda: verification.of_click(seat.backend, aim.element))
     seen = await seat.act(lambda: seat.press(aim, press), aim.place, proof=proof)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"
     payload: dict[str, JsonValue] = {
@@ -46,13 +96,13 @@ async def click(seat: Seat, call: ToolCall) -> ToolResult:
     return _done(call, payload, f"{_COUNTED[press.count]} {aim.told}{button}.", seen)
 
 
-async def move(seat: Seat, call: ToolCall) -> ToolResult:
+async def move(seat: DesktopController, call: ToolCall) -> ToolResult:
     aim = await seat.aim(target_of(call))
     seen = await seat.act(lambda: seat.hands.move(aim.point), aim.place, Patience())
     return _done(call, {"x": aim.point.x, "y": aim.point.y, "route": aim.route}, f"The pointer is on {aim.told}.", seen)
 
 
-async def drag(seat: Seat, call: ToolCall) -> ToolResult:
+async def drag(seat: DesktopController, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), 1, modifiers(call.text("modifiers")))
     first, *others = path_of(call)
     aims = [await seat.aim_to_press(first, call.id), *[await seat.aim(target, call.id) for target in others]]
@@ -64,7 +114,7 @@ async def drag(seat: Seat, call: ToolCall) -> ToolResult:
     return _done(call, payload, f"Dragged from {aims[0].told} to {aims[-1].told}.", seen)
 
 
-async def scroll(seat: Seat, call: ToolCall) -> ToolResult:
+async def scroll(seat: DesktopController, call: ToolCall) -> ToolResult:
     notches = (call.integer("dx"), call.integer("dy"))
     if notches == (0, 0):
         raise ToolMisuse("Nothing to scroll: give dy (notches, positive is down) or dx (positive is right).")
@@ -79,7 +129,7 @@ async def scroll(seat: Seat, call: ToolCall) -> ToolResult:
     return _done(call, payload, f"Scrolled {_notches(*notches)}{f' on {aim.told}' if aim else ''}.", seen)
 
 
-async def type_text(seat: Seat, call: ToolCall, admit: Admit = admitted) -> ToolResult:
+async def type_text(seat: DesktopController, call: ToolCall, admit: Admit = admitted) -> ToolResult:
     text = call.text("text")
     if not text:
         raise ToolMisuse("There is no text to type. Write it between the tags.")
@@ -93,7 +143,7 @@ async def type_text(seat: Seat, call: ToolCall, admit: Admit = admitted) -> Tool
         routes.extend(route.value for route in await seat.hands.type_text(text, before))
 
     into = seat.active_window()
-    proof = Proving(lambda: evidence.of_typing(seat.backend, text), by_changes=False)
+    proof = Proving(lambda: verification.of_typing(seat.backend, text), by_changes=False)
     seen = await seat.act(do, proof=proof)
     if into and is_terminal(into.app) and seen.proof == "suspected no-op":
         seen = seen.with_doubt("A terminal takes a password, for one, without showing it.")
@@ -101,7 +151,7 @@ async def type_text(seat: Seat, call: ToolCall, admit: Admit = admitted) -> Tool
     return _done(call, payload, f"Typed {len(text)} characters.", seen)
 
 
-async def press_keys(seat: Seat, call: ToolCall, admit: Admit = admitted) -> ToolResult:
+async def press_keys(seat: DesktopController, call: ToolCall, admit: Admit = admitted) -> ToolResult:
     pressed = chords(call.text("keys"))
     repeat, hold_s = call.integer("repeat", 1), call.integer("hold_ms") / 1000
     steps = Steps(seat, call, admit)
@@ -116,7 +166,7 @@ async def press_keys(seat: Seat, call: ToolCall, admit: Admit = admitted) -> Too
     return _done(call, payload, f"Pressed {call.text('keys')}{times}.", seen)
 
 
-async def button(seat: Seat, call: ToolCall, *, down: bool) -> ToolResult:
+async def button(seat: DesktopController, call: ToolCall, *, down: bool) -> ToolResult:
     button = _button_of(call)
     target = target_of(call)
     find = seat.aim_to_press if down else seat.aim

@@ -2,30 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
-from app.desktop.api import Button
-from app.desktop.desk import Desktop
-from app.desktop.locate import NotFound
-from app.desktop.sameness import Changed
-from app.desktop.seat import Seat
-from app.protocol.call import ToolCall
-from app.protocol.result import ToolResult
-from app.protocol.spec import Effect, Kind, Param, ToolSpec
+from app.base.errors import ToolFailed, ToolMisuse
+from app.desktop.backends import Button
+from app.desktop.capture import PictureBudget
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
+from app.desktop.staleness import TargetChanged
+from app.desktop.targets import NotFound
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 from app.tools import acts
-from app.tools.context import TurnContext, from_elsewhere
-from app.tools.in_one_go import ACTIONS, Act, in_one_go
-from app.tools.pictures import Sight, to_look_anew, to_point_in
-from app.tools.registry import Family
+from app.tools.pictures import ModelSight, shown, to_look_anew, to_point_in
+from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
+
+_MOST = 40
+_STEP_S = 0.05
+
+Act = Callable[[DesktopController, ToolCall], Awaitable[ToolResult]]
+_WITH_STEPS: Mapping[str, Callable[[DesktopController, ToolCall, Admit], Awaitable[ToolResult]]] = {
+    "type": acts.type_text,
+    "key": acts.press_keys,
+}
+"""Actions that hold steps of their own."""
+
+
+async def _wait(seat: DesktopController, call: ToolCall) -> ToolResult:
+    seconds = call.number("seconds")
+    until = seat.clock.now() + seconds
+    while (left := until - seat.clock.now()) > 0:
+        seat.stop.check()
+        await asyncio.sleep(min(left, _STEP_S))
+    return ToolResult(True, call.name, {}, f"Waited {seconds:g} seconds.")
+
+
+ACTIONS: Mapping[str, Act] = {
+    "click": acts.click,
+    "type": acts.type_text,
+    "key": acts.press_keys,
+    "scroll": acts.scroll,
+    "drag": acts.drag,
+    "move": acts.move,
+    "mouse_down": partial(acts.button, down=True),
+    "mouse_up": partial(acts.button, down=False),
+    "wait": _wait,
+}
+
+
+async def in_one_go(seat: DesktopController, call: ToolCall, budget: PictureBudget, admit: Admit) -> ToolResult:
+    """Run the actions of a batch, each once it is let through.
+
+    A failure is a result that is not ok, with what was done and what was not.
+    """
+    steps = _steps(call)
+    told: list[str] = []
+    failure = ""
+    for number, step in enumerate(steps, 1):
+        if refusal := await admit(step):
+            failure = f"{number}. {step.name} was not run. {refusal}"
+            break
+        try:
+            result = await _run(seat, step, admit)
+        except (ToolMisuse, ToolFailed) as error:
+            failure = f"{number}. {step.name} failed: {error}"
+            break
+        told.append(f"{number}. {result.llm_echo}")
+    return await _answer(seat, call, budget, (told, failure, len(steps)))
+
+
+async def _run(seat: DesktopController, step: ToolCall, admit: Admit) -> ToolResult:
+    sequence = _WITH_STEPS.get(step.name)
+    return await (sequence(seat, step, admit) if sequence else ACTIONS[step.name](seat, step))
+
+
+def _steps(call: ToolCall) -> list[ToolCall]:
+    given = call.arguments.get("action", ())
+    if not isinstance(given, (list, tuple)) or not given:
+        raise ToolMisuse('A batch needs actions, as in <action do="click" target="OK"/>.')
+    if len(given) > _MOST:
+        raise ToolMisuse(f"{len(given)} actions are too many for one call; at most {_MOST}.")
+    return [_step(call, action) for action in given]
+
+
+def _step(call: ToolCall, action: JsonValue) -> ToolCall:
+    if not isinstance(action, Mapping) or action.get("do") not in ACTIONS:
+        raise ToolMisuse(f"Each action says what to do: {', '.join(ACTIONS)}.")
+    rest = {name: value for name, value in action.items() if name != "do"}
+    return ToolCall(call.id, str(action["do"]), rest)
+
+
+async def _answer(
+    seat: DesktopController, call: ToolCall, budget: PictureBudget, outcome: tuple[list[str], str, int]
+) -> ToolResult:
+    told, failure, count = outcome
+    capture = await seat.eyes.capture(seat.region_of(0, ""), "screen", budget)
+    lines = [*told, *([failure] if failure else [])]
+    if failure and len(lines) < count:
+        lines.append(f"Actions {len(lines) + 1} to {count} were not run.")
+    picture = shown(call, capture, "\n".join(lines))
+    payload: dict[str, JsonValue] = {**picture.payload, "done": len(told), "of": count, "lines": lines}
+    if failure:
+        payload |= {"tag": call.name, "reason": failure}
+        return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
+    return ToolResult(True, call.name, payload, picture.llm_echo, picture.llm_media)
 
 
 class Computer:
     """Handlers; each hops to the desktop thread, where all of it happens. `sight` is how the model in use sees."""
 
-    def __init__(self, desktop: Desktop, sight: Sight | None = None) -> None:
+    def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
-        self._sight = sight or Sight()
+        self._sight = sight or ModelSight()
 
     async def click(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_at_a_place, acts.click, call, self._sight)
@@ -55,13 +145,13 @@ class Computer:
         return await self._desktop.run(in_one_go, call, self._sight.budget, from_elsewhere(turn.admit))
 
 
-async def _at_a_place(seat: Seat, act: Act, call: ToolCall, sight: Sight) -> ToolResult:
+async def _at_a_place(seat: DesktopController, act: Act, call: ToolCall, sight: ModelSight) -> ToolResult:
     """Act; where nothing fits the target, nothing was done, and the model is asked to point at it."""
     try:
         return await act(seat, call)
     except NotFound as missing:
         return await to_point_in(seat, call, missing, sight)
-    except Changed as changed:
+    except TargetChanged as changed:
         return await to_look_anew(seat, call, changed, sight)
 
 
@@ -71,8 +161,8 @@ _BUTTON = Param("button", description="which button; left if left out", choices=
 _MODIFIERS = Param("modifiers", description="keys held meanwhile, such as ctrl+shift")
 _CAPTURE = Param("capture", description="id of the capture that x and y refer to; the newest if left out")
 _SPACE = Param("space", description="write screen when x and y are screen pixels", choices=("screen",))
-_X = Param("x", Kind.NUMBER, "from the left, in pixels of the capture")
-_Y = Param("y", Kind.NUMBER, "from the top")
+_X = Param("x", ValueType.NUMBER, "from the left, in pixels of the capture")
+_Y = Param("y", ValueType.NUMBER, "from the top")
 _REF = Param("ref", description="an element's ref, such as e12", aliases=("element_ref", "element_id"))
 _TARGET = Param(
     "target",
@@ -100,7 +190,7 @@ COMPUTER = Family(
             (
                 *_AT,
                 _BUTTON,
-                Param("count", Kind.INTEGER, "2 for a double click, 3 for a triple click", minimum=1, maximum=3),
+                Param("count", ValueType.INTEGER, "2 for a double click, 3 for a triple click", minimum=1, maximum=3),
                 _MODIFIERS,
                 *_SPACES,
             ),
@@ -128,8 +218,10 @@ COMPUTER = Family(
                     required=True,
                     aliases=("key", "combo", "text"),
                 ),
-                Param("repeat", Kind.INTEGER, "how often", minimum=1, maximum=100),
-                Param("hold_ms", Kind.INTEGER, "how long each is held, in milliseconds", minimum=0, maximum=60_000),
+                Param("repeat", ValueType.INTEGER, "how often", minimum=1, maximum=100),
+                Param(
+                    "hold_ms", ValueType.INTEGER, "how long each is held, in milliseconds", minimum=0, maximum=60_000
+                ),
             ),
             '<computer_key keys="ctrl+s"/>',
         ),
@@ -139,8 +231,8 @@ COMPUTER = Family(
             Computer.scroll,
             (
                 *_AT,
-                Param("dx", Kind.INTEGER, "notches to the right; negative: left", minimum=-100, maximum=100),
-                Param("dy", Kind.INTEGER, "notches down; negative: up", minimum=-100, maximum=100),
+                Param("dx", ValueType.INTEGER, "notches to the right; negative: left", minimum=-100, maximum=100),
+                Param("dy", ValueType.INTEGER, "notches down; negative: up", minimum=-100, maximum=100),
                 _MODIFIERS,
                 *_SPACES,
             ),
@@ -156,7 +248,7 @@ COMPUTER = Family(
                 Param("to", description="where to let go: x,y or a visible name"),
                 _BUTTON,
                 _MODIFIERS,
-                Param("duration_ms", Kind.INTEGER, "how long it takes; 200", minimum=0, maximum=20_000),
+                Param("duration_ms", ValueType.INTEGER, "how long it takes; 200", minimum=0, maximum=20_000),
                 *_SPACES,
             ),
             '<computer_drag path="600,500 750,560"/>',
@@ -199,16 +291,16 @@ COMPUTER = Family(
                         ),
                         *_AT,
                         Param("keys", aliases=("key",)),
-                        Param("dx", Kind.INTEGER, minimum=-100, maximum=100),
-                        Param("dy", Kind.INTEGER, minimum=-100, maximum=100),
+                        Param("dx", ValueType.INTEGER, minimum=-100, maximum=100),
+                        Param("dy", ValueType.INTEGER, minimum=-100, maximum=100),
                         Param("path"),
                         Param("from"),
                         Param("to"),
-                        Param("count", Kind.INTEGER, minimum=1, maximum=3),
-                        Param("repeat", Kind.INTEGER, minimum=1, maximum=100),
+                        Param("count", ValueType.INTEGER, minimum=1, maximum=3),
+                        Param("repeat", ValueType.INTEGER, minimum=1, maximum=100),
                         Param("button", choices=tuple(b.value for b in Button)),
                         Param("modifiers"),
-                        Param("seconds", Kind.NUMBER, minimum=0, maximum=60),
+                        Param("seconds", ValueType.NUMBER, minimum=0, maximum=60),
                         *_SPACES,
                     ),
                     many=True,

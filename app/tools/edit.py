@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from app.base.clipping import clip_middle
 from app.base.errors import ToolFailed, ToolMisuse
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
+from app.base.texts import clip_middle
+from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec
-from app.services.workspace import charsets
-from app.services.workspace.changes import Changes, Origin, Written
-from app.services.workspace.edits import Applied, Edited, apply_diff
-from app.services.workspace.places import Place, Workspace
-from app.tools.context import TurnContext
-from app.tools.registry import Family
+from app.services.files import reading
+from app.services.files.changes import ChangeOrigin, Changes, WrittenFile
+from app.services.files.edits import Applied, Edited, apply_diff
+from app.services.files.places import Place, Workspace
+from app.tools.registry import Family, TurnContext
 
 _CARD_HEAD, _CARD_TAIL = 6_000, 2_000
 
@@ -80,8 +78,8 @@ class Edits:
         return ToolResult(True, "undo_last_change", payload, f"Took back {change.tool}: {place.shown!r} {now}.")
 
 
-def _origin(call: ToolCall, turn: TurnContext) -> Origin:
-    return Origin(turn.turn_id, call.name)
+def _origin(call: ToolCall, turn: TurnContext) -> ChangeOrigin:
+    return ChangeOrigin(turn.turn_id, call.name)
 
 
 def _encoded(text: str, codec: str, argument: str) -> bytes:
@@ -95,10 +93,10 @@ def _encoded(text: str, codec: str, argument: str) -> bytes:
 
 
 def _text_of(data: bytes, place: Place) -> tuple[str, str]:
-    found = charsets.decoded(data)
+    found = reading.decoded(data)
     if found is None:
         raise ToolFailed(
-            f"path: {place.shown!r} is {charsets.kind_of(data)} and no text; it cannot be edited by blocks."
+            f"path: {place.shown!r} is {reading.kind_of(data)} and no text; it cannot be edited by blocks."
         )
     return found
 
@@ -116,7 +114,7 @@ def _refuse_emptying(place: Place) -> None:
         )
 
 
-def _about(place: Place, done: Written) -> dict[str, JsonValue]:
+def _about(place: Place, done: WrittenFile) -> dict[str, JsonValue]:
     return {
         "path": place.shown,
         "zone": place.zone.value,
@@ -126,7 +124,7 @@ def _about(place: Place, done: Written) -> dict[str, JsonValue]:
     }
 
 
-def _limits(done: Written) -> str:
+def _limits(done: WrittenFile) -> str:
     return "" if done.undoable else " The old content was too big to be kept, so this cannot be undone."
 
 

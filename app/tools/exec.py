@@ -4,20 +4,117 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 from app.base.clock import Clock
-from app.base.errors import Cancelled, ToolMisuse
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
-from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec
-from app.services.processes.following import Follower, Why
-from app.services.processes.processes import Processes
-from app.services.processes.run import Run
-from app.services.sandbox.classes import Wishes
-from app.services.workspace.places import Workspace
-from app.tools.context import TurnContext
-from app.tools.registry import Family
-from app.tools.runs import card, left_behind, preview, state, summary
+from app.base.errors import Cancelled, ToolMisuse, WispError
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
+from app.services.files.places import Workspace
+from app.services.processes import waiting
+from app.services.processes.commands import Follower, Processes, Run, Why
+from app.services.processes.waiting import Condition
+from app.services.sandbox.sandbox import CommandClass, SandboxRequest, classify
+from app.tools.registry import Family, TurnContext
+
+_STDOUT_BYTES, _STDERR_BYTES = 65_536, 32_768
+_ALONE = "inside its sandbox only; start it with network=true for others to reach it"
+_NAMED = 5
+_STDOUT_PREVIEW, _STDERR_PREVIEW = 12_288, 6_144
+
+
+def state(run: Run, now: float) -> str:
+    """One sentence on whether it goes on."""
+    record = run.record
+    if run.is_running:
+        return f"Run {run.id} is still running ({now - record.started_at:.1f} s)."
+    took = f"after {(record.ended_at or now) - record.started_at:.1f} s"
+    why = f" because {record.stopped}" if record.stopped else ""
+    code = record.exit_code
+    if code is None:
+        return f"Run {run.id} has ended{why}; its exit code is not known."
+    if code < 0:
+        return f"Run {run.id} was ended by signal {-code} {took}{why}."
+    return f"Run {run.id} ended with exit code {code} {took}{why}."
+
+
+def summary(run: Run, now: float, *, url: str = "") -> str:
+    """The state, what was set aside, and what can be done with a run that goes on."""
+    if not run.is_running:
+        return f"{state(run, now)}{left_behind(run)}"
+    server = f" It serves {url} {_ALONE if run.record.walled and not run.record.network else ''}." if url else ""
+    return (
+        f"{state(run, now)}{server} It goes on: read_command_tail shows more, wait_until waits for it, "
+        "stop_command ends it."
+    )
+
+
+def left_behind(run: Run) -> str:
+    """Names files that something would run without being asked: those renamed, those that may be the person's."""
+    aside, unclear = ", ".join(run.record.set_aside), ", ".join(run.record.unclear)
+    found = ""
+    if aside:
+        found += (
+            f" It left what runs by itself; renamed to end in .set-aside: {aside}. Tell the person; "
+            f"`wisp undo --command {run.id}` puts it back."
+        )
+    found += _deleted(run)
+    if unclear:
+        found += (
+            f" While it went on, something appeared that runs by itself: {unclear}. Nothing tells whether the command "
+            "or the person made it, so it was left alone. Tell the person to look at it before they use that folder."
+        )
+    return found
+
+
+def _deleted(run: Run) -> str:
+    """Names what is gone from the workspace, and how it comes back."""
+    record = run.record
+    said = ""
+    if record.deleted:
+        shown = ", ".join(record.deleted[:_NAMED]) + (" and others" if len(record.deleted) > _NAMED else "")
+        said = (
+            f" It deleted {len(record.deleted)} files ({shown}). They are kept: ask the person whether that is right; "
+        )
+        said += f"Take back in the window, or `wisp undo --turn {record.turn}`, puts them back."
+    if record.lost:
+        said += f" {record.lost} files that it deleted could not be kept."
+    if (record.deleted or record.lost) and not record.is_kept_whole:
+        said += " The folder has more files than are kept, so there may be others."
+    return said
+
+
+def preview(run: Run) -> str:
+    """Head and tail of the output, for the model."""
+    out, err = run.stdout.kept(_STDOUT_PREVIEW).rstrip("\n"), run.stderr.kept(_STDERR_PREVIEW).rstrip("\n")
+    parts = ["" if not out else f"\n{out}", "" if not err else f"\n[stderr]\n{err}"]
+    return "".join(parts) or "\n(no output)"
+
+
+def card(run: Run, now: float, *, with_output: bool = True) -> dict[str, JsonValue]:
+    """The run as data."""
+    record = run.record
+    facts: dict[str, JsonValue] = {
+        "run_id": run.id,
+        "command": record.command,
+        "cwd": record.cwd,
+        "pty": record.pty,
+        "sandboxed": record.walled,
+        "network": record.network,
+        "running": run.is_running,
+        "exit_code": record.exit_code,
+        "stopped": record.stopped,
+        "set_aside": list(record.set_aside),
+        "deleted": list(record.deleted),
+        "undoable": bool(record.deleted),
+        "seconds": round((record.ended_at or now) - record.started_at, 3),
+        "stdout_bytes": run.stdout.size(),
+        "stderr_bytes": run.stderr.size(),
+    }
+    if with_output:
+        facts |= {"stdout": run.stdout.kept(_STDOUT_BYTES), "stderr": run.stderr.kept(_STDERR_BYTES)}
+    return facts
+
 
 _UNSAFE = {"\0": "a NUL character", "\r": "a carriage return", "\u2028": "U+2028", "\u2029": "U+2029", "\x85": "U+0085"}
 _LISTED = 20
@@ -48,7 +145,7 @@ class Commands:
         limits = self._processes.limits
         rests = call.flag("background") or call.flag("pty")
         timeout_s = self._timeout_s(call)
-        wishes = Wishes(network=call.flag("network"), outside=call.flag("outside"))
+        wishes = SandboxRequest(network=call.flag("network"), outside=call.flag("outside"))
         run = await self._processes.start(
             command, cwd.path, pty=call.flag("pty"), timeout_s=timeout_s, wishes=wishes, turn=turn.turn_id
         )
@@ -179,15 +276,22 @@ COMMANDS = Family(
             execute=Commands.execute,
             attrs=(
                 Param("cwd", description="folder to run it in; the workspace if left out"),
-                Param("background", Kind.FLAG, "true for servers: returns as soon as it has started, 15 s at most"),
-                Param("pty", Kind.FLAG, "true to give it a terminal, so that send_command_input can answer it"),
                 Param(
-                    "timeout_seconds", Kind.NUMBER, "end it after that time; it is never ended otherwise", minimum=0.1
+                    "background", ValueType.FLAG, "true for servers: returns as soon as it has started, 15 s at most"
                 ),
-                Param("timeout", Kind.NUMBER, "the same, in YOLO mode only", minimum=0.1),
-                Param("network", Kind.FLAG, "true if it needs the internet or serves others; the person is asked"),
-                Param("outside", Kind.FLAG, "true if it needs other files or the screen; the person is asked"),
-                Param("requires_approval", Kind.FLAG, "true if it may destroy something; the person is asked then"),
+                Param("pty", ValueType.FLAG, "true to give it a terminal, so that send_command_input can answer it"),
+                Param(
+                    "timeout_seconds",
+                    ValueType.NUMBER,
+                    "end it after that time; it is never ended otherwise",
+                    minimum=0.1,
+                ),
+                Param("timeout", ValueType.NUMBER, "the same, in YOLO mode only", minimum=0.1),
+                Param("network", ValueType.FLAG, "true if it needs the internet or serves others; the person is asked"),
+                Param("outside", ValueType.FLAG, "true if it needs other files or the screen; the person is asked"),
+                Param(
+                    "requires_approval", ValueType.FLAG, "true if it may destroy something; the person is asked then"
+                ),
             ),
             body=Param(
                 "command", description="the command", required=True, close=Close.LAST, short=False, aliases=("cmd",)
@@ -206,7 +310,7 @@ COMMANDS = Family(
             attrs=(
                 _RUN,
                 Param("stream", description="stdout if left out", choices=("stdout", "stderr")),
-                Param("offset", Kind.INTEGER, "byte to start at, as an earlier answer named it", minimum=0),
+                Param("offset", ValueType.INTEGER, "byte to start at, as an earlier answer named it", minimum=0),
             ),
             examples=('<read_command_tail run_id="r1f2e3"/>',),
         ),
@@ -215,7 +319,7 @@ COMMANDS = Family(
             description="List the newest commands, of earlier sessions too: whether they run, and how they ended.",
             effect=Effect.READS,
             execute=Commands.recent,
-            attrs=(Param("count", Kind.INTEGER, f"{_LISTED} if left out", minimum=1, maximum=100),),
+            attrs=(Param("count", ValueType.INTEGER, f"{_LISTED} if left out", minimum=1, maximum=100),),
             examples=("<list_recent_commands/>",),
         ),
         ToolSpec(
@@ -237,10 +341,137 @@ COMMANDS = Family(
             attrs=(
                 _RUN,
                 Param("key", description="instead of text", choices=tuple(_KEYS)),
-                Param("enter", Kind.FLAG, "false to type without pressing enter"),
+                Param("enter", ValueType.FLAG, "false to type without pressing enter"),
             ),
             body=Param("text", description="what to type", short=False),
             examples=('<send_command_input run_id="r1f2e3">yes</send_command_input>',),
+        ),
+    ),
+)
+
+_WRITTEN_TO = "It types into a command that runs already."
+
+
+class CommandJudge:
+    """`no_wall` says in a sentence why commands run without the wall here; empty where it stands."""
+
+    def __init__(self, workspace: Workspace, processes: Processes, no_wall: Callable[[], str]) -> None:
+        self._workspace = workspace
+        self._processes = processes
+        self._no_wall = no_wall
+
+    def classify(self, call: ToolCall) -> CommandClass | None:
+        """The class of a call that starts a command or types into one; None for every other call."""
+        if call.name == "execute_command":
+            return self._started(call)
+        return self._typed(call) if call.name == "send_command_input" else None
+
+    def _started(self, call: ToolCall) -> CommandClass:
+        wishes = SandboxRequest(network=call.flag("network"), outside=call.flag("outside"))
+        cwd = self._cwd(call)
+        return classify(call.text("command"), cwd, self._workspace.folder, wishes, no_wall=self._no_wall())
+
+    def _cwd(self, call: ToolCall) -> Path:
+        """A folder that is none counts as outside; the call itself will be told."""
+        try:
+            return self._workspace.locate(call.text("cwd", "."), "cwd").path
+        except WispError:
+            return Path(self._workspace.folder.anchor)
+
+    def _typed(self, call: ToolCall) -> CommandClass:
+        """As the command that it types into: behind the wall or not."""
+        try:
+            record = self._processes.find(call.text("run_id")).record
+        except WispError as error:
+            return CommandClass(False, False, False, True, (str(error),))
+        return CommandClass(False, record.walled, record.network, not record.walled, (_WRITTEN_TO,))
+
+
+_USUAL_S = 300.0
+_MOST_S = 3_600.0
+_WHAT = ("seconds", "run_id", "port", "file")
+
+
+class Waits:
+    """The handler of wait_until."""
+
+    def __init__(self, workspace: Workspace, processes: Processes, clock: Clock) -> None:
+        self._workspace = workspace
+        self._processes = processes
+        self._clock = clock
+
+    async def wait_until(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        condition, what = await self._condition(call)
+        limit_s = call.number("seconds") if call.has("seconds") else call.number("timeout_seconds", _USUAL_S)
+        begun = self._clock.now()
+
+        def tick(left_s: float) -> None:
+            turn.emit("wait_until", {"for": what, "left_s": round(left_s, 1), "limit_s": limit_s})
+
+        met = await waiting.until(condition, limit_s, self._clock, turn.cancelled, tick)
+        if turn.cancelled.is_set() and not met:
+            raise Cancelled("The waiting was stopped.")
+        waited_s = round(self._clock.now() - begun, 1)
+        payload: dict[str, JsonValue] = {"for": what, "met": bool(met), "waited_s": waited_s, "limit_s": limit_s}
+        if call.has("seconds"):
+            return ToolResult(True, "wait_until", {**payload, "met": True}, f"{waited_s:g} seconds have passed.")
+        echo = f"After {waited_s:g} s: {met}." if met else f"Not yet: waited {waited_s:g} s for {what}."
+        return ToolResult(True, "wait_until", payload, echo)
+
+    async def _condition(self, call: ToolCall) -> tuple[Condition, str]:
+        given = [name for name in _WHAT if call.has(name)]
+        if len(given) != 1:
+            raise ToolMisuse(f"Give exactly one of {', '.join(_WHAT)}; there were {len(given)}.")
+        if call.has("pattern") and given != ["run_id"]:
+            raise ToolMisuse("pattern goes with run_id: it is looked for in that command's output.")
+        if call.has("seconds"):
+            return waiting.never, f"{call.number('seconds'):g} seconds"
+        if call.has("port"):
+            return waiting.port_open(call.integer("port")), f"port {call.integer('port')}"
+        if call.has("file"):
+            place = self._workspace.locate(call.text("file"), "file")
+            return waiting.file_there(place), f"the file {place.shown!r}"
+        return await self._about_run(call)
+
+    async def _about_run(self, call: ToolCall) -> tuple[Condition, str]:
+        run = self._processes.find(call.text("run_id"))
+        if not call.has("pattern"):
+            return waiting.ended(run), f"the end of run {run.id}"
+        pattern = call.text("pattern")
+        if not pattern or "\0" in pattern:
+            raise ToolMisuse("pattern is empty or contains a NUL character.")
+        printed = waiting.Printed(run, pattern)
+        await printed.check()
+        return printed, f"{pattern!r} from run {run.id}"
+
+
+WAITS = Family(
+    Waits,
+    (
+        ToolSpec(
+            name="wait_until",
+            description=(
+                "Really wait, without spending passes: for a time, the end of a command, words in its output, an open "
+                "port of this machine, or a file. Give one of seconds, run_id (with or without pattern), port, file."
+            ),
+            effect=Effect.READS,
+            is_wait=True,
+            execute=Waits.wait_until,
+            attrs=(
+                Param("seconds", ValueType.NUMBER, "just this time", minimum=0, maximum=_MOST_S),
+                Param("run_id", description="until this command has ended, or has printed the pattern"),
+                Param("pattern", description="a regular expression in Rust's syntax"),
+                Param("port", ValueType.INTEGER, "until something listens there", minimum=1, maximum=65_535),
+                Param("file", description="until this file exists"),
+                Param(
+                    "timeout_seconds",
+                    ValueType.NUMBER,
+                    f"give up after that, {_USUAL_S:g} if left out",
+                    minimum=0,
+                    maximum=_MOST_S,
+                ),
+            ),
+            examples=('<wait_until run_id="r1f2e3" pattern="Listening on"/>', '<wait_until port="3000"/>'),
         ),
     ),
 )

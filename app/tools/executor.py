@@ -9,20 +9,39 @@ import asyncio
 import difflib
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
+from app.base import texts
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed, WispError
 from app.protocol.arguments import to_call
-from app.protocol.call import Block, ToolCall
-from app.protocol.result import JsonValue, ToolResult, tool_error
+from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, tool_error
 from app.protocol.spec import Effect, ToolSpec
-from app.tools.context import TurnContext
-from app.tools.plainness import made_plain
-from app.tools.registry import Registry
+from app.tools.registry import Registry, TurnContext
+
+
+def made_plain(result: ToolResult) -> ToolResult:
+    """The result with plain texts; the model is told how many signs were left out."""
+    echo, hidden = texts.plain(result.llm_echo)
+    if hidden:
+        echo += f"\n[{hidden} hidden or control characters were left out]"
+    media = tuple(replace(media, label=texts.plain(media.label)[0]) for media in result.llm_media)
+    payload = {name: _plain(value) for name, value in result.payload.items()}
+    return replace(result, payload=payload, llm_echo=echo, llm_media=media)
+
+
+def _plain(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return texts.plain(value)[0]
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, Sequence):
+        return [_plain(item) for item in value]
+    return value
+
 
 _log = logging.getLogger(__name__)
 

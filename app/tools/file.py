@@ -7,17 +7,14 @@ import math
 from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse, WispError
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, Media, ToolResult
-from app.protocol.spec import Effect, Kind, Param, ToolSpec
-from app.services.workspace import listing
-from app.services.workspace.contents import MOST_LINES, Wanted, look
-from app.services.workspace.listing import Listing
-from app.services.workspace.pictures import Picture
-from app.services.workspace.places import Place, Workspace
-from app.services.workspace.reading import Slice
-from app.tools.context import TurnContext
-from app.tools.registry import Family
+from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
+from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+from app.services.files import listing
+from app.services.files.contents import MOST_LINES, Picture, WantedLines, look
+from app.services.files.listing import FolderListing
+from app.services.files.places import Place, Workspace
+from app.services.files.reading import Slice
+from app.tools.registry import Family, TurnContext
 
 _CHUNK_LINES = 400
 _BATCH_FILES = 20
@@ -35,13 +32,13 @@ class Files:
         place = self._workspace.locate(call.text("path"))
         first = call.integer("start_line") if call.has("start_line") else None
         last = call.integer("end_line") if call.has("end_line") else None
-        return _shown("read_file", place, await self._look(place, Wanted(first, last)))
+        return _shown("read_file", place, await self._look(place, WantedLines(first, last)))
 
     async def read_chunk(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         place = self._workspace.locate(call.text("path"))
         number, size = call.integer("chunk", 1), call.integer("chunk_lines", _CHUNK_LINES)
         first = (number - 1) * size + 1
-        seen = await self._look(place, Wanted(first, first + size - 1, size))
+        seen = await self._look(place, WantedLines(first, first + size - 1, size))
         if isinstance(seen, Picture):
             return _shown("read_file_in_chunks", place, seen)
         chunks = max(math.ceil(seen.total / size), 1)
@@ -74,13 +71,13 @@ class Files:
         }
         return ToolResult(True, "list_files", payload, _listed(place, found))
 
-    async def _look(self, place: Place, wanted: Wanted) -> Slice | Picture:
+    async def _look(self, place: Place, wanted: WantedLines) -> Slice | Picture:
         return await asyncio.to_thread(look, self._workspace, place, wanted)
 
     async def _one_of_many(self, name: str) -> ToolResult:
         try:
             place = self._workspace.locate(name)
-            return _shown("read_batch", place, await self._look(place, Wanted(most=_BATCH_LINES)))
+            return _shown("read_batch", place, await self._look(place, WantedLines(most=_BATCH_LINES)))
         except WispError as error:
             return ToolResult(False, "read_batch", {"path": name, "reason": str(error)}, str(error))
 
@@ -117,7 +114,7 @@ def _echo(seen: Slice) -> str:
     return seen.numbered() + long
 
 
-def _listed(place: Place, found: Listing) -> str:
+def _listed(place: Place, found: FolderListing) -> str:
     lines = list(found.entries) or ["(nothing)" if not found.ignored else "(nothing but hidden or ignored files)"]
     if found.is_cut:
         lines.append(f"[there is more; these are the first {len(found.entries)}. List a folder in it for the rest]")
@@ -146,8 +143,8 @@ FILES = Family(
             execute=Files.read,
             attrs=(
                 _PATH,
-                Param("start_line", Kind.INTEGER, "first line, from 1", minimum=1),
-                Param("end_line", Kind.INTEGER, "last line", minimum=1),
+                Param("start_line", ValueType.INTEGER, "first line, from 1", minimum=1),
+                Param("end_line", ValueType.INTEGER, "last line", minimum=1),
             ),
             examples=('<read_file path="notes.txt"/>', '<read_file path="app.log" start_line="900" end_line="950"/>'),
         ),
@@ -158,9 +155,13 @@ FILES = Family(
             execute=Files.read_chunk,
             attrs=(
                 _PATH,
-                Param("chunk", Kind.INTEGER, "which chunk, from 1", minimum=1, maximum=10_000_000),
+                Param("chunk", ValueType.INTEGER, "which chunk, from 1", minimum=1, maximum=10_000_000),
                 Param(
-                    "chunk_lines", Kind.INTEGER, f"lines a chunk, {_CHUNK_LINES} if left out", minimum=1, maximum=1_000
+                    "chunk_lines",
+                    ValueType.INTEGER,
+                    f"lines a chunk, {_CHUNK_LINES} if left out",
+                    minimum=1,
+                    maximum=1_000,
                 ),
             ),
             examples=('<read_file_in_chunks path="book.txt" chunk="2"/>',),
@@ -189,7 +190,7 @@ FILES = Family(
             ),
             effect=Effect.READS,
             execute=Files.list_files,
-            attrs=(_PATH, Param("recursive", Kind.FLAG, "true to go into all folders")),
+            attrs=(_PATH, Param("recursive", ValueType.FLAG, "true to go into all folders")),
             examples=('<list_files path="." recursive="true"/>',),
         ),
     ),

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from app.base.clipping import clip_line
-from app.base.errors import ToolMisuse
+from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
-from app.desktop.capture import Budget, Capture
-from app.desktop.eyes import Spot
-from app.desktop.locate import NotFound
-from app.desktop.sameness import Changed
-from app.desktop.seat import Seat
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, Media, ToolResult
+from app.base.texts import clip_line
+from app.desktop.accessibility.outline import line_of
+from app.desktop.backends import Window
+from app.desktop.capture import Capture, PictureBudget
+from app.desktop.controller import DesktopController
+from app.desktop.elements import Element, Outline, OutlineRequest, OutlineView
+from app.desktop.screen_capture import Spot
+from app.desktop.staleness import TargetChanged
+from app.desktop.targets import NotFound
+from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
 
 _TITLE_CHARS = 80
 
@@ -24,14 +27,14 @@ def _always() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ModelSight:
     """How the model in use sees: the largest picture it reads unscaled, and whether it takes pictures at all."""
 
-    budget: Budget = field(default_factory=Budget)
+    budget: PictureBudget = field(default_factory=PictureBudget)
     takes_pictures: Callable[[], bool] = _always
 
 
-async def to_point_in(seat: Seat, call: ToolCall, missing: NotFound, sight: Sight) -> ToolResult:
+async def to_point_in(seat: DesktopController, call: ToolCall, missing: NotFound, sight: ModelSight) -> ToolResult:
     """The last rung of looking for a thing: the model's own eyes, on the part of the screen where it should be.
 
     A failed result with a picture that points refer to from now on; `missing` itself is raised for models without eyes.
@@ -44,7 +47,9 @@ async def to_point_in(seat: Seat, call: ToolCall, missing: NotFound, sight: Sigh
     return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
 
 
-async def to_look_anew(seat: Seat, call: ToolCall, changed: Changed, sight: Sight) -> ToolResult:
+async def to_look_anew(
+    seat: DesktopController, call: ToolCall, changed: TargetChanged, sight: ModelSight
+) -> ToolResult:
     """What is there now, for a model that acted on what was there before; raises `changed` for one without eyes."""
     if not sight.takes_pictures():
         raise changed
@@ -54,7 +59,7 @@ async def to_look_anew(seat: Seat, call: ToolCall, changed: Changed, sight: Sigh
     return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
 
 
-def region_in(seat: Seat, text: str, capture: str, space: str) -> Rect:
+def region_in(seat: DesktopController, text: str, capture: str, space: str) -> Rect:
     """Screen pixels of `left,top,right,bottom` in a capture (right and bottom exclusive). ToolMisuse if it is none."""
     try:
         left, top, right, bottom = (float(part) for part in text.replace(",", " ").split())
@@ -102,3 +107,88 @@ def _told(capture: Capture) -> str:
     if capture.cursor is None:
         return "The pointer is outside of it."
     return f"The pointer is at ({capture.cursor[0]}, {capture.cursor[1]})."
+
+
+_EVERYTHING = 100_000
+"""Tokens: an outline that leaves nothing out."""
+_MOST_CHARS = 12_000
+_SHOWN_CHARS = 120
+_CARD_LINES = 12
+_ABOUT = (
+    "The screen in words, since you take no pictures. Boxes are (x,y,width,height) in screen pixels; "
+    'act on elements by ref, or at a point with space="screen".'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What was read off windows; `note` says of which windows nothing is known, and why."""
+
+    elements: tuple[Element, ...] = ()
+    note: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        return [line_of(element) for element in self.elements]
+
+    def since(self, before: Sequence[Element]) -> list[str]:
+        """What came and what went, as outlines tell it."""
+        known, now = {element.ref for element in before}, {element.ref for element in self.elements}
+        came = [f"+ {line_of(element)}" for element in self.elements if element.ref not in known]
+        return came + [f"- {line_of(element)}" for element in before if element.ref not in now]
+
+
+async def everything(seat: DesktopController) -> Outline:
+    """All that programs tell of themselves; nothing where there is nobody to ask."""
+    try:
+        return await seat.backend.accessibility.outline(OutlineRequest(OutlineView.FULL, budget=_EVERYTHING))
+    except ToolFailed:
+        return Outline("")
+
+
+async def texts_in(seat: DesktopController, windows: Sequence[Window], area: Rect | None = None) -> Texts:
+    """What is written in windows, or in the part of them that lies in an area."""
+    found: list[Element] = []
+    for place, window in enumerate(windows):
+        try:
+            found += await seat.written.inside(window, area)
+        except ToolFailed as error:
+            return Texts(tuple(found), f"Nothing is known of what is inside {_titles(windows[place:])}: {error}")
+    return Texts(tuple(found))
+
+
+def unread(windows: Sequence[Window]) -> str:
+    """A note on windows that tell nothing and were not read."""
+    if not windows:
+        return ""
+    return f"Nothing is told of what is inside {_titles(windows)}: name one in window, and its text is read."
+
+
+async def in_words(seat: DesktopController, tool: str, region: Rect) -> ToolResult:
+    """What shows in a region of the screen, clipped to a budget."""
+    outline = await everything(seat)
+    inside = [element for element in outline.elements if region.contains(element.box.center)]
+    mute = [window for window in seat.written.mute(outline) if window.area.overlap(region)]
+    written = await texts_in(seat, mute, region)
+    lines = [*map(line_of, inside), *written.lines]
+    kept = _within(lines)
+    notes = [f"[{len(lines) - len(kept)} more lines: choose a window or a region]"] if len(kept) < len(lines) else []
+    notes += [written.note] if written.note else []
+    notes += [] if lines or written.note else ["Nothing is told or written there."]
+    shown: list[JsonValue] = [clip_line(line, _SHOWN_CHARS) for line in lines[:_CARD_LINES]]
+    payload: dict[str, JsonValue] = {"elements": len(inside), "written": len(written.elements), "lines": shown}
+    return ToolResult(True, tool, payload, "\n".join([_ABOUT, *kept, *notes]))
+
+
+def _titles(windows: Sequence[Window]) -> str:
+    return ", ".join(json.dumps(clip_line(window.title, _SHOWN_CHARS), ensure_ascii=False) for window in windows)
+
+
+def _within(lines: Sequence[str]) -> Sequence[str]:
+    """As many as the budget allows."""
+    left = _MOST_CHARS
+    for count, line in enumerate(lines):
+        left -= len(line) + 1
+        if left < 0:
+            return lines[:count]
+    return lines

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
+from app.base.errors import ToolMisuse
+from app.protocol.call import JsonValue, ToolCall
 from app.protocol.spec import ToolSpec
 
 
@@ -53,3 +56,82 @@ class Registry:
     def handler_of(self, name: str) -> type:
         """The family class of a tool known by its own name."""
         return self._families[name].handler
+
+
+@dataclass(frozen=True, slots=True)
+class GoalLimits:
+    """The ceilings of one goal; `cost_usd` None leaves it to the turn's own."""
+
+    passes: int
+    seconds: float
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pursued:
+    """`text` is the last word on it; `deeds` are the lines that its calls answered with, in order."""
+
+    is_reached: bool
+    text: str
+    passes: int
+    seconds: float
+    cost_usd: float | None
+    deeds: tuple[str, ...] = ()
+
+
+Pursue = Callable[[str, GoalLimits], Awaitable[Pursued]]
+
+
+async def nobody_pursues(_goal: str, _limits: GoalLimits) -> Pursued:
+    """Where no model is at work, or one that pursues a goal already."""
+    raise ToolMisuse("Only a model at work can pursue a goal, and one at a time. Write the single steps instead.")
+
+
+Emit = Callable[[str, Mapping[str, JsonValue]], None]
+Admit = Callable[[ToolCall], Awaitable[str]]
+Audit = Callable[[str, Mapping[str, JsonValue]], Awaitable[None]]
+
+
+def _unheard(_event: str, _payload: Mapping[str, JsonValue]) -> None:
+    return None
+
+
+async def _unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
+    return None
+
+
+async def admitted(_step: ToolCall) -> str:
+    """Nobody judges: for tools without a gate."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """`emit(event, payload)` feeds the call's card while it runs; `audit(kind, details)` records a state change;
+    `admit(step)` must be asked before each action of a call that holds several: empty, or why it may not happen.
+    `cancelled` is set when the person stops the turn (handlers that wait must watch it). `turn_id` groups what one
+    turn changed, so that all of it can be taken back together. `pursue(goal, limits)` has the model reach a goal.
+    """
+
+    call_id: str = ""
+    emit: Emit = _unheard
+    audit: Audit = _unkept
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    turn_id: str = ""
+    admit: Admit = admitted
+    pursue: Pursue = nobody_pursues
+
+
+def from_elsewhere(admit: Admit) -> Admit:
+    """The question asked from the desktop's thread, answered on this one."""
+    loop = asyncio.get_running_loop()
+
+    async def ask(step: ToolCall) -> str:
+        answer = asyncio.run_coroutine_threadsafe(_answered(admit, step), loop)
+        return await asyncio.wrap_future(answer)
+
+    return ask
+
+
+async def _answered(admit: Admit, step: ToolCall) -> str:
+    return await admit(step)

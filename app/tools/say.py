@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from app.base.errors import ToolMisuse
-from app.protocol.call import ToolCall
-from app.protocol.result import FINISHED, WAITING, JsonValue, ToolResult
+from app.protocol.call import FINISHED, WAITING, JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec
-from app.tools.context import TurnContext
-from app.tools.registry import Family
+from app.tools.registry import Family, TurnContext
 
 TONES = ("neutral", "warm", "excited", "calm", "serious", "playful", "apologetic", "urgent")
 
 
-class Voice:
+class Speech:
     """Handlers of speech. Results that end the turn carry what is shown to the person as `text` in their payload."""
 
     async def say(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
@@ -36,7 +34,7 @@ class Voice:
 
 
 SAY = Family(
-    Voice,
+    Speech,
     (
         ToolSpec(
             name="say",
@@ -45,7 +43,7 @@ SAY = Family(
                 "returns nothing, and a reply that holds nothing but speech ends the turn."
             ),
             effect=Effect.TALKS,
-            execute=Voice.say,
+            execute=Speech.say,
             attrs=(
                 Param("tone", description="how it sounds; neutral if left out", choices=TONES, otherwise="neutral"),
             ),
@@ -62,7 +60,7 @@ SAY = Family(
                 "Call nothing after it."
             ),
             effect=Effect.TALKS,
-            execute=Voice.attempt_completion,
+            execute=Speech.attempt_completion,
             children=(
                 Param(
                     "command",
@@ -87,7 +85,7 @@ SAY = Family(
                 "type themselves, a click you may not make) and end the turn until they answer. Call nothing after it."
             ),
             effect=Effect.TALKS,
-            execute=Voice.wait_for_human_input,
+            execute=Speech.wait_for_human_input,
             attrs=(Param("kind", description="one word for what is needed: choice, code, sign-in, captcha, click"),),
             body=Param("text", description="what is needed, and why, in plain words", required=True, short=False),
             examples=('<wait_for_human_input kind="choice">Save it as PDF or as text?</wait_for_human_input>',),

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
-from app.desktop.api import Window
-from app.desktop.desk import Desktop
-from app.desktop.elements import SECRET, Element, Outline, OutlineRequest, View
-from app.desktop.evidence import Proof, of_click, of_setting
-from app.desktop.locate import Located, Locator, NotFound, Search
-from app.desktop.ocr.written import is_written
-from app.desktop.seat import Proving, Seat
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
-from app.protocol.spec import Effect, Kind, Param, ToolSpec
-from app.tools.context import TurnContext
-from app.tools.pictures import Sight, to_point_in
-from app.tools.registry import Family
-from app.tools.screen_text import Texts, texts_in, unread
+from app.base.texts import clip_line
+from app.desktop.backends import Window
+from app.desktop.controller import DesktopController, Proving
+from app.desktop.desktop import Desktop
+from app.desktop.elements import SECRET, Element, Outline, OutlineRequest, OutlineView
+from app.desktop.ocr.elements import is_written
+from app.desktop.targets import Located, Locator, NotFound, Search
+from app.desktop.verification import Proof, of_click, of_setting
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+from app.tools.pictures import ModelSight, Texts, texts_in, to_point_in, unread
+from app.tools.registry import Family, TurnContext
 
 _BUDGET = 2000
 _WINDOWS_READ = 3
@@ -31,9 +28,9 @@ _CARD_LINES = 12
 class ScreenReading:
     """Handlers; each hops to the desktop thread. `sight` is how the model in use sees."""
 
-    def __init__(self, desktop: Desktop, sight: Sight | None = None) -> None:
+    def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
-        self._sight = sight or Sight()
+        self._sight = sight or ModelSight()
         self._before: dict[tuple[str, ...], tuple[Element, ...]] = {}
 
     async def read_screen(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
@@ -49,7 +46,7 @@ class ScreenReading:
         return await self._desktop.run(_set_value, call)
 
 
-async def _locate(seat: Seat, call: ToolCall, sight: Sight) -> ToolResult:
+async def _locate(seat: DesktopController, call: ToolCall, sight: ModelSight) -> ToolResult:
     area = seat.region_of(1, call.text("window")) if call.has("window") else None
     try:
         place = await Locator(seat.backend, seat.written).locate(Search(call.text("target"), area=area))
@@ -63,12 +60,14 @@ async def _locate(seat: Seat, call: ToolCall, sight: Sight) -> ToolResult:
     return ToolResult(True, call.name, _place_as_json(place), echo)
 
 
-async def _read(seat: Seat, call: ToolCall, told: dict[tuple[str, ...], tuple[Element, ...]]) -> ToolResult:
+async def _read(
+    seat: DesktopController, call: ToolCall, told: dict[tuple[str, ...], tuple[Element, ...]]
+) -> ToolResult:
     """`told` are the texts that were told before, by the windows they were read in."""
-    view = View(call.text("view", View.INTERACTIVE.value))
+    view = OutlineView(call.text("view", OutlineView.INTERACTIVE.value))
     await seat.eyes.rest()
     query = call.text("query")
-    if view is View.FIND and not query.strip():
+    if view is OutlineView.FIND and not query.strip():
         raise ToolMisuse('view="find" needs a query, as in query="Save".')
     request = OutlineRequest(view, query, call.text("window"), call.integer("budget", _BUDGET))
     outline, lost = await _outline(seat, request)
@@ -79,7 +78,7 @@ async def _read(seat: Seat, call: ToolCall, told: dict[tuple[str, ...], tuple[El
     note = f"{lost} Only what is written is told." if lost else texts.note
     note = " ".join(filter(None, [note, _private(seat, request)]))
     read = tuple(window.ref for window in windows)
-    written = texts.since(told.get(read, ())) if view is View.DIFF else texts.lines
+    written = texts.since(told.get(read, ())) if view is OutlineView.DIFF else texts.lines
     told[read] = texts.elements
     lines = [*outline.text.splitlines(), *written]
     payload: dict[str, JsonValue] = {
@@ -92,7 +91,7 @@ async def _read(seat: Seat, call: ToolCall, told: dict[tuple[str, ...], tuple[El
     return ToolResult(True, call.name, payload, _told(request, outline, lines, note))
 
 
-async def _outline(seat: Seat, request: OutlineRequest) -> tuple[Outline, ToolFailed | None]:
+async def _outline(seat: DesktopController, request: OutlineRequest) -> tuple[Outline, ToolFailed | None]:
     """What programs tell, or why they cannot be asked."""
     try:
         return await seat.backend.accessibility.outline(request), None
@@ -100,7 +99,7 @@ async def _outline(seat: Seat, request: OutlineRequest) -> tuple[Outline, ToolFa
         return Outline(""), lost
 
 
-def _unread(seat: Seat, outline: Outline, request: OutlineRequest) -> list[Window]:
+def _unread(seat: DesktopController, outline: Outline, request: OutlineRequest) -> list[Window]:
     """The windows that tell nothing and are to be read: those that were named, else the active one."""
     mute = [window for window in seat.written.mute(outline) if _is_meant(window, request)]
     return [window for window in mute if request.window or window.is_active][:_WINDOWS_READ]
@@ -110,16 +109,18 @@ def _is_meant(window: Window, request: OutlineRequest) -> bool:
     return request.window.casefold() in f"{window.title} {window.app}".casefold()
 
 
-def _private(seat: Seat, request: OutlineRequest) -> str:
+def _private(seat: DesktopController, request: OutlineRequest) -> str:
     """A note on the windows that are left out because they are private, where they were asked for."""
     hidden = [w for w in seat.backend.windows.all() if seat.backend.is_private(w) and _is_meant(w, request)]
     names = ", ".join(repr(clip_line(window.title, _SHOWN_CHARS)) for window in hidden)
     return f"Left out because it is private: {names}." if hidden else ""
 
 
-async def _texts(seat: Seat, outline: Outline, request: OutlineRequest, windows: Sequence[Window]) -> Texts:
+async def _texts(
+    seat: DesktopController, outline: Outline, request: OutlineRequest, windows: Sequence[Window]
+) -> Texts:
     """What is written in windows that tell nothing."""
-    if request.view is View.FIND:
+    if request.view is OutlineView.FIND:
         found = () if outline.elements else await Locator(seat.backend, seat.written).written(Search(request.query))
         return Texts(tuple(place.element for place in found))
     texts = await texts_in(seat, windows)
@@ -136,7 +137,7 @@ def _told(request: OutlineRequest, outline: Outline, lines: Sequence[str], note:
     return "\n".join([*parts, *([note] if note else [])])
 
 
-async def _press(seat: Seat, call: ToolCall) -> ToolResult:
+async def _press(seat: DesktopController, call: ToolCall) -> ToolResult:
     tree = seat.backend.accessibility
     element = await tree.element(_of_a_program(call.text("ref")))
     actions: list[str] = []
@@ -150,7 +151,7 @@ async def _press(seat: Seat, call: ToolCall) -> ToolResult:
     return ToolResult(True, call.name, payload, f"Pressed {_named(element)} ({actions[0]}). {seen.sentence}")
 
 
-async def _set_value(seat: Seat, call: ToolCall) -> ToolResult:
+async def _set_value(seat: DesktopController, call: ToolCall) -> ToolResult:
     tree = seat.backend.accessibility
     text = call.text("value")
     element = await tree.element(_of_a_program(call.text("ref")))
@@ -171,7 +172,7 @@ async def _set_value(seat: Seat, call: ToolCall) -> ToolResult:
     return ToolResult(True, call.name, payload, f"Set {_named(element)}.{private} {seen.sentence}")
 
 
-def _window_of(seat: Seat, element: Element) -> Window | None:
+def _window_of(seat: DesktopController, element: Element) -> Window | None:
     """The window that an element is in; any of its program's where none has its title."""
     own = [window for window in seat.backend.windows.all() if element.pid and window.pid == element.pid]
     return next((window for window in own if window.title == element.window), own[0] if own else None)
@@ -224,11 +225,11 @@ SCREEN = Family(
                     "view",
                     description="interactive (controls; the default), full (texts too), find (only what fits query), "
                     "diff (what changed since the last reading)",
-                    choices=tuple(view.value for view in View),
+                    choices=tuple(view.value for view in OutlineView),
                 ),
                 Param("query", description="what to find"),
                 Param("window", description="only windows or programs called that"),
-                Param("budget", Kind.INTEGER, "tokens the listing may take; 2000", minimum=100, maximum=20_000),
+                Param("budget", ValueType.INTEGER, "tokens the listing may take; 2000", minimum=100, maximum=20_000),
             ),
             examples=('<read_screen window="Calculator"/>', '<read_screen view="find" query="Save"/>'),
         ),

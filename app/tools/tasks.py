@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from app.base.errors import ToolMisuse
-from app.protocol.call import ToolCall
-from app.protocol.result import FINISHED, WAITING, JsonValue, ToolResult
-from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec
-from app.services.tasks.checklist import Checklist, Item, render
-from app.services.tasks.options import parse_options
-from app.tools.context import TurnContext
-from app.tools.registry import Family
+from app.protocol.call import FINISHED, WAITING, JsonValue, ToolCall, ToolResult
+from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
+from app.services.tasks import Checklist, Item, parse_options, render
+from app.tools.registry import Family, TurnContext
 
 _log = logging.getLogger(__name__)
 
@@ -152,7 +149,7 @@ TASKS = Family(
             execute=Tasks.plan,
             children=(
                 _payload("response", "the plan"),
-                Param("needs_more_exploration", Kind.FLAG, "true to go on looking before the person answers"),
+                Param("needs_more_exploration", ValueType.FLAG, "true to go on looking before the person answers"),
             ),
             examples=("<plan_mode_respond><response>First I would …</response></plan_mode_respond>",),
             voiced=True,

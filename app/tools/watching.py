@@ -7,21 +7,17 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from app.base.clipping import clip_line
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Geometry, Point, Rect
-from app.desktop.capture import Budget, Capture
-from app.desktop.desk import Desktop
-from app.desktop.frames import changed_tiles, merged
-from app.desktop.seat import Seat
-from app.desktop.settle import Patience, Watch
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
-from app.protocol.spec import Effect, Kind, Param, ToolSpec
-from app.tools.context import TurnContext
-from app.tools.pictures import Sight, payload_of, region_in, shown
-from app.tools.registry import Family
-from app.tools.screen_text import everything, in_words, texts_in
+from app.base.texts import clip_line
+from app.desktop.capture import Capture, PictureBudget, changed_tiles, merged
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
+from app.desktop.verification import Patience, SettleWatch
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+from app.tools.pictures import ModelSight, everything, in_words, payload_of, region_in, shown, texts_in
+from app.tools.registry import Family, TurnContext
 
 _SURE = 0.9
 _LOOK_AGAIN_S = 0.2
@@ -37,9 +33,9 @@ _REST = Patience(first_s=0.4, quiet_s=0.4)
 class Watching:
     """Handlers. `sight` is how the model in use sees; one that takes no pictures is told the screen in words."""
 
-    def __init__(self, desktop: Desktop, sight: Sight | None = None) -> None:
+    def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
-        self._sight = sight or Sight()
+        self._sight = sight or ModelSight()
         self._shown: tuple[str, Capture] | None = None
 
     async def screen_capture(self, call: ToolCall, turn: TurnContext) -> ToolResult:
@@ -89,7 +85,7 @@ class Watching:
         return ToolResult(True, call.name, {"what": what, "seconds": round(waited, 1)}, echo)
 
 
-async def _capture(seat: Seat, call: ToolCall, budget: Budget) -> Capture:
+async def _capture(seat: DesktopController, call: ToolCall, budget: PictureBudget) -> Capture:
     region = _region(seat, call)
     if call.has("window") and not call.has("region"):
         return await seat.eyes.capture_window(
@@ -98,22 +94,22 @@ async def _capture(seat: Seat, call: ToolCall, budget: Budget) -> Capture:
     return await seat.eyes.capture(region, "screen", budget)
 
 
-async def _in_words(seat: Seat, call: ToolCall) -> ToolResult:
+async def _in_words(seat: DesktopController, call: ToolCall) -> ToolResult:
     return await in_words(seat, call.name, _region(seat, call))
 
 
-def _region(seat: Seat, call: ToolCall) -> Rect:
+def _region(seat: DesktopController, call: ToolCall) -> Rect:
     if not call.has("region"):
         return seat.region_of(call.integer("monitor"), call.text("window"))
     return region_in(seat, call.text("region"), call.text("capture"), call.text("space"))
 
 
-async def _zoom(seat: Seat, call: ToolCall, budget: Budget) -> Capture:
+async def _zoom(seat: DesktopController, call: ToolCall, budget: PictureBudget) -> Capture:
     region = region_in(seat, call.text("region"), call.text("capture"), call.text("space"))
     return await seat.eyes.capture(region, "region, enlarged", budget, is_glance=True)
 
 
-async def _changes(seat: Seat, call: ToolCall) -> ToolResult:
+async def _changes(seat: DesktopController, call: ToolCall) -> ToolResult:
     since = call.text("since")
     before = seat.eyes.find_capture(since) if since else seat.eyes.newest()
     if before is None:
@@ -135,7 +131,7 @@ def _in_picture(geometry: Geometry, area: Rect) -> tuple[int, int, int, int]:
     return left, top, right + 1, bottom + 1
 
 
-async def _texts_in(seat: Seat, regions: Sequence[Rect]) -> list[str]:
+async def _texts_in(seat: DesktopController, regions: Sequence[Rect]) -> list[str]:
     """What stands in the changed regions now: by what programs say, and by what is written in the others."""
     outline = await everything(seat)
     inside = [e for e in outline.elements if any(region.contains(e.box.center) for region in regions)]
@@ -156,7 +152,7 @@ def _unchanged(call: ToolCall, capture: Capture) -> ToolResult:
     return ToolResult(True, call.name, {**payload_of(capture), "unchanged": True}, echo)
 
 
-Condition: TypeAlias = Callable[[Seat, float], Coroutine[Any, Any, bool]]
+Condition: TypeAlias = Callable[[DesktopController, float], Coroutine[Any, Any, bool]]
 
 
 def _condition(call: ToolCall) -> tuple[Condition, str]:
@@ -177,7 +173,7 @@ def _condition(call: ToolCall) -> tuple[Condition, str]:
 def _text_shows(text: str) -> Condition:
     wanted = text.casefold()
 
-    async def ask(seat: Seat, _left_s: float) -> bool:
+    async def ask(seat: DesktopController, _left_s: float) -> bool:
         outline = await everything(seat)
         told = (part for element in outline.elements for part in (element.name, element.value, element.window))
         if any(wanted in part.casefold() for part in told):
@@ -189,7 +185,7 @@ def _text_shows(text: str) -> Condition:
 
 
 def _element_shows(name: str) -> Condition:
-    async def ask(seat: Seat, _left_s: float) -> bool:
+    async def ask(seat: DesktopController, _left_s: float) -> bool:
         found = await seat.backend.accessibility.find(name, limit=1)
         return bool(found) and found[0].score >= _SURE
 
@@ -199,7 +195,7 @@ def _element_shows(name: str) -> Condition:
 def _window_is_open(title: str) -> Condition:
     wanted = title.casefold()
 
-    async def ask(seat: Seat, _left_s: float) -> bool:
+    async def ask(seat: DesktopController, _left_s: float) -> bool:
         return any(
             wanted in (w.title.casefold(), w.app.casefold()) or wanted in w.title.casefold()
             for w in seat.backend.windows.all()
@@ -209,9 +205,9 @@ def _window_is_open(title: str) -> Condition:
 
 
 def _screen_changes() -> Condition:
-    watches: list[Watch] = []
+    watches: list[SettleWatch] = []
 
-    async def ask(seat: Seat, _left_s: float) -> bool:
+    async def ask(seat: DesktopController, _left_s: float) -> bool:
         if not watches:
             watches.append(seat.eyes.watch())
         return watches[0].has_changed()
@@ -219,7 +215,7 @@ def _screen_changes() -> Condition:
     return ask
 
 
-async def _screen_rests(seat: Seat, left_s: float) -> bool:
+async def _screen_rests(seat: DesktopController, left_s: float) -> bool:
     settled = await seat.eyes.settle(replace(_REST, limit_s=max(left_s, _REST.first_s)))
     return settled.is_calm
 
@@ -248,7 +244,7 @@ WATCHING = Family(
             Effect.READS,
             Watching.screen_capture,
             attrs=(
-                Param("monitor", Kind.INTEGER, "which monitor, from 1; all of them if left out", minimum=0),
+                Param("monitor", ValueType.INTEGER, "which monitor, from 1; all of them if left out", minimum=0),
                 Param("window", description="only this window, by title or program"),
                 _REGION,
                 _CAPTURE,
@@ -277,7 +273,7 @@ WATCHING = Family(
             "Do nothing for a while. Rather use wait_for when there is something to wait for.",
             Effect.READS,
             Watching.wait,
-            attrs=(Param("seconds", Kind.NUMBER, "how long", required=True, minimum=0, maximum=300),),
+            attrs=(Param("seconds", ValueType.NUMBER, "how long", required=True, minimum=0, maximum=300),),
             examples=('<wait seconds="3"/>',),
             is_wait=True,
         ),
@@ -291,10 +287,10 @@ WATCHING = Family(
                 Param("text", description="a text anywhere on the screen"),
                 Param("window", description="a window's title or part of it"),
                 Param("element", description="a control by its visible name"),
-                Param("change", Kind.FLAG, "any change of the screen"),
-                Param("stable", Kind.FLAG, "the screen at rest"),
-                Param("gone", Kind.FLAG, "wait until it is gone instead"),
-                Param("limit_s", Kind.NUMBER, "give up after so many seconds; 15", minimum=0.1, maximum=300),
+                Param("change", ValueType.FLAG, "any change of the screen"),
+                Param("stable", ValueType.FLAG, "the screen at rest"),
+                Param("gone", ValueType.FLAG, "wait until it is gone instead"),
+                Param("limit_s", ValueType.NUMBER, "give up after so many seconds; 15", minimum=0.1, maximum=300),
             ),
             examples=('<wait_for text="Download complete" limit_s="60"/>',),
             is_wait=True,

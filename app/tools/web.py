@@ -6,14 +6,12 @@ import secrets
 from typing import TYPE_CHECKING
 
 from app.base.errors import ToolMisuse
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
-from app.protocol.spec import Effect, Kind, Param, ToolSpec
-from app.tools.context import TurnContext
-from app.tools.registry import Family
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+from app.tools.registry import Family, TurnContext
 
 if TYPE_CHECKING:
-    from app.services.web.pages import Page, Pages
+    from app.services.web.pages import Pages, WebPage
 
 _MOST_CHARS = 20_000
 _CARD_CHARS = 4_000
@@ -44,7 +42,7 @@ class Web:
         return _shown(page, start)
 
 
-def _shown(page: Page, start: int) -> ToolResult:
+def _shown(page: WebPage, start: int) -> ToolResult:
     end = min(start + _MOST_CHARS, len(page.text))
     part = page.text[start:end]
     fence = secrets.token_hex(4)
@@ -79,7 +77,7 @@ WEB = Family(
             execute=Web.fetch,
             attrs=(
                 Param("url", description="http:// or https://", required=True, aliases=("address", "link")),
-                Param("start", Kind.INTEGER, "first character, to read on in a long page", minimum=0),
+                Param("start", ValueType.INTEGER, "first character, to read on in a long page", minimum=0),
             ),
             examples=('<web_fetch url="https://example.com/docs"/>',),
         ),

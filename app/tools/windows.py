@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from app.base.clipping import clip_line, clip_middle
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
-from app.desktop.aim import Aim
-from app.desktop.api import Window
-from app.desktop.desk import Desktop
-from app.desktop.hands import Press
+from app.base.texts import clip_line, clip_middle
+from app.desktop.backends import Window
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
+from app.desktop.input import Press
 from app.desktop.keys import chords
-from app.desktop.seat import Seat
-from app.desktop.settle import Patience
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
-from app.protocol.spec import Effect, Kind, Param, ToolSpec
+from app.desktop.targets import Aim
+from app.desktop.verification import Patience
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 from app.services.workspace import document_kinds
-from app.tools.context import Admit, TurnContext, from_elsewhere
-from app.tools.registry import Family
+from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
 _TITLE_CHARS = 80
 _CLIPBOARD_CHARS = 4000
@@ -33,7 +31,7 @@ _OF_DOCUMENTS = {
 _OPENING = Patience(first_s=0.2, quiet_s=0.06, limit_s=2.0)
 
 
-class Windows:
+class WindowTools:
     """Handlers; each hops to the desktop thread."""
 
     def __init__(self, desktop: Desktop) -> None:
@@ -69,7 +67,7 @@ class Windows:
         return await self._desktop.run(_write_clipboard, call)
 
 
-async def _open_app(seat: Seat, call: ToolCall) -> ToolResult:
+async def _open_app(seat: DesktopController, call: ToolCall) -> ToolResult:
     name = call.text("name").strip()
     opened = await (seat.opener.open_address(name) if document_kinds.target_of(name) else seat.opener.open(name))
     await seat.eyes.settle(_OPENING)
@@ -86,21 +84,21 @@ async def _open_app(seat: Seat, call: ToolCall) -> ToolResult:
     return ToolResult(True, call.name, payload, echo)
 
 
-async def _list_windows(seat: Seat, call: ToolCall) -> ToolResult:
+async def _list_windows(seat: DesktopController, call: ToolCall) -> ToolResult:
     windows = seat.backend.windows.all()
     payload: dict[str, JsonValue] = {"windows": [_as_json(window) for window in windows]}
     lines = "\n".join(_line(window) for window in windows)
     return ToolResult(True, call.name, payload, f"Topmost first:\n{lines}" if windows else "No window is open.")
 
 
-async def _focus_window(seat: Seat, call: ToolCall) -> ToolResult:
+async def _focus_window(seat: DesktopController, call: ToolCall) -> ToolResult:
     window = await seat.backend.windows.focus(seat.find_window(call.text("title")).ref)
     await seat.eyes.settle(Patience())
     payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}
     return ToolResult(True, call.name, payload, f"{window.title!r} ({window.ref}) is in front and has the keyboard.")
 
 
-async def _close_window(seat: Seat, call: ToolCall) -> ToolResult:
+async def _close_window(seat: DesktopController, call: ToolCall) -> ToolResult:
     window = seat.find_window(call.text("title"))
     is_closed = await seat.backend.windows.close(window.ref)
     await seat.eyes.settle(Patience())
@@ -112,7 +110,7 @@ async def _close_window(seat: Seat, call: ToolCall) -> ToolResult:
     return ToolResult(True, call.name, payload, f"{window.title!r} is closed.")
 
 
-async def _move_window(seat: Seat, call: ToolCall) -> ToolResult:
+async def _move_window(seat: DesktopController, call: ToolCall) -> ToolResult:
     window = seat.find_window(call.text("title"))
     now = window.area
     area = Rect(
@@ -124,7 +122,7 @@ async def _move_window(seat: Seat, call: ToolCall) -> ToolResult:
     return ToolResult(True, call.name, _as_json(placed), f"Now {_line(placed)}.")
 
 
-async def _minimise_window(seat: Seat, call: ToolCall) -> ToolResult:
+async def _minimise_window(seat: DesktopController, call: ToolCall) -> ToolResult:
     window = seat.find_window(call.text("title"))
     await seat.backend.windows.minimise(window.ref)
     await seat.eyes.settle(Patience())
@@ -132,7 +130,7 @@ async def _minimise_window(seat: Seat, call: ToolCall) -> ToolResult:
     return ToolResult(True, call.name, payload, f"{window.title!r} is minimised; focus_window brings it back.")
 
 
-async def _choose_menu(seat: Seat, call: ToolCall, admit: Admit) -> ToolResult:
+async def _choose_menu(seat: DesktopController, call: ToolCall, admit: Admit) -> ToolResult:
     """Opens menu after menu; on a part that is not there or may not be chosen, all of them are closed again."""
     parts = [part.strip() for part in call.text("path").replace("›", ">").split(">") if part.strip()]
     if not parts:
@@ -162,14 +160,14 @@ async def _check_entry(call: ToolCall, aim: Aim, admit: Admit, *, is_last: bool)
         raise ToolFailed(f"The entry that was found is {entry.name!r}. It was not chosen: {refusal}")
 
 
-async def _read_clipboard(seat: Seat, call: ToolCall) -> ToolResult:
+async def _read_clipboard(seat: DesktopController, call: ToolCall) -> ToolResult:
     text = await seat.backend.clipboard.read()
     payload: dict[str, JsonValue] = {"length": len(text), "text": clip_line(text, _TITLE_CHARS)}
     shown = clip_middle(text, _CLIPBOARD_CHARS, _CLIPBOARD_CHARS)
     return ToolResult(True, call.name, payload, f"The clipboard holds:\n{shown}" if text else "It holds no text.")
 
 
-async def _write_clipboard(seat: Seat, call: ToolCall) -> ToolResult:
+async def _write_clipboard(seat: DesktopController, call: ToolCall) -> ToolResult:
     text = call.text("text")
     await seat.backend.clipboard.write(text)
     payload: dict[str, JsonValue] = {"length": len(text), "text": clip_line(text, _TITLE_CHARS)}
@@ -217,14 +215,14 @@ _TITLE = Param(
 )
 
 WINDOWS = Family(
-    Windows,
+    WindowTools,
     (
         ToolSpec(
             "open_app",
             "Start an installed program by name, or open a URL or a file with its program, and wait until the window "
             "has the keyboard. General names work too: calculator, text editor, terminal, file manager, browser.",
             Effect.DESKTOP,
-            Windows.open_app,
+            WindowTools.open_app,
             attrs=(
                 Param(
                     "name", description="the program", required=True, aliases=("app", "id", "application", "app_name")
@@ -237,14 +235,14 @@ WINDOWS = Family(
             "list_windows",
             "The open windows, topmost first, with place and size in screen pixels.",
             Effect.READS,
-            Windows.list_windows,
+            WindowTools.list_windows,
             examples=("<list_windows/>",),
         ),
         ToolSpec(
             "focus_window",
             "Bring a window forward and give it the keyboard.",
             Effect.DESKTOP,
-            Windows.focus_window,
+            WindowTools.focus_window,
             attrs=(_TITLE,),
             examples=('<focus_window title="Untitled 1"/>',),
         ),
@@ -252,7 +250,7 @@ WINDOWS = Family(
             "close_window",
             "Ask a window to close, as its close button would.",
             Effect.DESKTOP,
-            Windows.close_window,
+            WindowTools.close_window,
             attrs=(_TITLE,),
             examples=('<close_window title="calculator"/>',),
         ),
@@ -260,13 +258,13 @@ WINDOWS = Family(
             "move_window",
             "Move a window or change its size, in screen pixels; what is left out stays.",
             Effect.DESKTOP,
-            Windows.move_window,
+            WindowTools.move_window,
             attrs=(
                 _TITLE,
-                Param("x", Kind.INTEGER),
-                Param("y", Kind.INTEGER),
-                Param("width", Kind.INTEGER, minimum=1),
-                Param("height", Kind.INTEGER, minimum=1),
+                Param("x", ValueType.INTEGER),
+                Param("y", ValueType.INTEGER),
+                Param("width", ValueType.INTEGER, minimum=1),
+                Param("height", ValueType.INTEGER, minimum=1),
             ),
             examples=('<move_window title="calculator" x="0" y="0"/>',),
         ),
@@ -274,7 +272,7 @@ WINDOWS = Family(
             "minimise_window",
             "Put a window away without closing it.",
             Effect.DESKTOP,
-            Windows.minimise_window,
+            WindowTools.minimise_window,
             attrs=(_TITLE,),
             aliases=("minimize_window",),
         ),
@@ -282,16 +280,16 @@ WINDOWS = Family(
             "choose_menu",
             "Choose an entry of the active window's menu bar by its way.",
             Effect.DESKTOP,
-            Windows.choose_menu,
+            WindowTools.choose_menu,
             attrs=(Param("path", description="such as File > Save As", required=True),),
             examples=('<choose_menu path="File > Save As"/>',),
         ),
-        ToolSpec("read_clipboard", "The text that was cut or copied last.", Effect.READS, Windows.read_clipboard),
+        ToolSpec("read_clipboard", "The text that was cut or copied last.", Effect.READS, WindowTools.read_clipboard),
         ToolSpec(
             "write_clipboard",
             "Put a text into the clipboard, for the person to paste.",
             Effect.DESKTOP,
-            Windows.write_clipboard,
+            WindowTools.write_clipboard,
             body=Param("text", description="the text", required=True, short=False),
         ),
     ),

@@ -13,15 +13,14 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.settings import catalog
 from app.settings.store import Settings
 from app.ui import languages
-from app.ui.appearance import look_of
-from app.ui.instance import OPEN, WELCOME, Instance
-from app.ui.look import Look
 from app.ui.machine import NoMachine, Outside
 from app.ui.orb.window import OrbWindow
-from app.ui.seat import Seat
+from app.ui.system.instance import OPEN, WELCOME, Instance
+from app.ui.theme.appearance import Look, look_of
+from app.ui.windows.orb_placement import OrbPlacement
 
 if TYPE_CHECKING:
-    from app.ui.life import Connect
+    from app.ui.lifecycle import Connect
     from app.ui.presence import Presence
 
 _PAINT_LIMIT_MS = 500
@@ -48,10 +47,12 @@ def run(
     languages.install(application, settings[catalog.LANGUAGE])
     look = look_of(application, settings)
     orb = first_paint(look)
-    from app.ui import life
+    from app.ui import lifecycle
 
     try:
-        return life.run(life.Parts(application, instance, look, orb, settings, outside), connect, on_ready, quit_when)
+        return lifecycle.run(
+            lifecycle.PaintedParts(application, instance, look, orb, settings, outside), connect, on_ready, quit_when
+        )
     finally:
         instance.release()
         look.around.close()
@@ -60,7 +61,7 @@ def run(
 def first_paint(look: Look) -> OrbWindow:
     """The orb in its place, on the screen when this returns."""
     orb = OrbWindow(look.theme, look.around, look.ticker)
-    Seat(orb, look.theme).take()
+    OrbPlacement(orb, look.theme).take()
     painted = _Painted(orb)
     orb.show()
     painted.wait(_PAINT_LIMIT_MS)

@@ -6,9 +6,9 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from app.ui import icons
-from app.ui.style import font
-from app.ui.theme import Theme
+from app.ui.theme import drawing
+from app.ui.theme.drawing import font
+from app.ui.theme.theme import Theme
 
 
 class GlyphButton(QAbstractButton):
@@ -62,7 +62,7 @@ class GlyphButton(QAbstractButton):
         side = theme.size("small_glyph")
         place = QRectF(box.center().x() - side / 2, box.center().y() - side / 2, side, side)
         color = theme.color("accent_ink" if self.filled and self.isEnabled() else "ink" if self._hot() else "muted")
-        icons.draw(painter, self._glyph, place, color)
+        drawing.draw(painter, self._glyph, place, color)
         if self._count:
             _dot(painter, place, theme)
         if self.hasFocus():
@@ -123,7 +123,7 @@ class WordButton(QAbstractButton):
         whole = words + (side + space if self._glyph else 0)
         x = box.center().x() - whole / 2
         if self._glyph:
-            icons.draw(painter, self._glyph, QRectF(x, box.center().y() - side / 2, side, side), color)
+            drawing.draw(painter, self._glyph, QRectF(x, box.center().y() - side / 2, side, side), color)
             x += side + space
         painter.setPen(QColor(*color))
         painter.drawText(QRectF(x, box.top(), words + 4, box.height()), Qt.AlignmentFlag.AlignVCenter, self.text())

@@ -20,7 +20,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ModelServer:
     """A model server on this machine, and what it lists."""
 
     name: str
@@ -35,7 +35,7 @@ class Machine(Protocol):
         """What works here, tried for real, in the order a person would mend it."""
         ...
 
-    async def servers(self) -> Sequence[Server]:
+    async def servers(self) -> Sequence[ModelServer]:
         """The model servers that answer."""
         ...
 
@@ -50,7 +50,7 @@ class NoMachine:
     async def findings(self) -> Sequence[Finding]:
         return ()
 
-    async def servers(self) -> Sequence[Server]:
+    async def servers(self) -> Sequence[ModelServer]:
         return ()
 
     async def tried(self, provider: str, key: str, base_url: str = "") -> str:

@@ -4,36 +4,65 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
 
-from app.agent import events as agent
-from app.ui import roles
-from app.ui.bridge import Agent, Inbox
-from app.ui.composer.attached import Attached, in_words, pictures
-from app.ui.errands import Errands
-from app.ui.floating import Surroundings
-from app.ui.look import Look
-from app.ui.menu import Actions, menu_for
-from app.ui.monitors import Monitors
-from app.ui.orb.state import Orb
+from app.agent import agent_events as agent
+from app.ui.background_tasks import Errands, Tell
+from app.ui.bridge import Agent, Attachment, Inbox
+from app.ui.composer.attachments import Attached, in_words, pictures
 from app.ui.orb.window import OrbWindow
-from app.ui.presenter import presenter, takeback
-from app.ui.presenter.cardsteps import place_of
-from app.ui.presenter.cardwords import Words
-from app.ui.presenter.view import Card, View
-from app.ui.seat import logical
-from app.ui.stage import Stage
-from app.ui.theme import Theme
-from app.ui.turns import Turns
+from app.ui.presenter import offers, presenter
+from app.ui.presenter.cards import place_of
+from app.ui.presenter.view import Card, Orb, View
+from app.ui.presenter.wording import Words
+from app.ui.system.tray import Actions, menu_for
+from app.ui.theme import roles
+from app.ui.theme.appearance import Look
+from app.ui.theme.theme import Theme
+from app.ui.windows.floating import WindowDeps
+from app.ui.windows.orb_placement import Monitors, logical
+from app.ui.windows.stage import Stage
+
+
+class Turns:
+    """What is sent before there is an agent waits for it. A wish that comes while a turn runs goes to that turn."""
+
+    def __init__(self, tell: Tell, errands: Errands) -> None:
+        self._tell = tell
+        self._errands = errands
+        self._waiting: asyncio.Queue[tuple[str, tuple[Attachment, ...]]] = asyncio.Queue()
+
+    def send(self, text: str, media: tuple[Attachment, ...] = ()) -> None:
+        self._waiting.put_nowait((text, media))
+
+    def take_back(self, agent: Agent, turn_id: str) -> None:
+        """Undo what a turn changed in files, and show what the agent says about it; needs a running event loop."""
+        self._errands.begin(self._taken_back(agent, turn_id))
+
+    async def run(self, agent: Agent, before: Callable[[], Awaitable[None]]) -> None:
+        """Pass on what waits, for ever; `before` is awaited first."""
+        while True:
+            text, media = await self._waiting.get()
+            await before()
+            self._errands.begin(_turn(agent, text, media))
+
+    async def _taken_back(self, agent: Agent, turn_id: str) -> None:
+        for sentence in await agent.take_back(turn_id):
+            self._tell("info", sentence)
+
+
+async def _turn(agent: Agent, text: str, media: tuple[Attachment, ...]) -> None:
+    await agent.send(text, media)
+
 
 if TYPE_CHECKING:
     from app.ui.bubble.window import BubbleWindow
     from app.ui.composer.window import ComposerWindow
-    from app.ui.panels.panels import Panels
+    from app.ui.pages.panels import Panels
 
 _FOCUS_LOOKS = 30
 _FOCUS_LOOK_S = 0.01
@@ -87,7 +116,7 @@ class Presence(QObject):
         return stage
 
     @property
-    def around(self) -> Surroundings:
+    def around(self) -> WindowDeps:
         return self._look.around
 
     @property
@@ -113,7 +142,7 @@ class Presence(QObject):
     @property
     def panels(self) -> Panels:
         if self._panels is None:
-            from app.ui.panels.panels import Panels
+            from app.ui.pages.panels import Panels
 
             self._panels = Panels(self._look, self.stage, self.inbox, self._errands)
             self._panels.agent = self._agent
@@ -258,7 +287,7 @@ class Presence(QObject):
 
     def _take_back(self, turn_id: str) -> None:
         if self._agent is not None:
-            self.inbox.change(lambda view: takeback.accepted(view, turn_id))
+            self.inbox.change(lambda view: offers.accepted(view, turn_id))
             self.turns.take_back(self._agent, turn_id)
 
     # -- showing

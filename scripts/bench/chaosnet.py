@@ -22,20 +22,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from app.agent.events import Notice, Outcome, TurnEnded
-from app.agent.parts import Parts
+from app.agent.agent_events import Notice, Outcome, TurnEnded
+from app.agent.deps import SessionDeps
 from app.agent.policy import Mode, Policy
 from app.agent.session import Session
 from app.base import ids
-from app.protocol.call import ToolCall
+from app.protocol.call import ToolCall, ToolResult
 from app.protocol.dialects.choose import by_name
-from app.protocol.result import ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec
 from app.settings.store import Settings
-from app.tools.context import TurnContext
 from app.tools.executor import Executor
-from app.tools.registry import Family, Registry
-from app.tools.say import SAY, Voice
+from app.tools.registry import Family, Registry, TurnContext
+from app.tools.say import SAY, Speech
 from tests.contract.providers import ANTHROPIC, OPENAI, Vendor
 from tests.support.loopback.replies import Broken, Call, Drop, Fault, Part, Reply, Stall, Status, Text
 from tests.support.loopback.server import Seen
@@ -165,12 +163,12 @@ async def play(plan: Plan, folder: Path) -> Played:
     async with plan.vendor.server([model] * 20) as server:
         provider = plan.vendor.provider(server.url, _IDLE_S)
         session = Session(
-            Parts(
+            SessionDeps(
                 provider=provider,
                 model=plan.vendor.model,
                 dialect=by_name(plan.dialect),
                 registry=registry,
-                executor=Executor(registry, [Voice(), deeds], clock),
+                executor=Executor(registry, [Speech(), deeds], clock),
                 policy=Policy(folder, Mode.YOLO),
                 settings=Settings({"chat.stream_idle_timeout_ms": int(_IDLE_S * 1000)}, {}),
                 clock=clock,

@@ -26,11 +26,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.base.geometry import Rect
-from app.desktop.capture import Budget, encoded, fitted
+from app.desktop.capture import PictureBudget, encoded, fitted
 from app.desktop.choose import open_desktop
+from app.desktop.controller import DesktopController
 from app.desktop.elements import OutlineRequest
-from app.desktop.hands import Press
-from app.desktop.seat import Seat
+from app.desktop.input import Press
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support.repainting import repainting
 
@@ -63,7 +63,7 @@ async def _timed(name: str, work: Work, times: int) -> float:
 class Scene:
     """The rows, on the desktop thread."""
 
-    def __init__(self, seat: Seat, times: int) -> None:
+    def __init__(self, seat: DesktopController, times: int) -> None:
         self.seat = seat
         self.times = times
         self.extent = seat.backend.screen.extent()
@@ -73,7 +73,7 @@ class Scene:
 
     async def eyes(self) -> None:
         grab = self.seat.backend.screen.grab
-        sent = fitted(self.extent.size, Budget())
+        sent = fitted(self.extent.size, PictureBudget())
 
         async def grabbed() -> None:
             grab(self.extent)
@@ -124,12 +124,12 @@ class Scene:
             """Each changes what the calculator shows."""
             receipt = await seat.act(lambda: self._clicked_at(next(in_turn)))
             assert receipt.verdict == "changed", receipt.sentence
-            await seat.eyes.capture(self.extent, "screen", Budget())
+            await seat.eyes.capture(self.extent, "screen", PictureBudget())
 
         async def step_with_a_fixed_wait() -> None:
             await self._clicked_at(seven)
             await asyncio.sleep(_FIXED_WAIT_S)
-            await seat.eyes.capture(self.extent, "screen", Budget())
+            await seat.eyes.capture(self.extent, "screen", PictureBudget())
 
         await self.row("step: click, settle, receipt, capture", step)
         await self.row("click at a known point", clicked)
@@ -154,7 +154,7 @@ class Scene:
 
         async def step() -> None:
             await seat.act(lambda: self._clicked_at(inside), spot)
-            await seat.eyes.capture(self.extent, "screen", Budget())
+            await seat.eyes.capture(self.extent, "screen", PictureBudget())
 
         await self.row(f"step on a program: {program} ms", step, max(self.times // 2, 5))
 
@@ -177,7 +177,7 @@ def _browse(page: Path) -> None:
     subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-async def _all(seat: Seat, times: int, page: Path) -> None:
+async def _all(seat: DesktopController, times: int, page: Path) -> None:
     await seat.opener.open("galculator")
     await seat.opener.open("mousepad")
     if shutil.which(_CHROMIUM[0]):

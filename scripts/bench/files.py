@@ -42,8 +42,7 @@ def _row(what: str, median_ms: float, note: str = "") -> None:
 
 def edits(times: int) -> None:
     """A 10 MB file, twenty blocks, each way of matching."""
-    from app.services.workspace.blocks import EditRefused
-    from app.services.workspace.edits import apply_diff
+    from app.services.files.edits import EditRefused, apply_diff
 
     chance = random.Random(1)
     lines = [f"    line {number} {chance.random()}" for number in range(300_000)]
@@ -71,18 +70,21 @@ def edits(times: int) -> None:
 
 def files(folder: Path, times: int, size_mb: int) -> None:
     """Writes, reads of a big file, lists."""
-    from app.services.checkpoints.store import Checkpoints
-    from app.services.workspace import listing
-    from app.services.workspace.beneath import hold
-    from app.services.workspace.changes import Changes, Origin
-    from app.services.workspace.contents import Wanted, look
-    from app.services.workspace.places import Workspace
+    from app.services.files import listing
+    from app.services.files.changes import ChangeOrigin, Changes
+    from app.services.files.checkpoints import Checkpoints
+    from app.services.files.contents import WantedLines, look
+    from app.services.files.places import Workspace
+    from app.services.files.safe_open import hold
 
     (folder / "project").mkdir()
     workspace = Workspace(folder / "project")
     changes = Changes(workspace, Checkpoints(folder / "checkpoints"))
     deep = workspace.locate("a/b/c/d/e/f.txt")
-    _row("write 1 KB, atomic, synced, undoable", _median(times, lambda: changes.write(deep, (b"x" * 1024,), Origin())))
+    _row(
+        "write 1 KB, atomic, synced, undoable",
+        _median(times, lambda: changes.write(deep, (b"x" * 1024,), ChangeOrigin())),
+    )
     _row("locate a path six deep", _median(1000, lambda: workspace.locate("a/b/c/d/e/f.txt")))
     _row("hold a folder five deep", _median(1000, lambda: hold(deep.root, deep.inner[:-1]).__exit__()))
     big = folder / "project" / "big.txt"
@@ -92,7 +94,7 @@ def files(folder: Path, times: int, size_mb: int) -> None:
             file.write(line * (1_000_000 // len(line)))
     before = _peak_mb()
     last = workspace.locate("big.txt")
-    median = _median(3, lambda: look(workspace, last, Wanted(size_mb * 10_000)))
+    median = _median(3, lambda: look(workspace, last, WantedLines(size_mb * 10_000)))
     _row(f"read lines from the middle of {size_mb} MB", median, f"memory grew by {_peak_mb() - before:.0f} MB")
     for number in range(5_000):
         place = folder / "project" / "tree" / str(number % 50)
@@ -106,11 +108,11 @@ async def commands(folder: Path, times: int) -> None:
     """A command's whole way, and a hundred megabytes."""
     from app.base.clock import SystemClock
     from app.protocol.call import ToolCall
-    from app.services.processes.processes import Processes
-    from app.services.workspace.places import Workspace
-    from app.services.workspace.searching import Query, search
-    from app.tools.context import TurnContext
+    from app.services.files.places import Workspace
+    from app.services.files.searching import Query, search
+    from app.services.processes.commands import Processes
     from app.tools.exec import Commands
+    from app.tools.registry import TurnContext
 
     workspace = Workspace(folder / "project")
     processes = Processes(folder / "runs", SystemClock())
@@ -136,8 +138,8 @@ async def commands(folder: Path, times: int) -> None:
 async def _walled(folder: Path, times: int) -> None:
     """What the wall adds to the start of a command: alone, and in a workspace with a thousand folders."""
     from app.base.clock import SystemClock
-    from app.services.processes.environment import for_command
-    from app.services.processes.processes import Processes
+    from app.services.processes.commands import Processes
+    from app.services.processes.starting import for_command
     from app.services.sandbox.choose import wall
 
     space = folder / "space"

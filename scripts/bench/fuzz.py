@@ -18,11 +18,11 @@ from dataclasses import replace
 from app.base.errors import ToolMisuse
 from app.protocol.arguments import to_call
 from app.protocol.call import Block
-from app.protocol.dialects.api import Reader
+from app.protocol.dialects.api import DialectReader
 from app.protocol.dialects.batch import read_batch
-from app.protocol.dialects.fallback import split_foreign
-from app.protocol.dialects.xml_reader import read_xml
-from app.protocol.events import (
+from app.protocol.dialects.foreign import split_foreign
+from app.protocol.dialects.xml import read_xml
+from app.protocol.message import (
     CallClosed,
     CallCut,
     CallDelta,
@@ -34,12 +34,12 @@ from app.protocol.events import (
     Text,
     Thought,
 )
-from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec, unbound
+from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType, unbound
 
 _PATH = Param("path", required=True)
 SPECS: tuple[ToolSpec, ...] = (
     ToolSpec("say", "", Effect.TALKS, unbound, attrs=(Param("tone"),), body=Param("text", short=False), is_speech=True),
-    ToolSpec("read_file", "", Effect.READS, unbound, attrs=(_PATH, Param("line", Kind.INTEGER)), aliases=("cat",)),
+    ToolSpec("read_file", "", Effect.READS, unbound, attrs=(_PATH, Param("line", ValueType.INTEGER)), aliases=("cat",)),
     ToolSpec(
         "write_file",
         "",
@@ -56,7 +56,7 @@ SPECS: tuple[ToolSpec, ...] = (
         children=(
             Param("html", short=False, close=Close.LAST),
             Param("doc", attrs=(Param("lang"),), many=True),
-            Param("open", Kind.FLAG),
+            Param("open", ValueType.FLAG),
         ),
     ),
 )
@@ -139,7 +139,7 @@ _CORPUS = (
     '<write_file path="a"><![CDATA[AAA]]</write_file>\n<write_file path="b"><![CDATA[BBB]]></write_file>',
 )
 
-Make = Callable[[], Reader]
+Make = Callable[[], DialectReader]
 
 
 def message(random_: random.Random) -> str:

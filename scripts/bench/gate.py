@@ -16,15 +16,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from app.agent.inspection import DesktopInspector
 from app.agent.policy import Policy, Provenance
 from app.desktop.choose import open_desktop
-from app.desktop.seat import Seat
+from app.desktop.controller import DesktopController
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import ToolCall
+from app.tools.acts import Move, Steps
 from app.tools.computer import COMPUTER
-from app.tools.context import admitted
-from app.tools.steps import Move, Steps
-from app.wiring.onlooker import Onlooker
+from app.tools.registry import admitted
 
 _STEPS = 200
 _PROGRAMS = (("mousepad",), ("zenity", "--entry"), ("xterm",))
@@ -43,18 +43,18 @@ async def _measured(count: int, act: Callable[[], Awaitable[object]]) -> str:
 
 async def _bench(environment: dict[str, str], count: int) -> None:
     desktop = open_desktop(environment=environment)
-    onlooker, policy = Onlooker(desktop), Policy(Path.cwd())
+    onlooker, policy = DesktopInspector(desktop), Policy(Path.cwd())
     spec = next(spec for spec in COMPUTER.tools if spec.name == "computer_key")
     call = ToolCall("1", "computer_key", {"keys": "a"})
 
     async def judge() -> None:
         policy.decide(call, spec, tuple(await onlooker.seen(call, "focus")), Provenance())
 
-    async def steps(seat: Seat) -> str:
+    async def steps(seat: DesktopController) -> str:
         asked = Steps(seat, call, admitted)
         return await _measured(count, lambda: asked.before(call, Move.NOWHERE))
 
-    async def lines(seat: Seat) -> float:
+    async def lines(seat: DesktopController) -> float:
         asked = Steps(seat, call, admitted)
         began = time.perf_counter()
         await seat.hands.type_text("0123456789\n" * _LINES, lambda _left: asked.before(call, Move.NOWHERE))

@@ -28,29 +28,25 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from app.agent.events import AgentEvent, Outcome, PassStarted
-from app.agent.parts import Parts
+from app.agent.agent_events import AgentEvent, Outcome, PassStarted
+from app.agent.deps import SessionDeps
 from app.agent.policy import Mode, Policy
 from app.agent.session import Session
 from app.base import ids
 from app.base.clock import SystemClock
-from app.protocol.call import ToolCall
+from app.history.archive import Journal, JournalArchive, Trail
+from app.history.recorder import JournalRecord
+from app.protocol.call import ToolCall, ToolResult
 from app.protocol.dialects.choose import by_name
 from app.protocol.message import CallPart, Message, ResultPart, Role, TextPart
-from app.protocol.result import ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec
 from app.providers.scripted import Reply, Scripted, native_call
-from app.services.journal.audit import Head, verify
+from app.services.journal.audit import ChainHead, verify
 from app.services.journal.database import Database
 from app.settings.store import Settings
-from app.tools.context import TurnContext
 from app.tools.executor import Executor
-from app.tools.registry import Family, Registry
-from app.tools.say import SAY, Voice
-from app.wiring.archive import JournalArchive
-from app.wiring.auditing import Trail
-from app.wiring.journal import Journal
-from app.wiring.recording import JournalRecord
+from app.tools.registry import Family, Registry, TurnContext
+from app.tools.say import SAY, Speech
 
 _TURNS = 6
 _LONGEST_S = 0.5
@@ -110,12 +106,12 @@ def _session(round_: Round, journal: Journal, replies: list[Reply]) -> Session:
     registry = Registry(SAY, DEEDS)
     clock = SystemClock()
     return Session(
-        Parts(
+        SessionDeps(
             provider=Scripted(replies),
             model="scripted",
             dialect=by_name(round_.dialect),
             registry=registry,
-            executor=Executor(registry, [Voice(), Deeds(round_.done)], clock),
+            executor=Executor(registry, [Speech(), Deeds(round_.done)], clock),
             policy=Policy(round_.folder, Mode.YOLO),
             settings=Settings({}, {}),
             clock=clock,
@@ -287,7 +283,7 @@ def _looked(round_: Round) -> Seen:
 def _whole(folder: Path) -> list[str]:
     with sqlite3.connect(folder / "journal.db") as db:
         answer = str(db.execute("pragma integrity_check").fetchone()[0])
-        findings = verify(db, Head(folder / "journal.head").read())
+        findings = verify(db, ChainHead(folder / "journal.head").read())
     faults = [f"audit entry {finding.number}: {finding.sentence}" for finding in findings]
     return faults if answer == "ok" else [f"integrity: {answer}", *faults]
 

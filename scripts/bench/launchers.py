@@ -20,9 +20,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from app.desktop.backend import Backend  # noqa: E402
+from app.desktop.backends import Backend  # noqa: E402
 from app.desktop.privacy import Private  # noqa: E402
-from app.desktop.stop import StopFlag  # noqa: E402
+from app.desktop.takeover import StopFlag  # noqa: E402
 from app.desktop.x11 import backend as x11  # noqa: E402
 from app.desktop.x11.virtual import VirtualDesktop  # noqa: E402
 

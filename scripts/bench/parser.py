@@ -16,10 +16,10 @@ import sys
 import time
 from collections.abc import Callable
 
-from app.protocol.dialects.api import Reader
+from app.protocol.dialects.api import DialectReader
 from app.protocol.dialects.batch import read_batch
-from app.protocol.dialects.xml_reader import read_xml
-from app.protocol.limits import Limits
+from app.protocol.dialects.xml import read_xml
+from app.protocol.payload import Limits
 from app.protocol.spec import Close, Effect, Param, ToolSpec, unbound
 
 _MB = 1_000_000
@@ -56,14 +56,14 @@ def batch(size: int) -> str:
     return f"<execute>\n{json.dumps([call])}\n</execute>"
 
 
-_MESSAGES: dict[str, tuple[Callable[[int], str], Callable[[], Reader]]] = {
+_MESSAGES: dict[str, tuple[Callable[[int], str], Callable[[], DialectReader]]] = {
     "prose": (prose, lambda: read_xml(_SPECS, _LIMITS)),
     "write_file": (write_file, lambda: read_xml(_SPECS, _LIMITS)),
     "batch": (batch, lambda: read_batch(_LIMITS)),
 }
 
 
-def seconds(make: Callable[[], Reader], text: str, chunk: int) -> float:
+def seconds(make: Callable[[], DialectReader], text: str, chunk: int) -> float:
     """One reading of a message, whose chunks have arrived."""
     reader = make()
     chunks = [text[at : at + chunk] for at in range(0, len(text), chunk)]
@@ -74,7 +74,7 @@ def seconds(make: Callable[[], Reader], text: str, chunk: int) -> float:
     return time.process_time() - started
 
 
-def compared(make: Callable[[], Reader], small: str, large: str, chunk: int) -> tuple[float, float]:
+def compared(make: Callable[[], DialectReader], small: str, large: str, chunk: int) -> tuple[float, float]:
     """Medians for a small and a large message, measured in turns so that both meet the same machine."""
     runs = [(seconds(make, small, chunk), seconds(make, large, chunk)) for _ in range(_RUNS[chunk])]
     return statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)

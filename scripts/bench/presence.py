@@ -146,10 +146,10 @@ def orb_paint() -> dict[str, Any]:
     import types
 
     found: dict[str, Any] = {}
-    life = types.ModuleType("app.ui.life")
+    life = types.ModuleType("app.ui.lifecycle")
     life.Parts = lambda *parts: parts  # type: ignore[attr-defined]
     life.run = lambda *_: found.update(cpu_s=time.process_time()) or 0  # type: ignore[attr-defined]
-    sys.modules["app.ui.life"] = life
+    sys.modules["app.ui.lifecycle"] = life
     from app import cli
 
     cli.main([])
@@ -214,7 +214,7 @@ def stream() -> dict[str, Any]:
     """200 events a second for a while; a second timer of a millisecond tells how long nobody came to it."""
     from PySide6.QtCore import Qt, QTimer
 
-    from app.agent import events as agent
+    from app.agent import agent_events as agent
 
     application, presence = _open()
     presence.inbox.receive(agent.TurnStarted("t", "write a long file"))
@@ -267,7 +267,7 @@ def stream() -> dict[str, Any]:
 
 def scroll() -> dict[str, Any]:
     """From the end of 2,000 cards upwards, 60 pixels a frame."""
-    from app.agent import events as agent
+    from app.agent import agent_events as agent
 
     application, presence = _open()
     presence.inbox.receive(agent.TurnStarted("t", "many things"))

@@ -10,8 +10,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from app import wiring
-from app.agent.events import AgentEvent, ApprovalWanted
+from app.agent.agent_events import AgentEvent, ApprovalWanted
+from app.assistant import assemble
 from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
 
@@ -63,7 +63,7 @@ async def asked_in(mode: str, replies: list[str]) -> list[str]:
     script = folder / "script.toml"
     script.write_text("".join(f"[[replies]]\ntext = '''{reply}'''\n" for reply in (*replies, "Done.")))
     values = {"model.provider": "scripted", "model.script": str(script), "files.workspace": str(folder)}
-    assistant = wiring.assemble(Settings({**values, "trust.mode": mode}, {}))
+    assistant = assemble(Settings({**values, "trust.mode": mode}, {}))
     asked: list[str] = []
 
     def hear(event: AgentEvent) -> None:

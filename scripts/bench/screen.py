@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from app.desktop.accessibility.atspi import AtSpi
-from app.desktop.elements import OutlineRequest, View
+from app.desktop.elements import OutlineRequest, OutlineView
 from app.desktop.x11.virtual import VirtualDesktop
 
 _WALKER = Path(__file__).with_name("libatspi_walk.py")
@@ -77,10 +77,10 @@ async def measure(environment: Mapping[str, str], calculator: int, repeat: int) 
     walks = [walk(environment) for _ in range(_WALKS)]
     print(f"{'':34}{'ours':>16}{'libatspi, showing':>20}{'libatspi, whole':>18}  times faster")
     for app, title in _WINDOWS.items():
-        request = OutlineRequest(View.FULL, window=title, budget=100_000)
+        request = OutlineRequest(OutlineView.FULL, window=title, budget=100_000)
         ours = await timed(lambda request=request: eyes.outline(request), repeat)
         compare(f"outline {app}", ours, [w[app]["showing"][0] for w in walks], [w[app]["whole"][0] for w in walks])
-    everything = OutlineRequest(View.FULL, budget=100_000)
+    everything = OutlineRequest(OutlineView.FULL, budget=100_000)
     ours = await timed(lambda: eyes.outline(everything), repeat)
     sums = [[sum(app[kind][0] for app in w.values()) for w in walks] for kind in ("showing", "whole")]
     compare("outline of the desktop", ours, *sums)

@@ -25,12 +25,12 @@ import psutil
 from Xlib.display import Display
 from Xlib.ext import res
 
-from app.agent.events import Outcome
+from app.agent.agent_events import Outcome
+from app.assistant import Assistant, assemble
 from app.desktop.x11.virtual import VirtualDesktop
 from app.providers import catalog
-from app.providers.api import Request, Said, Stopped, StreamEvent, Usage
+from app.providers.api import Request, Stopped, StreamEvent, TextDelta, Usage
 from app.settings.store import Settings
-from app.wiring import Assistant, assemble
 
 _REPLIES = ("<say>I look.</say><screen_capture/>", "I see the desktop, and nothing to do.")
 _ANEW = 50
@@ -49,7 +49,7 @@ class Endless:
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         text = _REPLIES[self._asked % len(_REPLIES)]
         self._asked += 1
-        yield Said(text)
+        yield TextDelta(text)
         yield Usage(len(request.messages) * 10, 10)
         yield Stopped("end_turn")
 

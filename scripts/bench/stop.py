@@ -26,9 +26,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from app.base.errors import Cancelled
 from app.base.geometry import Point
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
-from app.desktop.hands import Press
-from app.desktop.seat import Seat
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
+from app.desktop.input import Press
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support.fixture_window import FixtureWindow
 from tests.support.onlooker import Onlooker, Seen
@@ -36,11 +36,11 @@ from tests.support.onlooker import Onlooker, Seen
 _BLOCKED_S = 0.6
 
 
-async def _typing(seat: Seat) -> None:
+async def _typing(seat: DesktopController) -> None:
     await seat.hands.type_text("The quick brown fox. " * 4000)
 
 
-async def _dragging(seat: Seat) -> None:
+async def _dragging(seat: DesktopController) -> None:
     await seat.hands.drag([Point(150, 150), Point(650, 450)] * 40, Press(), 20.0)
 
 

@@ -68,9 +68,10 @@ def pieces(folder: Path) -> None:
     from PySide6.QtTest import QTest
 
     from app.settings.store import Settings
-    from app.ui import application, style
+    from app.ui import application
     from app.ui.gallery import board
     from app.ui.preferences.window import SettingsWindow
+    from app.ui.theme import drawing
 
     process = application.make_application()
     made = board.boards()
@@ -83,7 +84,7 @@ def pieces(folder: Path) -> None:
             whole.copy(0, 0, 960, 120).save(str(folder / f"states-{scheme}.png"))
     look = application.look_of(process, Settings({"presence.theme": "light"}, {}))
     window = SettingsWindow(look.theme, Settings({}, {}))
-    window.setStyleSheet(style.sheet(look.theme))
+    window.setStyleSheet(drawing.sheet(look.theme))
     window.show()
     QTest.qWait(500)
     window.grab().save(str(folder / "settings-light.png"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.stream import QUIET_S
+from app.agent.streaming import QUIET_S
 from app.settings.catalog import STREAM_IDLE_MS
 from scripts.bench import chaosnet
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.events import (
+from app.agent.agent_events import (
     AgentEvent,
     Outcome,
     PassStarted,
@@ -22,29 +22,37 @@ from app.agent.events import (
     ToolFinished,
     ToolRunning,
 )
-from app.agent.history import History, Kind
-from app.agent.repetition import ASK_AT, WARN_AT, Repetition
+from app.agent.recording import EntryKind, History
+from app.agent.turn import ASK_AT, WARN_AT, LoopDetector
 from app.base.clock import SystemClock
 from app.base.errors import ToolFailed
 from app.protocol.arguments import to_call
-from app.protocol.call import Block, ToolCall
+from app.protocol.call import FINISHED, Block, ToolCall, ToolResult
 from app.protocol.dialects.api import Answer
 from app.protocol.dialects.batch import BatchDialect
 from app.protocol.dialects.xml import XmlDialect
-from app.protocol.events import BatchClosed, CallClosed, CallCut, Misread, ReaderEvent, Text, Thought
-from app.protocol.message import Message, TextPart, assistant, user
-from app.protocol.result import FINISHED, ToolResult
+from app.protocol.message import (
+    BatchClosed,
+    CallClosed,
+    CallCut,
+    Message,
+    Misread,
+    ReaderEvent,
+    Text,
+    TextPart,
+    Thought,
+    assistant,
+    user,
+)
 from app.protocol.spec import Effect, Param, ToolSpec, unbound
-from app.protocol.spec import Kind as Type
-from app.providers.api import Said
-from app.services.processes.processes import Processes
-from app.services.processes.run import Run
-from app.services.workspace.places import Workspace
-from app.tools.context import TurnContext
+from app.protocol.spec import ValueType as Type
+from app.providers.api import TextDelta
+from app.services.files.places import Workspace
+from app.services.processes.commands import Processes, Run
 from app.tools.exec import COMMANDS, Commands
 from app.tools.executor import Executor, WrittenByThePerson
-from app.tools.registry import Family, Registry
-from app.tools.say import SAY, Voice
+from app.tools.registry import Family, Registry, TurnContext
+from app.tools.say import SAY, Speech
 from tests.conftest import DATA
 from tests.unit.agent.stage import FakeClock, Stage, texts
 
@@ -103,7 +111,7 @@ def _family(names: Sequence[str]) -> Family:
 def _stage(folder: Path, case: Case, replies: Sequence[list[Any]], **more: Any) -> Stage:
     tools = case.get("tools", {})
     registry = Registry(SAY, _family(list(tools)))
-    executor = Executor(registry, [Voice(), Recorded(tools)], FakeClock(), seed=1)
+    executor = Executor(registry, [Speech(), Recorded(tools)], FakeClock(), seed=1)
     return Stage(folder, *replies, dialect="batch", registry=registry, executor=executor, **more)
 
 
@@ -114,16 +122,16 @@ def _replies(events: Sequence[Case]) -> list[list[Any]]:
     for event in events:
         match event["type"]:
             case "respond":
-                replies[-1].append(Said(event["content"]))
+                replies[-1].append(TextDelta(event["content"]))
             case "think":
-                replies[-1].append(Said(f"<think>{event['content']}</think>"))
+                replies[-1].append(TextDelta(f"<think>{event['content']}</think>"))
             case "call":
                 calls.append(_call(event["content"]))
             case "execute":
-                replies[-1].append(Said(BatchDialect().write(calls, ())))
+                replies[-1].append(TextDelta(BatchDialect().write(calls, ())))
                 calls = []
                 replies.append([])
-    replies[-1].append(Said("\n<end>"))
+    replies[-1].append(TextDelta("\n<end>"))
     return replies
 
 
@@ -240,9 +248,9 @@ def _kept(stage: Stage) -> Iterator[dict[str, Any]]:
     """What stands in the history, read again."""
     for entry in stage.session.history.entries:
         text = texts(entry.message.parts)
-        if entry.kind is Kind.RESULTS:
+        if entry.kind is EntryKind.RESULTS:
             yield {"type": "results", "items": _comparable(_inside(text, "results"))}
-        elif entry.kind is Kind.MODEL:
+        elif entry.kind is EntryKind.MODEL:
             yield from _read_again(text)
 
 
@@ -301,14 +309,14 @@ def _history(events: Sequence[Case]) -> History:
     for event in events:
         match event["type"]:
             case "user":
-                history.add(Kind.PERSON, user(event["content"]))
+                history.add(EntryKind.PERSON, user(event["content"]))
             case "call":
                 calls.append(_call(json.loads(event["content"])))
             case "result":
                 if calls:
-                    history.add(Kind.MODEL, assistant(dialect.write(calls, ())))
+                    history.add(EntryKind.MODEL, assistant(dialect.write(calls, ())))
                 calls = []
-                history.add(Kind.RESULTS, dialect.answer([_answer(item) for item in json.loads(event["content"])]))
+                history.add(EntryKind.RESULTS, dialect.answer([_answer(item) for item in json.loads(event["content"])]))
     return history
 
 
@@ -356,7 +364,7 @@ def _default(value: Case) -> list[Any]:
 
 @_of("loop_limit")
 async def test_passes_are_asked_for_only_while_there_is_something_to_feed_back(case: Case, tmp_path: Path) -> None:
-    replies: list[list[Any]] = [[Said(chunk) for chunk in turn] for turn in case["turns"]]
+    replies: list[list[Any]] = [[TextDelta(chunk) for chunk in turn] for turn in case["turns"]]
     wanted = case["expected"]
     if "persisted_results" in wanted:
         replies.append(["<end>"])
@@ -375,7 +383,7 @@ async def test_passes_are_asked_for_only_while_there_is_something_to_feed_back(c
 
 @_of("loop_detection")
 def test_equal_calls_are_warned_about_and_asked_about(case: Case) -> None:
-    repetition = Repetition()
+    repetition = LoopDetector()
     counts = [repetition.note(name, arguments) for name, arguments in case["calls"]]
     found = {
         "warn_at": [number for number, count in enumerate(counts, start=1) if count == WARN_AT],
@@ -399,7 +407,7 @@ async def test_a_result_may_be_called_a_response(case: Case) -> None:
 
 
 async def _spoken(block: Block) -> ToolResult:
-    executor = Executor(Registry(SAY), [Voice()], FakeClock())
+    executor = Executor(Registry(SAY), [Speech()], FakeClock())
     return (await executor.run(block, WrittenByThePerson(), TurnContext("c"))).result
 
 

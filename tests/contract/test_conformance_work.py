@@ -14,13 +14,11 @@ from typing import Any
 import pytest
 
 from app.base.errors import WispError
-from app.protocol.entities import decode
-from app.services.tasks.checklist import parse_line
-from app.services.tasks.options import parse_options
-from app.services.workspace.blocks import EditRefused
-from app.services.workspace.edits import apply_diff
-from app.services.workspace.places import Workspace
-from app.services.workspace.reading import sliced
+from app.protocol.payload import decode
+from app.services.files.edits import EditRefused, apply_diff
+from app.services.files.places import Workspace
+from app.services.files.reading import sliced
+from app.services.tasks import parse_line, parse_options
 from tests.conftest import DATA
 
 _CASES = DATA / "conformance_work"

@@ -8,10 +8,10 @@ import pytest
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.api import Button
+from app.desktop.backends import Button
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
-from app.desktop.seat import Seat
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
 from app.desktop.x11.virtual import VirtualDesktop
 
 
@@ -27,7 +27,7 @@ async def any_desktop(request: pytest.FixtureRequest) -> AsyncIterator[Desktop]:
 
 
 async def test_the_monitors_lie_inside_the_extent(any_desktop: Desktop) -> None:
-    async def look(seat: Seat) -> tuple[tuple[Rect, ...], Rect]:
+    async def look(seat: DesktopController) -> tuple[tuple[Rect, ...], Rect]:
         return seat.backend.screen.monitors(), seat.backend.screen.extent()
 
     monitors, extent = await any_desktop.run(look)
@@ -36,7 +36,7 @@ async def test_the_monitors_lie_inside_the_extent(any_desktop: Desktop) -> None:
 
 
 async def test_a_grab_has_four_bytes_for_each_pixel_of_its_area(any_desktop: Desktop) -> None:
-    async def grab(seat: Seat, area: Rect) -> int:
+    async def grab(seat: DesktopController, area: Rect) -> int:
         frame = seat.backend.screen.grab(area)
         assert frame.area == area
         return len(frame.bgrx)
@@ -45,7 +45,7 @@ async def test_a_grab_has_four_bytes_for_each_pixel_of_its_area(any_desktop: Des
 
 
 async def test_the_pointer_is_where_it_was_moved(any_desktop: Desktop) -> None:
-    async def move(seat: Seat, to: Point) -> Point:
+    async def move(seat: DesktopController, to: Point) -> Point:
         seat.backend.pointer.move(to)
         return seat.backend.pointer.position()
 
@@ -55,7 +55,7 @@ async def test_the_pointer_is_where_it_was_moved(any_desktop: Desktop) -> None:
 
 @pytest.mark.parametrize("button", list(Button))
 async def test_every_button_goes_down_and_up(button: Button, any_desktop: Desktop) -> None:
-    async def press(seat: Seat) -> None:
+    async def press(seat: DesktopController) -> None:
         seat.backend.pointer.button(button, down=True)
         seat.backend.pointer.button(button, down=False)
 
@@ -63,14 +63,14 @@ async def test_every_button_goes_down_and_up(button: Button, any_desktop: Deskto
 
 
 async def test_ascii_can_be_typed_directly_and_chinese_need_not(any_desktop: Desktop) -> None:
-    async def ask(seat: Seat) -> tuple[bool, bool]:
+    async def ask(seat: DesktopController) -> tuple[bool, bool]:
         return seat.backend.keyboard.can_type("Hello, <World>!"), seat.backend.keyboard.is_lending
 
     assert await any_desktop.run(ask) == (True, False)
 
 
 async def test_the_clipboard_gives_back_what_it_got(any_desktop: Desktop) -> None:
-    async def copy(seat: Seat, text: str) -> str:
+    async def copy(seat: DesktopController, text: str) -> str:
         await seat.backend.clipboard.write(text)
         return await seat.backend.clipboard.read()
 
@@ -79,10 +79,10 @@ async def test_the_clipboard_gives_back_what_it_got(any_desktop: Desktop) -> Non
 
 
 async def test_a_window_that_is_not_there_cannot_be_handled(any_desktop: Desktop) -> None:
-    async def focus(seat: Seat) -> None:
+    async def focus(seat: DesktopController) -> None:
         await seat.backend.windows.focus("wffffff")
 
-    async def close(seat: Seat) -> None:
+    async def close(seat: DesktopController) -> None:
         await seat.backend.windows.close("wffffff")
 
     for work in (focus, close):
@@ -91,7 +91,7 @@ async def test_a_window_that_is_not_there_cannot_be_handled(any_desktop: Desktop
 
 
 async def test_an_opened_program_has_the_keyboard_until_it_is_closed(any_desktop: Desktop) -> None:
-    async def story(seat: Seat) -> tuple[bool, bool, bool]:
+    async def story(seat: DesktopController) -> tuple[bool, bool, bool]:
         opened = await seat.opener.open("terminal")
         active = seat.active_window()
         had_keyboard = active is not None and active.ref == opened.window.ref

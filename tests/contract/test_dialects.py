@@ -12,15 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.protocol.arguments import to_call
-from app.protocol.call import Block, ToolCall
+from app.protocol.call import Block, Media, ToolCall, ToolResult, tool_error
 from app.protocol.dialects.api import Answer, Dialect
 from app.protocol.dialects.batch import BatchDialect
 from app.protocol.dialects.native import NativeDialect
 from app.protocol.dialects.xml import XmlDialect
-from app.protocol.events import CallClosed
-from app.protocol.message import ImagePart, ResultPart, TextPart
-from app.protocol.result import Media, ToolResult, tool_error
-from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec, unbound
+from app.protocol.message import CallClosed, ImagePart, ResultPart, TextPart
+from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType, unbound
 from scripts.bench import fuzz
 from tests.unit.protocol.tools import ALL
 
@@ -34,18 +32,18 @@ ANYTHING = ToolSpec(
     attrs=(
         Param("name"),
         Param("exact", short=False),
-        Param("count", Kind.INTEGER),
-        Param("scale", Kind.NUMBER),
-        Param("sure", Kind.FLAG),
+        Param("count", ValueType.INTEGER),
+        Param("scale", ValueType.NUMBER),
+        Param("sure", ValueType.FLAG),
         Param("choice", choices=("one", "two")),
     ),
     children=(
         Param("html", short=False),
         Param("file", short=False, close=Close.LAST, keeps_final_newline=True),
         Param("item", short=False, many=True),
-        Param("doc", attrs=(Param("lang"), Param("pages", Kind.INTEGER)), many=True),
-        Param("options", Kind.LIST),
-        Param("settings", Kind.OBJECT),
+        Param("doc", attrs=(Param("lang"), Param("pages", ValueType.INTEGER)), many=True),
+        Param("options", ValueType.LIST),
+        Param("settings", ValueType.OBJECT),
     ),
     body=Param("content", short=False, keeps_final_newline=True),
 )

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from app.agent.events import AgentEvent, TagStart, ToolFinished, TurnEnded
+from app.agent.agent_events import AgentEvent, TagStart, ToolFinished, TurnEnded
 from app.base.errors import BadAnswer, OverLimit, Unreachable
 from app.protocol.message import CallPart, ResultPart, Role
-from app.providers.api import NativeCallStarted, OpaqueBlock, Said, Stopped, Thinking, Usage
+from app.providers.api import NativeCallStarted, OpaqueBlock, Stopped, TextDelta, Thinking, Usage
 from app.providers.scripted import Fail, Pause, Reply, native_call
 from tests.unit.agent.stage import Stage
 
@@ -141,7 +141,7 @@ _PIECES = [
 _STEP = (
     st.sampled_from(_PIECES)
     | st.text(max_size=5)
-    | st.sampled_from([Stopped("max_tokens"), Thinking("hm"), Usage(5, 5), OpaqueBlock("v", {}), Said("")])
+    | st.sampled_from([Stopped("max_tokens"), Thinking("hm"), Usage(5, 5), OpaqueBlock("v", {}), TextDelta("")])
     | st.sampled_from([Fail(Unreachable("Gone.")), Fail(BadAnswer("No.")), Fail(OverLimit("Wait.", retry_after_s=1))])
 )
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.agent.events import Outcome, PassStarted, SayDelta, TagStart, ToolFinished, ToolRunning
+from app.agent.agent_events import Outcome, PassStarted, SayDelta, TagStart, ToolFinished, ToolRunning
 from app.agent.policy import Mode
 from app.protocol.message import ImagePart
 from tests.unit.agent.stage import PICTURE, Stage, texts

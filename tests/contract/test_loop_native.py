@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.agent.events import Outcome, SayDelta, TagDelta, TagStart, ToolFinished
+from app.agent.agent_events import Outcome, SayDelta, TagDelta, TagStart, ToolFinished
 from app.base.errors import Refused, Unreachable
 from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role, TextPart
-from app.providers.api import NativeCallEnded, NativeCallStarted, OpaqueBlock, Said, Stopped, Thinking
+from app.providers.api import NativeCallEnded, NativeCallStarted, OpaqueBlock, Stopped, TextDelta, Thinking
 from app.providers.scripted import Fail, Pause, Step, native_call
 from tests.unit.agent.stage import PICTURE, Stage, texts
 
@@ -29,7 +29,7 @@ async def test_calls_are_declared_run_together_and_answered_by_id(tmp_path: Path
     thinking = OpaqueBlock("anthropic", {"type": "thinking", "signature": "s"})
     stage = _stage(
         tmp_path,
-        [thinking, Said("Looking."), *_call("tA", "look"), *_call("tB", "read", path="a"), Stopped("tool_use")],
+        [thinking, TextDelta("Looking."), *_call("tA", "look"), *_call("tB", "read", path="a"), Stopped("tool_use")],
         "Blue, three lines.",
     )
     ended = await stage.send("What is there?")
@@ -89,7 +89,7 @@ async def test_arguments_that_are_no_object_go_back_as_an_error(tmp_path: Path) 
 
 
 async def test_a_call_cut_by_the_output_limit_does_not_run(tmp_path: Path) -> None:
-    started = [Said("Writing."), *_call("t1", "write", path="a", content="x" * 40)[:-1], Stopped("max_tokens")]
+    started = [TextDelta("Writing."), *_call("t1", "write", path="a", content="x" * 40)[:-1], Stopped("max_tokens")]
     stage = _stage(tmp_path, started, "I give up.")
     ended = await stage.send()
     assert (ended.text, stage.bench.done) == ("I give up.", [])
@@ -211,7 +211,7 @@ async def test_complete_calls_run_even_if_the_service_then_refuses(tmp_path: Pat
 
 
 async def test_reasoning_is_shown_as_thought_and_not_spoken(tmp_path: Path) -> None:
-    stage = _stage(tmp_path, [Thinking("Hm. "), Said("Hello.")])
+    stage = _stage(tmp_path, [Thinking("Hm. "), TextDelta("Hello.")])
     await stage.send()
     assert "".join(event.text for event in stage.events if isinstance(event, SayDelta)) == "Hello."
     assert texts(stage.session.history.messages[-1].parts) == "Hello."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.events import Outcome, SayDelta
+from app.agent.agent_events import Outcome, SayDelta
 from tests.unit.agent.stage import Stage
 
 _FIRST = {

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, Unreachable
+from app.protocol.call import Media
 from app.protocol.message import CallPart, ImagePart, Message, ResultPart, Role, TextPart, assistant, user
-from app.protocol.result import Media
 from app.providers.api import (
     Alive,
     NativeCallDelta,
     NativeCallEnded,
     NativeCallStarted,
     Request,
-    Said,
     Stopped,
     StreamEvent,
+    TextDelta,
     Thinking,
     Usage,
 )
@@ -71,20 +71,20 @@ def essence(events: list[StreamEvent]) -> list[StreamEvent]:
 async def test_text_arrives_whole_however_the_stream_is_cut(vendor: Vendor, bytes_at_once: int) -> None:
     for cut in (1, 4, 1000):
         events = await told(vendor, Reply.of(Text(WORDS, cut), bytes_at_once=bytes_at_once))
-        assert "".join(event.text for event in events if isinstance(event, Said)) == WORDS
+        assert "".join(event.text for event in events if isinstance(event, TextDelta)) == WORDS
         assert events[-1] == Stopped("end_turn")
 
 
 async def test_text_arrives_piece_by_piece(vendor: Vendor) -> None:
     events = essence(await told(vendor, Reply.of(Text("one two", 4))))
-    assert events == [Said("one "), Said("two"), Stopped("end_turn")]
+    assert events == [TextDelta("one "), TextDelta("two"), Stopped("end_turn")]
 
 
 async def test_a_native_call_streams_its_arguments_and_ends_with_the_whole(vendor: Vendor) -> None:
     args = {"path": 'a "b"\n日本', "size": {"deep": [1, 2.5, None, True]}}
     events = essence(await told(vendor, Reply.of("So:", Call("write_file", args, "c1"), stop="tool_use")))
     pieces = [event for event in events if isinstance(event, NativeCallDelta)]
-    assert events[0] == Said("So:")
+    assert events[0] == TextDelta("So:")
     assert events[1] == NativeCallStarted("c1", "write_file")
     assert len(pieces) > 3
     assert {piece.call_id for piece in pieces} == {"c1"}
@@ -105,7 +105,7 @@ async def test_parallel_calls_end_in_the_order_they_began(vendor: Vendor) -> Non
 async def test_thinking_is_shown_and_is_no_answer(vendor: Vendor) -> None:
     events = await told(vendor, Reply.of(Thought("I wonder about this."), "Yes."))
     assert "".join(event.text for event in events if isinstance(event, Thinking)) == "I wonder about this."
-    assert "".join(event.text for event in events if isinstance(event, Said)) == "Yes."
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Yes."
 
 
 async def test_the_providers_own_figures_are_told(vendor: Vendor) -> None:
@@ -119,7 +119,7 @@ async def test_the_reason_for_stopping_is_told_in_one_vocabulary(vendor: Vendor,
 
 
 async def test_signs_of_life_say_nothing(vendor: Vendor) -> None:
-    assert essence(await told(vendor, Reply.of("x", Ping(), Ping()))) == [Said("x"), Stopped("end_turn")]
+    assert essence(await told(vendor, Reply.of("x", Ping(), Ping()))) == [TextDelta("x"), Stopped("end_turn")]
 
 
 async def test_a_screenshot_is_sent_as_a_picture_with_its_label_before_it(vendor: Vendor) -> None:
@@ -177,7 +177,7 @@ async def test_closing_the_stream_hangs_up_at_once(vendor: Vendor) -> None:
         provider = vendor.provider(server.url, IDLE_S)
         async with aclosing(provider.stream(asked(vendor))) as events:
             async for event in events:
-                if isinstance(event, Said):
+                if isinstance(event, TextDelta):
                     break
         assert await asyncio.to_thread(server.requests[0].hung_up.wait, 5)
         await provider.close()
@@ -196,7 +196,7 @@ async def test_a_closed_stream_leaves_nothing_for_the_loop_to_tidy(
         try:
             async with aclosing(provider.stream(asked(vendor))) as events:
                 async for event in events:
-                    if isinstance(event, Said):
+                    if isinstance(event, TextDelta):
                         break
             gc.collect()
         finally:
@@ -223,7 +223,7 @@ async def test_after_a_failure_the_same_provider_serves_the_next_request(vendor:
         for _ in range(2):
             with pytest.raises(Unreachable):
                 await streamed(provider, asked(vendor))
-        assert Said("well") in await streamed(provider, asked(vendor))
+        assert TextDelta("well") in await streamed(provider, asked(vendor))
         await provider.close()
 
 
@@ -269,7 +269,7 @@ async def test_what_came_before_a_failure_is_not_lost(vendor: Vendor) -> None:
             async for event in provider.stream(asked(vendor)):
                 heard.append(event)
         await provider.close()
-    assert "".join(event.text for event in heard if isinstance(event, Said)).startswith("be")
+    assert "".join(event.text for event in heard if isinstance(event, TextDelta)).startswith("be")
 
 
 async def test_a_call_that_is_cut_off_never_ends(vendor: Vendor) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.events import AgentEvent, ApprovalWanted, Outcome
+from app.agent.agent_events import AgentEvent, ApprovalWanted, Outcome
 from app.agent.policy import Mode
 from app.protocol.call import ToolCall
 from app.protocol.dialects.choose import NAMES, by_name

@@ -7,19 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.conversation import Conversation
+from app.agent.deps import ConversationRequests
 from app.agent.policy import Mode, Policy
+from app.assembly import registry
 from app.protocol.arguments import to_call
-from app.protocol.call import Block
+from app.protocol.call import Block, JsonValue
 from app.protocol.dialects.choose import by_name
-from app.protocol.events import CallClosed
-from app.protocol.result import JsonValue
-from app.services.tasks.checklist import Checklist
+from app.protocol.message import CallClosed
+from app.services.tasks import Checklist
 from app.tools.executor import Executor
 from app.tools.registry import Registry
-from app.tools.say import SAY, Voice
+from app.tools.say import SAY, Speech
 from app.tools.tasks import TASKS, Tasks
-from app.wiring.tools import registry
 from tests.unit.agent.stage import FakeClock, Stage
 
 TOOLS = registry()
@@ -117,13 +116,13 @@ async def test_an_end_without_the_checklist_that_was_kept_is_sent_back_once(tmp_
 async def test_questions_are_taught_except_while_yolo_counts(tmp_path: Path) -> None:
     policy = Policy(tmp_path, Mode.ASK)
     tools = Registry(SAY, TASKS)
-    tasks = Tasks(Conversation(policy), Checklist(tmp_path))
+    tasks = Tasks(ConversationRequests(policy), Checklist(tmp_path))
     asked = "<ask_followup_question><question>Which?</question></ask_followup_question>"
     stage = Stage(
         tmp_path,
         *("One.", asked, "Two.", "Three."),
         registry=tools,
-        executor=Executor(tools, [Voice(), tasks], FakeClock()),
+        executor=Executor(tools, [Speech(), tasks], FakeClock()),
         policy=policy,
     )
     for mode in (Mode.ASK, Mode.YOLO, Mode.ASK):

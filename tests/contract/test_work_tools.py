@@ -10,15 +10,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from app.protocol import schema
+from app.protocol import docs
 from app.protocol.arguments import to_call
-from app.protocol.call import Block, ToolCall
+from app.protocol.call import Block, ToolCall, ToolResult
 from app.protocol.dialects.api import Dialect
 from app.protocol.dialects.batch import BatchDialect
 from app.protocol.dialects.native import NativeDialect
 from app.protocol.dialects.xml import XmlDialect
-from app.protocol.events import CallClosed
-from app.protocol.result import ToolResult
+from app.protocol.message import CallClosed
 from app.protocol.spec import ToolSpec
 from tests.unit.tools_work.bench import WORK, Bench
 
@@ -151,7 +150,7 @@ def test_a_tool_is_documented_with_all_its_arguments(spec: ToolSpec, dialect: Di
 
 @pytest.mark.parametrize("spec", WORK.specs, ids=lambda spec: spec.name)
 def test_schemas_are_valid_and_accept_what_works(spec: ToolSpec) -> None:
-    shape = schema.of_tool(spec)
+    shape = docs.of_tool(spec)
     jsonschema.Draft202012Validator.check_schema(shape)
     jsonschema.validate(_WORKS[spec.name][0], shape)
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from app import wiring
-from app.agent.events import AgentEvent, ApprovalWanted, ToolFinished
+from app.agent.agent_events import AgentEvent, ApprovalWanted, ToolFinished
+from app.assistant import Assistant, assemble
 from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
 from tests.support import observer
@@ -32,14 +32,14 @@ class Run:
         self.asked: list[ApprovalWanted] = []
         self.finished: list[ToolFinished] = []
         self.answer: dict[str, Any] = {"allow": False}
-        self._assistant: wiring.Assistant | None = None
+        self._assistant: Assistant | None = None
 
     async def says(self, *replies: str) -> None:
         """One turn with these replies of the model."""
         script = self._folder / "script.toml"
         script.write_text("".join(f"[[replies]]\ntext = '''{reply}'''\n" for reply in (*replies, "Done.")))
         values = {"model.provider": "scripted", "model.script": str(script), "files.workspace": str(self._folder)}
-        self._assistant = wiring.assemble(Settings(values, {}))
+        self._assistant = assemble(Settings(values, {}))
         try:
             self._assistant.subscribe(self._hear)
             await self._assistant.send("Do it.")

@@ -13,8 +13,8 @@ from Xlib import X
 from Xlib.display import Display
 
 from app.desktop.choose import open_desktop
-from app.desktop.seat import Seat
-from app.desktop.writing import Route
+from app.desktop.controller import DesktopController
+from app.desktop.input import Route
 from tests.e2e.conftest import Screen
 from tests.support.exactness import random_text
 from tests.support.fixture_window import FixtureWindow
@@ -46,7 +46,7 @@ def _run(screen: Screen, *command: str, given: str | None = None) -> str:
     return done.stdout
 
 
-async def _type(seat: Seat, text: str) -> tuple[Route, ...]:
+async def _type(seat: DesktopController, text: str) -> tuple[Route, ...]:
     return await seat.hands.type_text(text)
 
 

@@ -11,12 +11,12 @@ import sys
 import time
 from pathlib import Path
 
-from app.agent.events import Outcome, ToolFinished, TurnEnded
-from app.agent.words import told
+from app.agent.agent_events import Outcome, ToolFinished, TurnEnded
+from app.agent.prompt import told
+from app.assistant import assembled
 from app.base import paths
 from app.protocol.message import TextPart
 from app.settings.store import Settings
-from app.wiring.assistant import assembled
 
 _LIMIT_S = 60.0
 _LOOK_S = 0.05

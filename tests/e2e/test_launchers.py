@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from app import wiring
+from app.agent.inspection import DesktopInspector
 from app.agent.policy import Control, Policy
+from app.assembly import registry
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
-from app.desktop.seat import Seat
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
 from app.protocol.call import ToolCall
-from app.wiring.onlooker import Onlooker
 from tests.e2e.conftest import ROOT, Screen
 
 pytestmark = pytest.mark.timeout(120)
@@ -28,7 +28,7 @@ PROGRAMS: dict[str, dict[str, Any]] = {
     for name, program in tomllib.loads((ROOT / "tests/data/launchers.toml").read_text("utf-8"))["program"].items()
     if program.get("in_suite")
 }
-REGISTRY = wiring.registry()
+REGISTRY = registry()
 COMMAND = ToolCall("c1", "computer_type", {"text": "touch /tmp/made\n"})
 RETURN = ToolCall("c2", "computer_key", {"keys": "Return"})
 
@@ -42,7 +42,7 @@ def _desktop(screen: Screen) -> Iterator[Desktop]:
         opened.close()
 
 
-async def _has_opened(seat: Seat) -> bool:
+async def _has_opened(seat: DesktopController) -> bool:
     """Wait until a window is active, or a menu that nobody lists takes the keys."""
     for _ in range(100):
         windows = seat.backend.windows
@@ -96,14 +96,14 @@ async def test_an_item_of_a_file_manager_is_judged_as_the_file_that_it_is(
 async def _found(desktop: Desktop, call: ToolCall) -> Control:
     """What the call would act on, as soon as the program shows it."""
     for _ in range(50):
-        seen = (await Onlooker(desktop).seen(call, "point"))[-1]
+        seen = (await DesktopInspector(desktop).seen(call, "point"))[-1]
         if seen.app:
             return seen
         await desktop.run(_waited)
     return seen
 
 
-async def _waited(seat: Seat) -> None:
+async def _waited(seat: DesktopController) -> None:
     await seat.backend.windows.changed(0.2)
 
 
@@ -114,7 +114,7 @@ async def test_what_is_typed_asks_where_it_starts_programs(screen: Screen, tmp_p
     with _running(screen, program["command"]), _desktop(screen) as desktop:
         assert await desktop.run(_has_opened)
         for call in (COMMAND, RETURN):
-            seen: list[Control] = list(await Onlooker(desktop).seen(call, "focus"))
+            seen: list[Control] = list(await DesktopInspector(desktop).seen(call, "focus"))
             assert seen[-1].runs_programs is program["launcher"], seen
             spec = REGISTRY.find(call.name)
             assert spec

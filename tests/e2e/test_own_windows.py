@@ -12,8 +12,8 @@ import pytest
 from Xlib import XK
 
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
-from app.desktop.seat import Seat
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
 from tests.e2e.conftest import Screen
 from tests.support.device import PersonsDevices
 from tests.support.fixture_window import FixtureWindow
@@ -87,7 +87,7 @@ def test_nothing_is_typed_into_another_wisps_composer(screen: Screen) -> None:
 
 @pytest.mark.usefixtures("presence")
 async def test_every_window_of_another_wisp_is_known_and_left_alone(screen: Screen, desktop: Desktop) -> None:
-    async def looked(seat: Seat) -> tuple[list[str], list[bool], list[bool]]:
+    async def looked(seat: DesktopController) -> tuple[list[str], list[bool], list[bool]]:
         own = [window for window in seat.backend.windows.shown() if window.is_own]
         under = [seat.backend.windows.under(window.area.center).is_own for window in own]
         return [window.ref for window in own], under, [seat.backend.windows.keyboard().is_own]
@@ -103,7 +103,7 @@ async def test_every_window_of_another_wisp_is_known_and_left_alone(screen: Scre
 
 @pytest.mark.usefixtures("presence")
 async def test_nothing_is_pressed_in_another_wisps_window(screen: Screen, desktop: Desktop) -> None:
-    async def places(seat: Seat) -> list[tuple[int, int]]:
+    async def places(seat: DesktopController) -> list[tuple[int, int]]:
         own = [window.area.center for window in seat.backend.windows.shown() if window.is_own]
         return [(at.x, at.y) for at in own if seat.backend.windows.under(at).is_own]
 

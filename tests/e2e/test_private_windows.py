@@ -9,15 +9,14 @@ import pytest
 from PIL import Image
 
 from app.base.geometry import Rect
-from app.desktop.api import Window
+from app.desktop.backends import Window
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
 from app.desktop.privacy import private_by
-from app.desktop.seat import Seat
 from app.desktop.x11.virtual import VirtualDesktop
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
-from app.tools.context import TurnContext
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.tools.registry import TurnContext
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
 from tests.support.compositor import composited
@@ -42,7 +41,7 @@ async def read(desk: Desktop, tool: str, **arguments: JsonValue) -> ToolResult:
 
 
 async def window_called(desk: Desktop, title: str) -> Window:
-    async def find(seat: Seat) -> Window:
+    async def find(seat: DesktopController) -> Window:
         return seat.find_window(title)
 
     return await desk.run(find)
@@ -118,7 +117,7 @@ async def test_menus_of_it_are_black_too(desktop: VirtualDesktop) -> None:
         desk.close()
 
 
-async def _popups(seat: Seat) -> list[Rect]:
+async def _popups(seat: DesktopController) -> list[Rect]:
     listed = {window.area for window in seat.backend.windows.all()}
     areas = [window.area for window in seat.backend.windows.shown() if window.area not in listed]
     return [area for area in areas if area.size.area > 2500 and area.overlap(seat.backend.screen.extent())]

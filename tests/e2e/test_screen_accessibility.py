@@ -12,7 +12,7 @@ import pytest
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point
 from app.desktop.accessibility.atspi import AtSpi
-from app.desktop.elements import Element, OutlineRequest, View
+from app.desktop.elements import Element, OutlineRequest, OutlineView
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
 
@@ -70,7 +70,7 @@ async def test_an_unlettered_key_is_found_by_its_tool_tip(eyes: AtSpi, calculato
 
 
 async def test_boxes_are_those_that_libatspi_reports(eyes: AtSpi, calculator: object) -> None:
-    outline = await eyes.outline(OutlineRequest(View.INTERACTIVE, window="galculator"))
+    outline = await eyes.outline(OutlineRequest(OutlineView.INTERACTIVE, window="galculator"))
     ours = {
         (e.name, (e.box.x, e.box.y, e.box.width, e.box.height)) for e in outline.elements if e.role == "toggle button"
     }
@@ -93,7 +93,7 @@ async def test_the_element_under_a_point_is_the_innermost(eyes: AtSpi, calculato
 
 async def test_a_ref_names_the_same_object_from_look_to_look(eyes: AtSpi, calculator: object) -> None:
     first = await the(eyes, "8", "galculator")
-    outline = await eyes.outline(OutlineRequest(View.INTERACTIVE))
+    outline = await eyes.outline(OutlineRequest(OutlineView.INTERACTIVE))
     assert first.ref == (await the(eyes, "eight", "galculator")).ref
     assert [element.name for element in outline.elements if element.ref == first.ref] == ["8"]
 
@@ -148,7 +148,7 @@ async def test_a_frozen_program_is_named_and_hides_nothing_of_the_others(
     os.kill(calculator.pid, signal.SIGSTOP)
     try:
         assert (await the(eyes, "Search menu", "mousepad")).role == "menu"
-        outline = await eyes.outline(OutlineRequest(View.INTERACTIVE))
+        outline = await eyes.outline(OutlineRequest(OutlineView.INTERACTIVE))
         assert (outline.silent, await eyes.silent()) == (("galculator",), ("galculator",))
         assert '"galculator" does not answer' in outline.text
     finally:
@@ -166,7 +166,7 @@ async def test_icons_without_a_name_go_by_the_text_under_them(eyes: AtSpi, deskt
 async def test_of_six_thousand_cells_those_in_sight_are_read(eyes: AtSpi, desktop: VirtualDesktop) -> None:
     rows = [str(number) for number in range(6000)]
     with observer.started("zenity", "--list", "--column=even", "--column=odd", *rows, app="zenity"):
-        outline = await eyes.outline(OutlineRequest(View.FULL, window="zenity"))
+        outline = await eyes.outline(OutlineRequest(OutlineView.FULL, window="zenity"))
     cells = [element.name for element in outline.elements if element.role == "table cell"]
     assert cells == rows[: len(cells)]
     assert 8 <= len(cells) <= 60

@@ -8,9 +8,9 @@ import pytest
 
 from app.base.geometry import Rect
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
 from app.desktop.elements import Element, OutlineRequest
-from app.desktop.seat import Seat
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
 from tests.support.hands import Tools
@@ -30,7 +30,7 @@ def desk(desktop: VirtualDesktop) -> Iterator[Desktop]:
 
 
 async def controls(desk: Desktop) -> dict[str, Element]:
-    async def read(seat: Seat) -> dict[str, Element]:
+    async def read(seat: DesktopController) -> dict[str, Element]:
         outline = await seat.backend.accessibility.outline(OutlineRequest(window=TITLE))
         return {element.name or element.role: element for element in outline.elements}
 

@@ -14,9 +14,9 @@ from PIL import Image
 
 from app.base.errors import ToolMisuse
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
 from app.desktop.elements import Element
-from app.desktop.seat import Seat
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
 from tests.support.fixture_window import FixtureWindow
@@ -87,15 +87,15 @@ async def test_points_of_a_capture_of_the_second_monitor_land_there(desk: Deskto
             window.forget()
 
 
-async def _click(seat: Seat) -> None:
-    from app.desktop.api import Button
+async def _click(seat: DesktopController) -> None:
+    from app.desktop.backends import Button
 
     seat.backend.pointer.button(Button.LEFT, down=True)
     seat.backend.pointer.button(Button.LEFT, down=False)
 
 
 async def _found(desk: Desktop, query: str, app: str) -> Element:
-    async def find(seat: Seat) -> Element:
+    async def find(seat: DesktopController) -> Element:
         return next(m.element for m in await seat.backend.accessibility.find(query) if m.element.app == app)
 
     return await desk.run(find)

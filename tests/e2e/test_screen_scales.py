@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
 from app.desktop.elements import Element
-from app.desktop.seat import Seat
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
 
@@ -33,7 +33,7 @@ def desk(desktop: VirtualDesktop) -> Iterator[Desktop]:
 async def found(desk: Desktop, query: str, app: str) -> Element:
     """What is called so, as a second look by its ref tells it."""
 
-    async def find(seat: Seat) -> Element:
+    async def find(seat: DesktopController) -> Element:
         matches = [match.element for match in await seat.backend.accessibility.find(query) if match.element.app == app]
         return await seat.backend.accessibility.element(matches[0].ref)
 

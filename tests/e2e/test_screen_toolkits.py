@@ -11,7 +11,7 @@ import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.desktop.accessibility.atspi import AtSpi
-from app.desktop.elements import Element, OutlineRequest, View
+from app.desktop.elements import Element, OutlineRequest, OutlineView
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
 
@@ -56,7 +56,7 @@ async def the(eyes: AtSpi, query: str, app: str) -> Element:
 
 
 async def test_every_showing_control_of_a_qt_window_has_the_place_libatspi_reports(eyes: AtSpi, form: object) -> None:
-    outline = await eyes.outline(OutlineRequest(View.INTERACTIVE, window="Order form"))
+    outline = await eyes.outline(OutlineRequest(OutlineView.INTERACTIVE, window="Order form"))
     ours = {(e.name, (e.box.x, e.box.y, e.box.width, e.box.height)) for e in outline.elements if e.role == "button"}
     theirs = {(n.name, n.box) for n in observer.observe("Order form") if n.role in ("push button", "button")}
     assert ours == {(name, box) for name, box in theirs if name != "Secret button"}
@@ -115,7 +115,7 @@ async def test_what_a_qt_window_hides_is_not_found(eyes: AtSpi, form: object) ->
 
 
 async def test_a_password_is_never_told(eyes: AtSpi, form: object) -> None:
-    outline = await eyes.outline(OutlineRequest(View.FULL, window="Order form"))
+    outline = await eyes.outline(OutlineRequest(OutlineView.FULL, window="Order form"))
     (field,) = [element for element in outline.elements if element.role == "password text"]
     assert (field.value, "hunter2" in outline.text) == ("", False)
     assert await eyes.text_of(field.ref) == ""
@@ -125,7 +125,7 @@ async def test_a_password_is_never_told(eyes: AtSpi, form: object) -> None:
 
 
 async def test_all_that_shows_of_three_hundred_elements_is_named(eyes: AtSpi, browser: object) -> None:
-    outline = await eyes.outline(OutlineRequest(View.INTERACTIVE, window="Chromium", budget=20_000))
+    outline = await eyes.outline(OutlineRequest(OutlineView.INTERACTIVE, window="Chromium", budget=20_000))
     roles = {"link", "button", "check box"}
     ours = {(e.role, e.name) for e in outline.elements if e.role in roles and e.name[-1:].isdigit()}
     kinds = {"push button": "button", "button": "button", "link": "link", "check box": "check box"}

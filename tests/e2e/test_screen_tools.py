@@ -11,15 +11,14 @@ import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
-from app.desktop.api import Frame
+from app.desktop.backends import Frame
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
 from app.desktop.ocr.rapid import RapidOcr
-from app.desktop.seat import Seat
 from app.desktop.x11.virtual import VirtualDesktop
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
-from app.tools.context import TurnContext
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.tools.registry import TurnContext
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
 from tests.support.hands import Tools
@@ -145,7 +144,7 @@ async def test_what_changed_in_a_terminal_is_told_line_by_line(desk: Desktop, sc
 
 
 async def test_what_is_nowhere_comes_as_a_picture_to_point_in(desk: Desktop, screen: ScreenReading) -> None:
-    async def front(seat: Seat) -> Rect:
+    async def front(seat: DesktopController) -> Rect:
         return seat.find_window("Ops").area
 
     tools = Tools(desk)

@@ -8,10 +8,10 @@ import pytest
 
 from app.base.geometry import Rect
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
-from app.desktop.hands import Press
-from app.desktop.receipts import Receipt
-from app.desktop.seat import Seat
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
+from app.desktop.input import Press
+from app.desktop.verification import Receipt
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support.compositor import composited
 from tests.support.repainting import repainting
@@ -26,7 +26,7 @@ def desk(desktop: VirtualDesktop) -> Iterator[Desktop]:
     desk.close()
 
 
-async def _clicked(seat: Seat) -> tuple[Receipt, bool]:
+async def _clicked(seat: DesktopController) -> tuple[Receipt, bool]:
     """The receipt of a click into the window, and whether the screen shows its effect when the receipt is there."""
     inside = seat.find_window("Repainting").area.center
     spot = Rect(inside.x, inside.y, 1, 1)

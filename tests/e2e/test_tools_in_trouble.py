@@ -13,14 +13,13 @@ import psutil
 import pytest
 
 from app.base.errors import ToolFailed
-from app.desktop.api import Window
+from app.desktop.backends import Window
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
-from app.desktop.seat import Seat
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
 from app.desktop.x11.virtual import VirtualDesktop
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
-from app.tools.context import TurnContext
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.tools.registry import TurnContext
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
 from tests.support.hands import Tools
@@ -49,7 +48,7 @@ class Room:
         return result
 
     async def window(self, title: str) -> Window:
-        async def find(seat: Seat) -> Window:
+        async def find(seat: DesktopController) -> Window:
             return seat.find_window(title)
 
         return await self.desk.run(find)

@@ -15,21 +15,21 @@ from Xlib import XK, X
 from Xlib.display import Display
 from Xlib.ext import xtest
 
-from app.agent.events import Notice
+from app.agent.agent_events import Notice
+from app.assistant import assemble
 from app.base.errors import Cancelled
 from app.desktop.choose import open_desktop
-from app.desktop.seat import Seat
+from app.desktop.controller import DesktopController
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import Block
 from app.settings.store import Settings
-from app.wiring.assistant import assemble
 from tests.support.fixture_window import FixtureWindow
 from tests.support.onlooker import Onlooker
 
 _LIMIT_S = 60.0
 
 
-async def _type_much(seat: Seat) -> None:
+async def _type_much(seat: DesktopController) -> None:
     await seat.hands.type_text("The quick brown fox. " * 4000)
 
 

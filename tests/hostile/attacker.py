@@ -12,16 +12,17 @@ from typing import Any
 
 import pytest
 
-from app import wiring
-from app.agent.events import AgentEvent, ApprovalWanted, ToolFinished, ToolRunning
+from app.agent.agent_events import AgentEvent, ApprovalWanted, ToolFinished, ToolRunning
+from app.assistant import Assistant, assemble
+from app.protocol.call import ToolResult
 from app.protocol.dialects.choose import by_name
 from app.protocol.message import Role, TextPart
-from app.protocol.result import ToolResult
 from app.providers import catalog
 from app.providers.api import Request
 from app.providers.profiles import profile_of
 from app.providers.scripted import Scripted, native_call
 from app.services.web.pages import Pages
+from app.settings.store import Settings
 from tests.hostile.cases import Case, Wall
 from tests.hostile.payloads import make
 from tests.hostile.room import Room
@@ -155,14 +156,16 @@ async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False,
     return played
 
 
-def _assembled(provider: Scripted, case: Case, here: Room, *, attended: bool, dry_run: bool = True) -> wiring.Assistant:
+def _assembled(provider: Scripted, case: Case, here: Room, *, attended: bool, dry_run: bool = True) -> Assistant:
     values = {"trust.mode": case.mode, "model.dialect": case.dialect, "files.workspace": str(here.workspace)}
-    settings = wiring.Settings({**values, "model.provider": "scripted"}, {})
+    settings = Settings({**values, "model.provider": "scripted"}, {})
     with pytest.MonkeyPatch.context() as patch:
         if case.pages:  # the room's server is the outer world, although it runs on this machine
-            patch.setattr("app.wiring.tools.Pages", partial(Pages, loopback=True))
-        patch.setattr(catalog, "choose", lambda _settings: catalog.Chosen(provider, "model", profile_of("model")))
-        return wiring.assemble(settings, dry_run=dry_run, attended=attended)
+            patch.setattr("app.assembly.Pages", partial(Pages, loopback=True))
+        patch.setattr(
+            catalog, "choose", lambda _settings: catalog.ChosenProvider(provider, "model", profile_of("model"))
+        )
+        return assemble(settings, dry_run=dry_run, attended=attended)
 
 
 def _deny(answer: Callable[..., None], approval_id: str) -> Callable[[], None]:

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from app.base.clock import SystemClock
-from app.services.processes.processes import Processes
-from app.services.sandbox.enclosure import Wall
+from app.services.processes.commands import Processes
+from app.services.sandbox.sandbox import Sandbox
 from tests.hostile.commands_room import GOT_THROUGH, Room, spoiled
 
 _AT_ONCE = 4
@@ -64,7 +64,7 @@ async def run_all(cases: Iterable[Command], room: Room, *, limit_s: float = _LIM
     return list(await asyncio.gather(*(run_one(case) for case in cases)))
 
 
-async def run(case: Command, room: Room, wall: Wall, workspace: Path, limit_s: float = _LIMIT_S) -> Ran:
+async def run(case: Command, room: Room, wall: Sandbox, workspace: Path, limit_s: float = _LIMIT_S) -> Ran:
     """One command, ended after some seconds. Without a wall only what is harmless there."""
     processes = Processes(room.root / "runs" / case.id, SystemClock(), wall=wall)
     started = await processes.start(named(case.command, room), workspace, timeout_s=limit_s)

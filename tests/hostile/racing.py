@@ -15,10 +15,10 @@ from itertools import cycle
 from pathlib import Path
 
 from app.base.errors import WispError
-from app.services.checkpoints.store import Checkpoints
-from app.services.workspace.changes import Changes, Origin
-from app.services.workspace.places import Workspace
-from app.services.workspace.reading import open_file
+from app.services.files.changes import ChangeOrigin, Changes
+from app.services.files.checkpoints import Checkpoints
+from app.services.files.places import Workspace
+from app.services.files.reading import open_file
 
 _SECRET = b"secret-of-somebody-else"
 _SWAPPER = """
@@ -69,7 +69,7 @@ def _act(act: str, workspace: Workspace, changes: Changes, name: str) -> bytes:
     place = workspace.locate(name)
     if place.is_outside:
         return b""  # the gate asks, and nobody allows it
-    origin = Origin("turn", "call")
+    origin = ChangeOrigin("turn", "call")
     if act == "read":
         with open_file(workspace, place) as file:
             return file.read()

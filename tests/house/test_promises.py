@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from app.agent.policy import sentences
-from app.agent.policy.tables import table
+from app.agent.policy.sentences import table
 from app.agent.policy.values import Consequence
+from app.assembly import registry
 from app.settings.catalog import ALL
-from app.wiring import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")

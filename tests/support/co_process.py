@@ -12,10 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from app.protocol.call import ToolCall
-from app.protocol.dialects.xml_write import write_xml
-from app.protocol.result import JsonValue
-from app.wiring.tools import registry
+from app.assembly import registry
+from app.protocol.call import JsonValue, ToolCall
+from app.protocol.dialects.xml import write_xml
 
 _ROOT = Path(__file__).resolve().parents[2]
 _ANSWER_LIMIT_S = 60.0

@@ -5,15 +5,13 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 
-from app.desktop.desk import Desktop
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
+from app.desktop.desktop import Desktop
+from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import ToolSpec
 from app.tools.computer import COMPUTER, Computer
-from app.tools.context import TurnContext
-from app.tools.registry import Registry
+from app.tools.registry import Registry, TurnContext
 from app.tools.watching import WATCHING, Watching
-from app.tools.windows import WINDOWS, Windows
+from app.tools.windows import WINDOWS, WindowTools
 
 
 class Tools:
@@ -22,7 +20,7 @@ class Tools:
     def __init__(self, desktop: Desktop) -> None:
         self.desktop = desktop
         self.registry = Registry(COMPUTER, WINDOWS, WATCHING)
-        self._handlers = {Computer: Computer(desktop), Windows: Windows(desktop), Watching: Watching(desktop)}
+        self._handlers = {Computer: Computer(desktop), WindowTools: WindowTools(desktop), Watching: Watching(desktop)}
 
     async def __call__(
         self, tool: str, arguments: Mapping[str, JsonValue] | None = None, /, **more: JsonValue

@@ -12,8 +12,8 @@ from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
 from app.ui import application, eventloop
 from app.ui.approvals.devices import WITNESS, EveryPress
-from app.ui.look import Look
 from app.ui.presence import Presence
+from app.ui.theme.appearance import Look
 from tests.support.compositor import composited
 from tests.ui.fake_agent import FakeAgent
 

@@ -10,10 +10,10 @@ from typing import Any
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from app.agent import events as agent
+from app.agent import agent_events as agent
 from app.base.errors import WispError
 from app.ui.bridge import Attachment, Listener
-from app.ui.gallery.archive import MemoryArchive
+from app.ui.gallery.board import MemoryArchive
 
 _LIMIT_S = 10.0
 

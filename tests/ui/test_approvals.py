@@ -10,9 +10,10 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 from Xlib import XK
 
-from app import wiring
-from app.agent import events as agent_events
+from app.agent import agent_events
+from app.agent.inspection import DesktopInspector
 from app.agent.policy import Decision, Mode, Policy
+from app.assembly import registry
 from app.desktop.choose import open_desktop
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import ToolCall
@@ -20,7 +21,6 @@ from app.ui.approvals.devices import WITNESS
 from app.ui.approvals.row import ApprovalRow
 from app.ui.gallery import samples
 from app.ui.presence import Presence
-from app.wiring.onlooker import Onlooker
 from tests.support.device import PersonsDevices
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand, until
@@ -142,8 +142,8 @@ def test_nothing_is_typed_into_a_window_of_ours(qtbot: QtBot, presence: Presence
         desk = open_desktop()
         try:
             call = ToolCall("c1", "computer_type", {"text": "yes"})
-            seen = await Onlooker(desk).seen(call, "focus")
-            spec = next(spec for spec in wiring.registry() if spec.name == call.name)
+            seen = await DesktopInspector(desk).seen(call, "focus")
+            spec = next(spec for spec in registry() if spec.name == call.name)
             verdict = Policy(tmp_path, Mode.YOLO).decide(call, spec, seen)
         finally:
             desk.close()

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.base.errors import WispError
-from app.ui.composer import reading
-from app.ui.composer.attached import MOST_PICTURES, Attached, in_words, size
+from app.ui.composer import intake
+from app.ui.composer.attachments import MOST_PICTURES, Attached, in_words, size
 from app.ui.composer.window import ComposerWindow
 from app.ui.presence import Presence
 from tests.ui.conftest import Drive
@@ -157,10 +157,10 @@ def test_what_cannot_be_attached_gets_a_sentence(
 
 @pytest.mark.parametrize(("width", "height"), [(4000, 200), (3000, 2400), (1, 9000)])
 def test_a_large_picture_is_made_to_fit_what_a_model_looks_at(tmp_path: Path, width: int, height: int) -> None:
-    media = reading.of_path(saved(tmp_path / "large.png", width, height)).media
+    media = intake.of_path(saved(tmp_path / "large.png", width, height)).media
     assert media is not None
-    assert max(media.width, media.height) <= reading.LONG_EDGE_PX
-    assert media.width * media.height <= reading.AREA_PX
+    assert max(media.width, media.height) <= intake.LONG_EDGE_PX
+    assert media.width * media.height <= intake.AREA_PX
     shown = QImage.fromData(media.data)
     assert (shown.width(), shown.height()) == (media.width, media.height)
 
@@ -168,17 +168,17 @@ def test_a_large_picture_is_made_to_fit_what_a_model_looks_at(tmp_path: Path, wi
 def test_a_broken_picture_is_a_file_and_an_unreadable_one_a_picture_without_a_view(tmp_path: Path) -> None:
     broken = tmp_path / "broken.png"
     broken.write_bytes(b"no picture")
-    assert reading.of_path(broken) == Attached("file", "broken.png", str(broken), 10)
+    assert intake.of_path(broken) == Attached("file", "broken.png", str(broken), 10)
     cut = saved(tmp_path / "cut.png", 3000, 3000)
     cut.write_bytes(cut.read_bytes()[:60])
-    found = reading.of_path(cut)
+    found = intake.of_path(cut)
     assert (found.kind, found.media) == ("unseen", None)
     assert found.note == "“cut.png” (60 B) cannot be shown to the model; it gets the path."
 
 
 def test_an_empty_clipboard_picture_is_refused_with_a_sentence() -> None:
     with pytest.raises(WispError, match="cannot be read"):
-        reading.of_image(QImage())
+        intake.of_image(QImage())
 
 
 def test_words_without_anything_attached_stay_as_they_are() -> None:

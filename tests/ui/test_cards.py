@@ -9,18 +9,16 @@ from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from pytestqt.qtbot import QtBot
 
-from app.agent import events as agent_events
-from app.ui.bubble.row import RowWidget
-from app.ui.cards.browser import BrowserView
+from app.agent import agent_events
+from app.ui.bubble.rows import RowWidget
 from app.ui.cards.card import CardRow
-from app.ui.cards.code import CodeView
-from app.ui.cards.picture import PictureView
-from app.ui.cards.sources import SourceLink
+from app.ui.cards.contents import BrowserView, SourceLink
+from app.ui.cards.picture import CodeView, PictureView
 from app.ui.gallery import samples
-from app.ui.look import Look
 from app.ui.presence import Presence
 from app.ui.presenter.view import Card
-from app.ui.viewer import PictureWindow
+from app.ui.theme.appearance import Look
+from app.ui.windows.overlays import PictureWindow
 
 Made = Callable[[Sequence[agent_events.AgentEvent], str], CardRow]
 

@@ -15,11 +15,10 @@ from Xlib import X
 from Xlib.display import Display
 
 from app.base.geometry import Rect
-from app.ui.curtain import QtCurtain, X11Curtain
-from app.ui.floating import Surroundings
-from app.ui.look import Look
 from app.ui.orb.window import OrbWindow
-from app.ui.x11 import Server
+from app.ui.theme.appearance import Look
+from app.ui.windows.curtain import QtCurtain, X11Curtain, XConnection
+from app.ui.windows.floating import WindowDeps
 from tests.ui.fake_agent import hand_now
 
 BELOW = (12, 200, 34)
@@ -61,7 +60,7 @@ def orb(qtbot: QtBot, still: Look, below: Below) -> Iterator[OrbWindow]:
 
 @pytest.fixture
 def curtain(still: Look) -> Iterator[X11Curtain]:
-    made = X11Curtain(still.around, Server())
+    made = X11Curtain(still.around, XConnection())
     yield made
     made.close()
 
@@ -202,8 +201,8 @@ def test_with_a_compositor_the_shadow_lets_clicks_through_and_the_curtain_works(
     qtbot: QtBot, qapp: QApplication, below: Below, still: Look
 ) -> None:
     compositor = subprocess.Popen(["picom", "--backend", "xrender"], stderr=subprocess.DEVNULL)
-    server = Server()
-    around = Surroundings(Server())
+    server = XConnection()
+    around = WindowDeps(XConnection())
     try:
         qtbot.waitUntil(server.is_composited, timeout=5000)
         around.look()

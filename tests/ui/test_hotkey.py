@@ -9,9 +9,7 @@ from pytestqt.qtbot import QtBot
 from Xlib import XK, X
 from Xlib.display import Display
 
-from app.ui.hotkey.hotkey import Hotkey
-from app.ui.hotkey.keys import Keys, parsed
-from app.ui.hotkey.portable import written
+from app.ui.system.hotkey import Hotkey, Keys, parsed, written
 from tests.ui.fake_agent import hand_now
 
 

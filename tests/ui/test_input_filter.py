@@ -14,8 +14,8 @@ from app.base import paths
 from app.desktop.x11.virtual import VirtualDesktop
 from app.ui.approvals.devices import WITNESS, Devices, EveryPress
 from app.ui.approvals.input_filter import InputFilter
-from app.ui.hotkey.hotkey import Hotkey
 from app.ui.presence import Presence
+from app.ui.system.hotkey import Hotkey
 from tests.support.device import PersonsDevices
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand, hand_now, until

@@ -10,14 +10,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.agent import events as agent_events
+from app.agent import agent_events
 from app.settings.store import Settings
-from app.ui.appearance import look_of
 from app.ui.cards.card import CardRow
 from app.ui.gallery import samples
-from app.ui.orb.state import Orb
 from app.ui.presence import Presence
-from app.ui.x11 import Server
+from app.ui.presenter.view import Orb
+from app.ui.theme.appearance import look_of
+from app.ui.windows.curtain import XConnection
 from tests.support.observer import Seen, observe
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand, until
@@ -104,7 +104,7 @@ def test_where_nothing_runs_to_minimise_is_to_close(
 
 def test_with_a_compositor_the_bubble_fades_away_and_counts_as_closed_at_once(qtbot: QtBot, qapp: QApplication) -> None:
     compositor = subprocess.Popen(["picom", "--backend", "xrender"], stderr=subprocess.DEVNULL)
-    server = Server()
+    server = XConnection()
     try:
         qtbot.waitUntil(server.is_composited, timeout=5000)
         look = look_of(qapp, Settings({}, {}))

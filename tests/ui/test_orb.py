@@ -10,11 +10,11 @@ from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from app.base.geometry import Point, Rect
-from app.ui import places
-from app.ui.look import Look
 from app.ui.orb.window import OrbWindow
 from app.ui.presence import Presence
 from app.ui.presenter.view import Orb
+from app.ui.theme.appearance import Look
+from app.ui.windows import orb_placement
 
 
 class Paints(QObject):
@@ -117,14 +117,14 @@ def test_dragging_moves_it_snaps_to_the_edge_and_is_remembered(qtbot: QtBot, pre
     place = orb.rest_rect()
     assert (place.x, abs(place.center.y - target.y()) <= 1) == (screen.left() + 16, True)
     assert not presence.is_open
-    name = places.layout_name([Rect(screen.x(), screen.y(), screen.width(), screen.height())])
-    assert places.remembered(name) == Point(place.x, place.y)
+    name = orb_placement.layout_name([Rect(screen.x(), screen.y(), screen.width(), screen.height())])
+    assert orb_placement.remembered(name) == Point(place.x, place.y)
 
 
 def test_a_remembered_place_is_used_again(qtbot: QtBot, still: Look) -> None:
     screen = QGuiApplication.primaryScreen().availableGeometry()
-    name = places.layout_name([Rect(screen.x(), screen.y(), screen.width(), screen.height())])
-    places.remember(name, Point(100, 120))
+    name = orb_placement.layout_name([Rect(screen.x(), screen.y(), screen.width(), screen.height())])
+    orb_placement.remember(name, Point(100, 120))
     made = Presence(still)
     made.show()
     assert made.orb.rest_rect() == Rect(100, 120, 56, 56)
@@ -133,8 +133,8 @@ def test_a_remembered_place_is_used_again(qtbot: QtBot, still: Look) -> None:
 
 def test_a_place_off_the_screen_is_brought_back(qtbot: QtBot, still: Look) -> None:
     screen = QGuiApplication.primaryScreen().availableGeometry()
-    name = places.layout_name([Rect(screen.x(), screen.y(), screen.width(), screen.height())])
-    places.remember(name, Point(90_000, -5))
+    name = orb_placement.layout_name([Rect(screen.x(), screen.y(), screen.width(), screen.height())])
+    orb_placement.remember(name, Point(90_000, -5))
     made = Presence(still)
     made.show()
     assert made.orb.rest_rect() == Rect(screen.right() + 1 - 56, 0, 56, 56)

@@ -10,17 +10,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from app.agent import events as agent_events
+from app.agent import agent_events
 from app.agent.archive import ExportFormat, PastConversation
 from app.ui.bubble.speech import AskedRow
 from app.ui.gallery import samples
-from app.ui.gallery.archive import MemoryArchive
-from app.ui.panels import wording
-from app.ui.panels.history import HistoryPage
-from app.ui.panels.inbox import InboxPage
-from app.ui.panels.usage import UsagePage
+from app.ui.gallery.board import MemoryArchive
+from app.ui.pages import pages
+from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
 from app.ui.presence import Presence
-from app.ui.presenter.view import Asked, Ended
+from app.ui.presenter.view import Asked, TurnOutcome
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, until
 
@@ -64,7 +62,10 @@ def test_past_conversations_are_listed_searched_and_opened_again(
         await until(lambda: presence.bubble.page is None)
         assert agent.reopened == ["c1"]
         items = presence.inbox.view.items
-        assert [item.text for item in items if isinstance(item, (Asked, Ended))] == ["write to Anna", "It is sent."]
+        assert [item.text for item in items if isinstance(item, (Asked, TurnOutcome))] == [
+            "write to Anna",
+            "It is sent.",
+        ]
         assert any(isinstance(row, AskedRow) for row in presence.bubble.thread_view.realised.values())
 
     drive(person())
@@ -262,14 +263,14 @@ def test_what_is_sent_and_what_is_asked_is_seen_whatever_page_is_open(
 
 
 def test_moments_and_money_are_words() -> None:
-    assert [wording.ago(seconds) for seconds in (5, 300, 7200, 200_000)] == [
+    assert [pages.ago(seconds) for seconds in (5, 300, 7200, 200_000)] == [
         "now",
         "5 min ago",
         "2 h ago",
         "2 days ago",
     ]
-    assert [wording.money(cost) for cost in (None, 0.0, 0.004, 1234.5)] == ["–", "$0.00", "< $0.01", "$1,234.50"]
-    assert [wording.turns(count) for count in (1, 3)] == ["1 turn", "3 turns"]
+    assert [pages.money(cost) for cost in (None, 0.0, 0.004, 1234.5)] == ["–", "$0.00", "< $0.01", "$1,234.50"]
+    assert [pages.turns(count) for count in (1, 3)] == ["1 turn", "3 turns"]
     day = 86400.0
-    assert wording.moment(20_000 * day, 20_001 * day).startswith("Yesterday, ")
-    assert wording.moment(20_000 * day, 20_000 * day) == wording.moment(20_000 * day, 20_000 * day + 60)
+    assert pages.moment(20_000 * day, 20_001 * day).startswith("Yesterday, ")
+    assert pages.moment(20_000 * day, 20_000 * day) == pages.moment(20_000 * day, 20_000 * day + 60)

@@ -10,25 +10,23 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.agent import events as agent_events
+from app.agent import agent_events
 from app.base.geometry import Point, Rect
 from app.commands import checks
 from app.settings import catalog
 from app.ui import languages
 from app.ui.gallery import board, samples
-from app.ui.instance import OPEN, WELCOME, Instance
-from app.ui.look import Look
-from app.ui.menu import Actions, menu_for
 from app.ui.orb import window as window_module
-from app.ui.preferences import pages
+from app.ui.preferences import fields
 from app.ui.presence import Presence
-from app.ui.presenter.cardwords import all_texts
-from app.ui.presenter.view import Orb, Picture, Status, View
-from app.ui.ring import RingWindow
-from app.ui.tray import Tray
-from app.ui.viewer import PictureWindow
-from app.ui.welcome import once
-from app.ui.x11 import Server
+from app.ui.presenter.view import Orb, ShownPicture, Status, View
+from app.ui.presenter.wording import all_texts
+from app.ui.system import autostart
+from app.ui.system.instance import OPEN, WELCOME, Instance
+from app.ui.system.tray import Actions, Tray, menu_for
+from app.ui.theme.appearance import Look
+from app.ui.windows.curtain import XConnection
+from app.ui.windows.overlays import PictureWindow, RingWindow
 
 
 def test_a_second_start_summons_the_first(qtbot: QtBot, qapp: QApplication) -> None:
@@ -104,7 +102,7 @@ def test_a_picture_opens_in_its_full_size_and_closes_by_a_key(qtbot: QtBot, stil
     sample = samples.picture(400, 300)
     viewer = PictureWindow(still.theme, still.around)
     qtbot.addWidget(viewer)
-    viewer.show_picture(Picture(sample.data, 400, 300, "the screen", (10, 10)), Rect(0, 0, 1280, 800))
+    viewer.show_picture(ShownPicture(sample.data, 400, 300, "the screen", (10, 10)), Rect(0, 0, 1280, 800))
     qtbot.waitExposed(viewer)
     assert viewer.body().width() == 400 + 32
     qtbot.keyClick(viewer, Qt.Key.Key_Escape)
@@ -115,7 +113,7 @@ def test_a_picture_larger_than_the_screen_is_made_to_fit(qtbot: QtBot, still: Lo
     sample = samples.picture(3000, 2000)
     viewer = PictureWindow(still.theme, still.around)
     qtbot.addWidget(viewer)
-    viewer.show_picture(Picture(sample.data, 3000, 2000), Rect(0, 0, 1280, 800))
+    viewer.show_picture(ShownPicture(sample.data, 3000, 2000), Rect(0, 0, 1280, 800))
     assert viewer.body().width() <= 1280
     assert viewer.body().height() <= 800
     viewer.hide()
@@ -131,7 +129,7 @@ def test_the_gallery_shows_every_state_in_light_and_dark(qtbot: QtBot, qapp: QAp
 
 
 def test_a_compositor_is_seen_only_where_there_is_one(qapp: QApplication) -> None:
-    server = Server()
+    server = XConnection()
     assert not server.is_composited()
     server.close()
 
@@ -151,9 +149,9 @@ def _texts_in_the_source() -> set[str]:
 
 def _texts_of_the_settings() -> set[str]:
     """Names, meanings and choices of all settings, and the titles of their pages."""
-    found = {page.title for page in pages.pages()}
+    found = {page.title for page in fields.pages()}
     for setting in catalog.ALL:
-        found |= {pages.english_label(setting), setting.description, *map(pages.english_choice, setting.choices)}
+        found |= {fields.english_label(setting), setting.description, *map(fields.english_choice, setting.choices)}
     return found
 
 
@@ -167,7 +165,7 @@ def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
     german = languages.texts_of("de")
     read_out = {text for state in Orb for text in [window_module.READ_OUT[state]]}
     wanted = _texts_in_the_source() | set(all_texts()) | read_out | {status.value for status in Status}
-    wanted |= set(once.wishes()) | _texts_of_the_settings() | _names_of_the_findings()
+    wanted |= set(autostart.wishes()) | _texts_of_the_settings() | _names_of_the_findings()
     assert wanted - set(german) == set()
     for english, translated in german.items():
         assert sorted(re.findall(r"{\w+}", english)) == sorted(re.findall(r"{\w+}", translated))

@@ -20,26 +20,24 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from app.agent import events as agent_events
+from app.agent import agent_events
 from app.base import paths
 from app.base.errors import NeedsPerson
-from app.settings import catalog, secrets, store
+from app.settings import catalog, store
 from app.settings.store import Settings
 from app.ui import application, eventloop
-from app.ui.autostart import DesktopFile
-from app.ui.dialogs import Dialogs
-from app.ui.machine import Finding, Outside, Server
-from app.ui.preferences import pages
-from app.ui.preferences.controls import Switch
-from app.ui.preferences.findings import FindingsList
-from app.ui.preferences.folders import Folders
-from app.ui.preferences.keyrow import KeyRow
-from app.ui.preferences.window import SettingsWindow
+from app.ui.lifecycle import Dialogs
+from app.ui.machine import Finding, ModelServer, Outside
+from app.ui.preferences import fields
+from app.ui.preferences.fields import Switch
+from app.ui.preferences.findings import FindingsList, KeyRow
+from app.ui.preferences.window import Folders, SettingsWindow
 from app.ui.presence import Look, Presence
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import Told, View
-from app.ui.system import System
-from app.ui.welcome import once
+from app.ui.system import autostart
+from app.ui.system.autostart import DesktopFile
+from app.ui.system.system import System
 from app.ui.welcome.window import WelcomeWindow
 from tests.ui.fake_agent import FakeAgent, until
 
@@ -54,7 +52,7 @@ class SomeMachine:
             Finding("Accessibility", "note", "no bus", "sudo apt-get install at-spi2-core"),
             Finding("Screen capture", "fail", "black", "Log in to an X11 session."),
         ]
-        self.known = [Server("Ollama", "http://127.0.0.1:11434/v1", ("qwen", "llama"))]
+        self.known = [ModelServer("Ollama", "http://127.0.0.1:11434/v1", ("qwen", "llama"))]
         self.keys = {"sk-good"}
         self.asked = 0
 
@@ -62,11 +60,11 @@ class SomeMachine:
         self.asked += 1
         return self.found
 
-    async def servers(self) -> Sequence[Server]:
+    async def servers(self) -> Sequence[ModelServer]:
         return self.known
 
     async def tried(self, provider: str, key: str, base_url: str = "") -> str:
-        return "" if (key or secrets.key_of(provider)) in self.keys else "The key was refused."
+        return "" if (key or store.key_of(provider)) in self.keys else "The key was refused."
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +99,7 @@ def test_every_setting_of_the_catalog_has_a_field_with_its_name_and_meaning(wind
 
 
 def test_every_setting_stands_on_exactly_one_page() -> None:
-    placed = [setting.key for page in pages.pages() for setting in page.settings]
+    placed = [setting.key for page in fields.pages() for setting in page.settings]
     assert sorted(placed) == sorted(setting.key for setting in catalog.ALL)
 
 
@@ -144,7 +142,7 @@ def test_a_key_is_kept_and_not_shown(qtbot: QtBot, window: SettingsWindow) -> No
     field.setText("sk-secret")
     qtbot.keyClick(field, Qt.Key.Key_Return)
     assert field.text() == ""
-    assert secrets.key_of("anthropic") == "sk-secret"
+    assert store.key_of("anthropic") == "sk-secret"
     assert any("only you can read" in text for text in _texts(window))
     assert not any("sk-secret" in text for text in _texts(window))
 
@@ -159,14 +157,14 @@ def test_a_key_is_tested_with_one_press_and_kept_where_it_works(
         row.field.setText("sk-bad")
         row.test_button.click()
         await until(row.test_button.isEnabled)
-        assert (row.answer.text(), secrets.key_of("anthropic")) == ("The key was refused.", "")
+        assert (row.answer.text(), store.key_of("anthropic")) == ("The key was refused.", "")
         row.field.setText("sk-good")
         row.test_button.click()
         await until(row.test_button.isEnabled)
         return 0
 
     eventloop.run_until(qapp, story())
-    assert secrets.key_of("anthropic") == "sk-good"
+    assert store.key_of("anthropic") == "sk-good"
 
 
 def test_findings_show_what_is_to_be_mended_first_with_its_fix(
@@ -347,7 +345,7 @@ def test_claude_without_a_key_asks_for_one_and_goes_on_with_it(
         return 0
 
     eventloop.run_until(qapp, story())
-    assert (store.load({})[catalog.PROVIDER], secrets.key_of("anthropic")) == ("anthropic", "sk-good")
+    assert (store.load({})[catalog.PROVIDER], store.key_of("anthropic")) == ("anthropic", "sk-good")
 
 
 def test_without_a_model_on_this_computer_the_choice_is_closed_and_says_what_to_do(
@@ -370,7 +368,7 @@ def test_the_welcome_is_shown_once_and_again_when_asked_for(
 ) -> None:
     presence = Presence(still)
     presence.show()
-    assert once.is_due()
+    assert autostart.is_due()
 
     async def story() -> int:
         system = System(qapp, presence, still, Settings({"presence.summon_key": ""}, {}))
@@ -384,7 +382,7 @@ def test_the_welcome_is_shown_once_and_again_when_asked_for(
 
     eventloop.run_until(qapp, story())
     presence.orb.close()
-    assert not once.is_due()
+    assert not autostart.is_due()
 
 
 def test_another_provider_goes_on_with_the_conversation_after_a_choice(

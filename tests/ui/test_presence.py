@@ -12,23 +12,22 @@ from PySide6.QtGui import QClipboard, QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.agent import events as agent_events
+from app.agent import agent_events
 from app.desktop.x11.virtual import VirtualDesktop
-from app.protocol.result import JsonValue, Media
+from app.protocol.call import JsonValue, Media
 from app.settings.store import Settings
 from app.ui import application
 from app.ui.approvals.row import ApprovalRow
-from app.ui.bubble.offer import OfferRow
+from app.ui.bubble.rows import OfferRow, TakeBackRow
 from app.ui.bubble.speech import SaidRow
-from app.ui.bubble.takeback import TakeBackRow
 from app.ui.buttons import GlyphButton
 from app.ui.cards.card import CardRow
-from app.ui.cards.checklist import ChecklistRow
-from app.ui.cards.command import CommandRow
+from app.ui.cards.head import ChecklistRow
+from app.ui.cards.picture import CommandRow
 from app.ui.gallery import samples
-from app.ui.look import Look
 from app.ui.presence import Presence
 from app.ui.presenter.view import Orb, Told
+from app.ui.theme.appearance import Look
 from tests.support.device import PersonsDevices
 from tests.ui.conftest import Drive, with_and_without_a_compositor
 from tests.ui.fake_agent import FakeAgent, center_of, hand, until
@@ -567,12 +566,12 @@ def test_the_bubble_and_the_composer_stay_on_the_screen(
 
 
 def test_speech_appears_in_its_rhythm(qtbot: QtBot, look: Look) -> None:
-    from app.ui.presenter.view import Said
+    from app.ui.presenter.view import SpokenItem
 
     row = SaidRow(look.theme, look.ticker)
     qtbot.addWidget(row)
     row.height_for(300)
-    row.show_row(Said("i0", "s", "calm", "This takes a minute."))
+    row.show_row(SpokenItem("i0", "s", "calm", "This takes a minute."))
     assert row.words == ""
     qtbot.waitUntil(lambda: row.words == "This takes a minute.", timeout=5000)
     qtbot.waitUntil(lambda: not look.ticker.is_running, timeout=5000)

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtWidgets import QApplication
 
-from app.agent import events as agent
+from app.agent import agent_events as agent
 from app.settings.store import Settings
-from app.ui import eventloop, theme
+from app.ui import eventloop
 from app.ui.presence import Look, Presence
 from app.ui.presenter.view import Told
-from app.ui.speech.sentences import Sentence, Sentences
-from app.ui.speech.voice import Manner, Voice, manner_of
-from app.ui.system import System
+from app.ui.system.speech import Sentence, Sentences, SpeechStyle, Voice, manner_of
+from app.ui.system.system import System
+from app.ui.theme import theme
 
 
 class SilentEngine:
@@ -24,11 +24,11 @@ class SilentEngine:
 
     def __init__(self) -> None:
         self.said: list[str] = []
-        self.manners: list[Manner] = []
+        self.manners: list[SpeechStyle] = []
         self.stopped = 0
         self.finished = lambda: None
 
-    def say(self, text: str, manner: Manner) -> None:
+    def say(self, text: str, manner: SpeechStyle) -> None:
         self.said.append(text)
         self.manners.append(manner)
 

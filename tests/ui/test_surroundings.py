@@ -12,13 +12,15 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.agent import events as agent_events
+from app.agent import agent_events
 from app.base.geometry import Point, Rect
 from app.settings.store import Settings
-from app.ui import appearance, eventloop, places
+from app.ui import eventloop
 from app.ui.presence import Look, Presence
-from app.ui.system import System
-from app.ui.taste import Taste
+from app.ui.system.system import System
+from app.ui.system.system_preferences import Taste
+from app.ui.theme import appearance
+from app.ui.windows import orb_placement
 from tests.ui.fake_agent import until
 
 NO_KEY = {"presence.summon_key": ""}
@@ -79,7 +81,7 @@ def test_each_set_of_monitors_has_a_place_of_its_own(qtbot: QtBot, open_presence
     qtbot.waitUntil(lambda: open_presence.orb.rest_rect() == on_two, timeout=10_000)
     _xrandr("--delmonitor", "right")
     qtbot.waitUntil(lambda: open_presence.orb.rest_rect() == on_one, timeout=10_000)
-    assert places.remembered("640x800+0+0 640x800+640+0") == Point(on_two.x, on_two.y)
+    assert orb_placement.remembered("640x800+0+0 640x800+640+0") == Point(on_two.x, on_two.y)
 
 
 class Portal:
@@ -199,6 +201,6 @@ def test_a_desktop_that_says_nothing_changes_nothing(qapp: QApplication) -> None
         taste = Taste(qapp)
         await taste.follow()
         taste.close()
-        return int(taste.wanted != appearance.Wanted())
+        return int(taste.wanted != appearance.DesktopWishes())
 
     assert eventloop.run_until(qapp, story()) == 0

@@ -19,21 +19,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.agent import events as agent_events
+from app.agent import agent_events
 from app.base import paths
 from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
 from app.ui import eventloop
-from app.ui.autostart import DesktopFile, LaunchAgent
-from app.ui.crash import reports
-from app.ui.note import NoteWindow
-from app.ui.notifications.bus import BusNotifier
-from app.ui.notifications.notifier import Notifier
-from app.ui.notifications.worth import Note, worth_telling
 from app.ui.presence import Look, Presence
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import Told, View
-from app.ui.system import System
+from app.ui.system import crash
+from app.ui.system.autostart import DesktopFile, LaunchAgent
+from app.ui.system.system import System
+from app.ui.system.tray import BusNotifier, Note, Notifier, worth_telling
+from app.ui.windows.overlays import NoteWindow
 from tests.ui.fake_agent import hand, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -214,7 +212,7 @@ def test_on_macos_the_entry_is_a_launch_agent(tmp_path: Path) -> None:
 @pytest.fixture
 def caught() -> Iterator[list[Path]]:
     told: list[Path] = []
-    kept = reports.Reports(told.append)
+    kept = crash.Reports(told.append)
     kept.open()
     yield told
     kept.close()
@@ -235,9 +233,9 @@ def test_a_failure_nobody_handled_is_written_down_once_without_secrets(caught: l
     assert "RuntimeError: the key" in text
     assert "Python 3" in text
     assert "sk-ant-api03-aaaa" not in text
-    assert reports.unseen() == [report]
-    reports.dismiss()
-    assert reports.unseen() == []
+    assert crash.unseen() == [report]
+    crash.dismiss()
+    assert crash.unseen() == []
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -249,7 +247,7 @@ def test_a_failing_thread_is_written_down(caught: list[Path]) -> None:
 
 
 def test_a_failing_task_is_written_down(qapp: QApplication, caught: list[Path]) -> None:
-    kept = reports.Reports(caught.append)
+    kept = crash.Reports(caught.append)
 
     async def story() -> int:
         loop = asyncio.get_running_loop()
@@ -264,23 +262,20 @@ def test_a_failing_task_is_written_down(qapp: QApplication, caught: list[Path]) 
 
 def test_a_death_in_native_code_is_found_at_the_next_start() -> None:
     script = (
-        "import faulthandler\n"
-        "from app.ui.crash.reports import Reports\n"
-        "Reports(print).open()\n"
-        "faulthandler._sigsegv()\n"
+        "import faulthandler\nfrom app.ui.system.crash import Reports\nReports(print).open()\nfaulthandler._sigsegv()\n"
     )
     died = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=False, timeout=60)
     assert died.returncode == -signal.SIGSEGV
-    (report,) = reports.unseen()
+    (report,) = crash.unseen()
     assert "Segmentation fault" in report.read_text(encoding="utf-8")
 
 
 def test_a_clean_end_leaves_nothing(caught: list[Path]) -> None:
-    assert reports.folder().joinpath("fatal.txt").exists()
+    assert crash.folder().joinpath("fatal.txt").exists()
 
 
 def test_the_next_start_tells_of_a_crash_until_it_is_dismissed(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
-    reports.written("RuntimeError: it broke")
+    crash.written("RuntimeError: it broke")
     presence = Presence(still)
     presence.show()
 
@@ -298,7 +293,7 @@ def test_the_next_start_tells_of_a_crash_until_it_is_dismissed(qtbot: QtBot, qap
 
     eventloop.run_until(qapp, story())
     presence.orb.close()
-    assert reports.unseen() == []
+    assert crash.unseen() == []
 
 
 def test_the_summon_key_opens_the_composer_with_the_keyboard_and_closes_it(qapp: QApplication, still: Look) -> None:
@@ -360,12 +355,13 @@ def test_nothing_heavy_is_imported_before_the_first_paint(desktop: VirtualDeskto
     script = (
         "import sys, types\n"
         "from app import cli\n"
-        "heavy = ('asyncio', 'qasync', 'tomlkit', 'app.wiring', 'app.agent.events', 'app.ui.presence', 'anthropic',\n"
-        "         'openai', 'PIL', 'mss', 'numpy', 'dbus_fast', 'keyring', 'pydantic', 'logging.handlers')\n"
-        "life = types.ModuleType('app.ui.life')\n"
+        "heavy = ('asyncio', 'qasync', 'tomlkit', 'app.assistant', 'app.agent.agent_events', 'app.ui.presence',\n"
+        "         'anthropic', 'openai', 'PIL', 'mss', 'numpy', 'dbus_fast', 'keyring', 'pydantic',\n"
+        "         'logging.handlers')\n"
+        "life = types.ModuleType('app.ui.lifecycle')\n"
         "life.Parts = lambda *parts: parts\n"
         "life.run = lambda parts, *_: print(parts[3].isVisible(), [name for name in heavy if name in sys.modules])\n"
-        "sys.modules['app.ui.life'] = life\n"
+        "sys.modules['app.ui.lifecycle'] = life\n"
         "cli.main([])"
     )
     shown = subprocess.run(

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app import wiring
-from app.agent.events import AgentEvent, Outcome, TurnEnded
+from app.agent.agent_events import AgentEvent, Outcome, TurnEnded
+from app.assistant import Assistant, assemble
 from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
 from app.ui import application
 from app.ui.approvals.devices import WITNESS
 from app.ui.presence import Presence
-from app.ui.presenter.view import Card, Said, Status
+from app.ui.presenter.view import Card, SpokenItem, Status
 from tests.support.device import PersonsDevices
 from tests.support.observer import eventually, observe
 from tests.ui.conftest import with_and_without_a_compositor
@@ -63,8 +63,8 @@ def test_a_click_a_wish_and_enter_leave_84_in_a_real_calculator(
     events: list[AgentEvent] = []
     shown: list[Presence] = []
 
-    def connect(curtain: object) -> wiring.Assistant:
-        assistant = wiring.assemble(Settings({}, {}), curtain=curtain)  # type: ignore[arg-type]
+    def connect(curtain: object) -> Assistant:
+        assistant = assemble(Settings({}, {}), curtain=curtain)  # type: ignore[arg-type]
         assistant.subscribe(events.append)
         return assistant
 
@@ -83,4 +83,4 @@ def test_a_click_a_wish_and_enter_leave_84_in_a_real_calculator(
     assert (code, ended.outcome) == (0, Outcome.FINISHED)
     assert [tool for tool, _ in cards] == ["open_app", "computer_type"]
     assert {status for _, status in cards} <= {Status.OK, Status.UNVERIFIED}
-    assert any(isinstance(item, Said) for item in items)
+    assert any(isinstance(item, SpokenItem) for item in items)

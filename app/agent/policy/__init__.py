@@ -1,18 +1,27 @@
 """What may run, judged by what a call really does. Rules are data; whatever they do not name is denied."""
 
 from app.agent.policy.policy import Policy
-from app.agent.policy.seam import NoDesktop, Resolve
-from app.agent.policy.values import Act, Control, Decision, Mode, Provenance, Stakes, Verdict
+from app.agent.policy.values import (
+    Action,
+    Control,
+    Decision,
+    Mode,
+    NoDesktop,
+    Provenance,
+    Stakes,
+    TargetInspector,
+    Verdict,
+)
 
 __all__ = [
-    "Act",
+    "Action",
     "Control",
     "Decision",
     "Mode",
     "NoDesktop",
     "Policy",
     "Provenance",
-    "Resolve",
     "Stakes",
+    "TargetInspector",
     "Verdict",
 ]

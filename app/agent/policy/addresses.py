@@ -11,13 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from app.agent.policy.tables import table
+from app.agent.policy.sentences import table
 from app.agent.policy.values import Consequence, Provenance
 from app.base.errors import ToolMisuse
-from app.protocol.result import JsonValue
+from app.protocol.call import JsonValue
 from app.protocol.spec import Effect
-from app.services.network.addresses import why_refused
-from app.services.network.targets import Target, read
+from app.services.web.addresses import WebTarget, read, why_refused
 
 _LONG_CHARS = 48
 """Of path, query and fragment together, or of the host: that much room holds a key."""
@@ -65,14 +64,14 @@ def is_named(host: str, said: str) -> bool:
     return re.search(rf"(?<![\w.-])(?:[\w-]+\.)*{site}(?![\w-]|\.\w)", said.casefold()) is not None
 
 
-def _of_host(target: Target, provenance: Provenance) -> set[str]:
+def _of_host(target: WebTarget, provenance: Provenance) -> set[str]:
     if target.address is not None and why_refused(target.address):
         return {Consequence.INNER.value}
     is_known = is_named(target.site, provenance.said) or target.host in provenance.hosts
     return set() if is_known else {Consequence.NEW_HOST.value}
 
 
-def _is_crafted(url: str, target: Target, provenance: Provenance) -> bool:
+def _is_crafted(url: str, target: WebTarget, provenance: Provenance) -> bool:
     """Whether the address has room for something that it should not carry, and nobody but the model wrote it."""
     rest = _rest(url)
     if len(rest) < _LONG_CHARS and len(target.host) < _LONG_CHARS and not _PACKED.search(f"{target.host} {rest}"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.agent.policy import controls, pressing
+from app.agent.policy import consequences
 from app.agent.policy.values import Consequence, Control
 from app.protocol.call import ToolCall
 
@@ -22,28 +22,28 @@ def of_pointing(call: ToolCall, aim: str, seen: Sequence[Control], text: str) ->
         return of_release(control)
     if call.text("button") == "middle":
         return of_middle_click(control)
-    return controls.press_of(control)
+    return consequences.press_of(control)
 
 
 def of_way(path: str) -> frozenset[str]:
     """A way through menus: every part of it is pressed. What is really found is judged again at each step."""
     parts = [part.strip() for part in path.replace("›", ">").split(">")]
-    return frozenset().union(*(controls.meaning_of(_MENU_ITEM, part) for part in parts))
+    return frozenset().union(*(consequences.meaning_of(_MENU_ITEM, part) for part in parts))
 
 
 def of_value(text: str, control: Control) -> frozenset[str]:
     """A value that a field, a box or a choice is set to."""
-    if controls.is_password(control):
+    if consequences.is_password(control):
         return frozenset({"password"})
-    pressed = frozenset() if controls.is_field(control) else controls.press_of(control)
-    return pressed | (pressing.of_text(text, control) if controls.is_field(control) else frozenset())
+    pressed = frozenset() if consequences.is_field(control) else consequences.press_of(control)
+    return pressed | (consequences.of_text(text, control) if consequences.is_field(control) else frozenset())
 
 
 def of_middle_click(control: Control) -> frozenset[str]:
     """It pastes the selection into fields and terminals; elsewhere it is a press."""
-    if controls.is_password(control) or controls.is_field(control) or control.runs_programs:
-        return pressing.of_paste(control)
-    return controls.press_of(control)
+    if consequences.is_password(control) or consequences.is_field(control) or control.runs_programs:
+        return consequences.of_paste(control)
+    return consequences.press_of(control)
 
 
 def of_drag(seen: Sequence[Control]) -> frozenset[str]:
@@ -51,16 +51,16 @@ def of_drag(seen: Sequence[Control]) -> frozenset[str]:
     start, end = seen[0], seen[-1]
     found: set[str] = set()
     for control in seen:
-        found |= controls.press_of(control)
+        found |= consequences.press_of(control)
     is_selection = (start.place, start.role, start.name) == (end.place, end.role, end.name)
     if len(seen) > 1 and not is_selection:
-        found |= pressing.of_drop(end)
+        found |= consequences.of_drop(end)
     return frozenset(found)
 
 
 def of_release(control: Control) -> frozenset[str]:
     """Letting go of a button: nobody knows what is being dragged, so in a terminal it may be a drop."""
-    dropped = pressing.of_drop(control)
+    dropped = consequences.of_drop(control)
     if "password" in dropped:
         return dropped
-    return controls.press_of(control) | (frozenset({Consequence.UNKNOWN}) if dropped else frozenset())
+    return consequences.press_of(control) | (frozenset({Consequence.UNKNOWN}) if dropped else frozenset())

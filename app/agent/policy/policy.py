@@ -10,18 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from app.agent.judging import Commands
-from app.agent.policy import remembering, rulebook, sentences
-from app.agent.policy.matching import fits, names_hosts
-from app.agent.policy.reading import NobodyKnows, Reader
-from app.agent.policy.rulebook import Rulebook
-from app.agent.policy.rules import Rule, Vocabulary
-from app.agent.policy.tables import table
-from app.agent.policy.values import Act, Consequence, Control, Decision, Mode, Provenance, Verdict
+from app.agent.policy import rules, sentences
+from app.agent.policy.call_analysis import CallAnalyzer, CommandClassifier, NobodyKnows
+from app.agent.policy.rules import Rule, Rulebook, Vocabulary, fits, names_hosts
+from app.agent.policy.sentences import table
+from app.agent.policy.values import Action, Consequence, Control, Decision, Mode, Provenance, Verdict
 from app.base.clock import Clock, SystemClock
 from app.protocol.call import ToolCall
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
-from app.services.workspace.places import Workspace
+from app.services.files.places import Workspace
 
 _SEVERITY = (Decision.ALLOW, Decision.ASK, Decision.DENY)
 YOLO_S = 1800.0
@@ -29,13 +26,13 @@ YOLO_S = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PolicyDeps:
     """What the policy is given. `yolo_s` is how long yolo lasts before the mode of before counts again; `own_keys` are
     Wisp's: the one that stops, the one that opens it. `tools` are all that can be called: rules may name no others.
     `unaimed` are desktop tools beyond the tables that act on nothing the gate could look at.
     """
 
-    commands: Commands = field(default_factory=NobodyKnows)
+    commands: CommandClassifier = field(default_factory=NobodyKnows)
     clock: Clock = field(default_factory=SystemClock)
     yolo_s: float = YOLO_S
     own_keys: tuple[str, ...] = ()
@@ -55,13 +52,13 @@ class Policy:
         workspace: Path,
         mode: Mode = Mode.ASK,
         *,
-        surroundings: Surroundings | None = None,
+        surroundings: PolicyDeps | None = None,
         persons: Path | None = None,
     ) -> None:
         self._workspace = workspace.resolve()
         self._persons = persons
-        around = surroundings or Surroundings()
-        self._reader = Reader(Workspace(self._workspace), around.commands, around.own_keys)
+        around = surroundings or PolicyDeps()
+        self._reader = CallAnalyzer(Workspace(self._workspace), around.commands, around.own_keys)
         self._clock = around.clock
         self._yolo_s = around.yolo_s
         self._mode = self._before = Mode.ASK
@@ -70,7 +67,7 @@ class Policy:
         if forgotten := [spec.name for spec in around.tools if self._is_forgotten(spec)]:
             raise ValueError(f"calls.toml does not say what these desktop tools act on: {', '.join(forgotten)}.")
         self._vocabulary = Vocabulary.of(around.tools)
-        self._book = rulebook.load(self._workspace, persons, self._vocabulary)
+        self._book = rules.load(self._workspace, persons, self._vocabulary)
         self.switch(mode)
 
     @property
@@ -124,20 +121,20 @@ class Policy:
             return self._by(rule, act, mode, provenance)
         return self._by_mode(act, mode, provenance)
 
-    def read(self, call: ToolCall, spec: ToolSpec) -> Act:
+    def read(self, call: ToolCall, spec: ToolSpec) -> Action:
         """What the call comes to by itself, without looking at the screen."""
         return self._reader.act(call, spec, (), Provenance())
 
-    def remember(self, act: Act) -> str:
+    def remember(self, act: Action) -> str:
         """The person wants this always: write a rule into their file and count it at once.
 
         The sentence that tells of it. Raises NeedsPerson where that cannot be done.
         """
-        told = remembering.write(act, self._persons or rulebook.persons_file(), self._vocabulary)
-        self._book = rulebook.load(self._workspace, self._persons, self._vocabulary)
+        told = rules.write(act, self._persons or rules.persons_file(), self._vocabulary)
+        self._book = rules.load(self._workspace, self._persons, self._vocabulary)
         return told
 
-    def _known_hosts(self, act: Act) -> Act:
+    def _known_hosts(self, act: Action) -> Action:
         """The act without the new host that a rule of the person allows by its name."""
         own = (rule for rule in self._book.of(Decision.ALLOW) if not rule.is_ours)
         if Consequence.NEW_HOST not in act.kinds or not any(names_hosts(rule, act.hosts) for rule in own):
@@ -149,28 +146,28 @@ class Policy:
         is_known = spec.name in table("calls")["aims"] or spec.name in self._unaimed
         return spec.effect is Effect.DESKTOP and not is_known
 
-    def _first(self, then: Decision, act: Act, mode: Mode, provenance: Provenance) -> Rule | None:
+    def _first(self, then: Decision, act: Action, mode: Mode, provenance: Provenance) -> Rule | None:
         rules = self._book.of(then)
         return next((rule for rule in rules if fits(rule, act, mode, provenance, self._workspace)), None)
 
-    def _by(self, rule: Rule, act: Act, mode: Mode, provenance: Provenance) -> Verdict:
+    def _by(self, rule: Rule, act: Action, mode: Mode, provenance: Provenance) -> Verdict:
         template = rule.says or table("sentences")[f"rule_{rule.then.value}"]
         told = sentences.sentence(template, act, mode, provenance)
         return Verdict(rule.then, told, rule.name, rule.where, act=act)
 
-    def _by_mode(self, act: Act, mode: Mode, provenance: Provenance) -> Verdict:
+    def _by_mode(self, act: Action, mode: Mode, provenance: Provenance) -> Verdict:
         found = list(self._of_mode(act, mode))
         decision, name = max(found, key=lambda one: _SEVERITY.index(one[0]))
-        where = rulebook.shipped_file().name
+        where = rules.shipped_file().name
         rule = f"mode {mode.value}: {name}"
         if decision is Decision.ALLOW:
             return Verdict(decision, "", rule, where, act=act)
         template = table("sentences")["mode_asks" if decision is Decision.ASK else "mode_denies"]
         told = sentences.sentence(template, act, mode, provenance)
-        may_remember = decision is Decision.ASK and not provenance.tainted_by and remembering.can(act)
+        may_remember = decision is Decision.ASK and not provenance.tainted_by and rules.can(act)
         return Verdict(decision, told, rule, where, may_remember, act)
 
-    def _of_mode(self, act: Act, mode: Mode) -> Iterator[tuple[Decision, str]]:
+    def _of_mode(self, act: Action, mode: Mode) -> Iterator[tuple[Decision, str]]:
         """What the mode says to each of the call's effects and kinds, by name."""
         rules = self._book.modes[mode.value]
         for effect in sorted(act.effects):

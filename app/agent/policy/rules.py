@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from app.agent.policy.tables import table
-from app.agent.policy.values import Consequence, Decision, Mode
-from app.protocol.spec import Effect, Kind, Param, ToolSpec
+import tomlkit
+
+from app.agent.policy.call_analysis import OWN_FOLDER
+from app.agent.policy.chords import is_part, spelled
+from app.agent.policy.sentences import table
+from app.agent.policy.values import Action, Consequence, Decision, Mode, Provenance
+from app.base import paths
+from app.base.errors import NeedsPerson
+from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 
 _OF_THE_CALL = ("tool", "effect", "kind", "path", "host", "keys", "command", "flag")
 _OF_THE_SCREEN = ("window", "app", "role", "control")
@@ -171,7 +179,7 @@ def _listed(known: Iterable[str]) -> str:
 
 def _flags_of(params: Iterable[Param]) -> Iterator[str]:
     for param in params:
-        if param.kind is Kind.FLAG:
+        if param.kind is ValueType.FLAG:
             yield param.name
         yield from _flags_of(param.attrs)
 
@@ -186,3 +194,223 @@ def _short(value: object, name: str, where: str) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST:
         raise BadRules(f"{where}: {name} must be a text of at most {_LONGEST} characters.")
     return value
+
+
+NAME = "policy.toml"
+_MOST_BYTES = 256_000
+_MENDING = "Until that is mended, everything but looking and talking asks first."
+_LOOSENS = "{where}: a workspace's rules cannot allow anything; the rule {name!r} is passed over."
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """`modes` is the table of Wisp's own file. `broken` is the sentence about a file that cannot be used, or empty;
+    `problems` are all sentences for the person.
+    """
+
+    rules: tuple[Rule, ...]
+    modes: Mapping[str, Any]
+    broken: str = ""
+    problems: tuple[str, ...] = ()
+
+    def of(self, then: Decision) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.rules if rule.then is then)
+
+
+def persons_file() -> Path:
+    """Where the person's own rules stand."""
+    return paths.config_dir() / NAME
+
+
+def workspace_file(workspace: Path) -> Path:
+    """Where a workspace's rules stand."""
+    return workspace / OWN_FOLDER / NAME
+
+
+def shipped_file() -> Path:
+    return paths.resources() / "policy" / "default.toml"
+
+
+def load(workspace: Path, persons: Path | None = None, vocabulary: Vocabulary | None = None) -> Rulebook:
+    """The rules as they are now. Raises OSError or ValueError only where Wisp's own file is damaged."""
+    shipped = shipped_file()
+    rules = rules_of(shipped.read_text(encoding="utf-8"), shipped.name, is_ours=True, vocabulary=vocabulary)
+    problems: list[str] = []
+    broken = ""
+    for source, may_allow in ((persons or persons_file(), True), (workspace_file(workspace), False)):
+        try:
+            found = _read(source, vocabulary)
+        except BadRules as error:
+            broken = broken or f"{error} {_MENDING}"
+            problems.append(f"{error} {_MENDING}")
+            continue
+        loose = [] if may_allow else [rule for rule in found if rule.then is Decision.ALLOW]
+        problems += [_LOOSENS.format(where=rule.where, name=rule.name) for rule in loose]
+        rules += [rule for rule in found if rule not in loose]
+    return Rulebook(tuple(rules), table("default")["modes"], broken, tuple(problems))
+
+
+def _read(source: Path, vocabulary: Vocabulary | None) -> list[Rule]:
+    """The rules of a file, none where there is no file."""
+    try:
+        if not source.exists():
+            return []
+        if not source.is_file() or source.stat().st_size > _MOST_BYTES:
+            raise BadRules(f"{source} is no file of at most {_MOST_BYTES} bytes.")
+        return rules_of(source.read_text(encoding="utf-8"), source, vocabulary=vocabulary)
+    except OSError as error:
+        raise BadRules(f"{source} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise BadRules(f"{source} is not UTF-8 text.") from None
+
+
+_COMPOUND = frozenset(";|&$`()<>\n\r\\{}#")
+"""Signs that make one command several, or another: a pattern never allows those."""
+_LONGEST_CHARS = 2000
+
+
+def fits(rule: Rule, act: Action, mode: Mode, provenance: Provenance, workspace: Path) -> bool:
+    """Whether all conditions of the rule hold."""
+    if rule.tainted is not None and rule.tainted != bool(provenance.tainted_by):
+        return False
+    if rule.secret is not None and rule.secret != bool(provenance.secrets):
+        return False
+    if rule.planned is not None and rule.planned != provenance.planned:
+        return False
+    if rule.personal is not None and rule.personal != bool(provenance.personal):
+        return False
+    told = _told(act, mode)
+    wants_all = rule.then is Decision.ALLOW
+    return all(
+        _fits(name, patterns, told[name], wants_all=wants_all, workspace=workspace)
+        for name, patterns in rule.conditions.items()
+    )
+
+
+def names_hosts(rule: Rule, hosts: tuple[str, ...]) -> bool:
+    """Whether the rule names each of these hosts."""
+    patterns = rule.conditions.get("host", ())
+    return bool(patterns) and all(_one_fits("host", host, patterns, wants_all=True) for host in hosts)
+
+
+def _told(act: Action, mode: Mode) -> Mapping[str, tuple[str, ...]]:
+    """What each condition is held against."""
+    return {
+        "tool": (act.tool,),
+        "effect": tuple(effect.value for effect in act.effects),
+        "mode": (mode.value,),
+        "kind": tuple(act.kinds),
+        "path": act.paths,
+        "host": act.hosts,
+        "window": tuple(control.window for control in act.controls),
+        "app": tuple(control.app for control in act.controls),
+        "role": tuple(control.role for control in act.controls),
+        "control": tuple(control.name for control in act.controls),
+        "keys": act.keys,
+        "command": (act.command,) if act.command else (),
+        "flag": tuple(name for name, value in act.arguments.items() if value is True),
+    }
+
+
+def _fits(name: str, patterns: tuple[str, ...], values: tuple[str, ...], *, wants_all: bool, workspace: Path) -> bool:
+    if name == "path":
+        patterns = tuple(_absolute(pattern, workspace) for pattern in patterns)
+    if name == "keys":
+        patterns = tuple(chord for pattern in patterns for chord in spelled(pattern))
+    if not values:
+        return False
+    found = (_one_fits(name, value, patterns, wants_all=wants_all) for value in values)
+    return all(found) if wants_all else any(found)
+
+
+def _one_fits(name: str, value: str, patterns: Iterable[str], *, wants_all: bool) -> bool:
+    if name == "command" and wants_all:
+        return value in patterns or (not _COMPOUND & set(value) and any(fnmatchcase(value, one) for one in patterns))
+    if name == "keys" and not wants_all and any(is_part(pattern, value) for pattern in patterns):
+        return True
+    if name == "path":
+        below = () if wants_all else tuple(f"{pattern.rstrip('/')}/*" for pattern in patterns)
+        return any(fnmatchcase(value, pattern) for pattern in (*patterns, *below))
+    return any(fnmatchcase(_plain(value), _plain(pattern)) for pattern in patterns)
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text[:_LONGEST_CHARS]).casefold().strip()
+
+
+def _absolute(pattern: str, workspace: Path) -> str:
+    """A pattern of paths, from the home folder or the workspace on."""
+    if pattern.startswith("~/"):
+        return (Path.home() / pattern[2:]).as_posix()
+    return pattern if Path(pattern).is_absolute() else (workspace / pattern).as_posix()
+
+
+_FIELDS = ("kind", "command", "path", "host", "app", "role", "control", "keys")
+_TELLING = ("command", "path", "host", "control", "keys")
+_PASSING = frozenset({"new host", "new words"})
+"""Kinds that a host has only until the person names it."""
+
+_MENDABLE = "Mend it, or allow this once."
+
+
+def can(act: Action) -> bool:
+    """Whether a rule could say what this is. What is typed, opened or run in a terminal is another thing each time."""
+    if act.text or act.kinds & {"terminal", "launches"}:
+        return False
+    told = _conditions(act)
+    is_short = all(len(text) <= _LONGEST for texts in told.values() for text in texts)
+    return is_short and any(name in told for name in _TELLING)
+
+
+def write(act: Action, file: Path, vocabulary: Vocabulary | None = None) -> str:
+    """Add an allow rule to the person's file; the sentence says what was written where. Raises NeedsPerson."""
+    conditions = _conditions(act)
+    try:
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        rules_of(text, file, vocabulary=vocabulary)
+        document = tomlkit.parse(text)
+        rules = document.setdefault("rule", tomlkit.aot())
+        rules.append(_saved_rule(act, conditions))
+        written = tomlkit.dumps(document)
+        rules_of(written, file, vocabulary=vocabulary)
+        _replace(file, written)
+    except (BadRules, OSError, UnicodeDecodeError) as error:
+        raise NeedsPerson(f"The rule could not be written: {error} {_MENDABLE}") from None
+    return f"{file} allows this from now on."
+
+
+def _saved_rule(act: Action, conditions: Mapping[str, list[str]]) -> tomlkit.items.Table:
+    rule = tomlkit.table()
+    rule["name"] = f"always {act.tool}"
+    rule["then"] = Decision.ALLOW.value
+    rule["tool"] = act.tool
+    for name, values in conditions.items():
+        rule[name] = values
+    return rule
+
+
+def _conditions(act: Action) -> dict[str, list[str]]:
+    """All that is known of the act, word for word."""
+    known = {
+        "kind": sorted(act.kinds - _PASSING),
+        "command": (act.command,) if act.command else (),
+        "path": act.paths,
+        "host": act.hosts,
+        "keys": act.keys,
+        "app": [control.app for control in act.controls],
+        "role": [control.role for control in act.controls],
+        "control": [control.name or control.default for control in act.controls],
+    }
+    return {name: [_literal(one) for one in known[name]] for name in _FIELDS if known[name] and all(known[name])}
+
+
+def _literal(text: str) -> str:
+    """A pattern that fits only this text."""
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in text)
+
+
+def _replace(file: Path, text: str) -> None:
+    beside = file.with_suffix(".new")
+    beside.write_text(text, encoding="utf-8")
+    beside.chmod(0o600)
+    os.replace(beside, file)

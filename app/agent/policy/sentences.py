@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
 from string import Template
+from typing import Any
 
-from app.agent.policy.tables import table
-from app.agent.policy.values import Act, Mode, Provenance
-from app.base.clipping import clip_line
+from app.agent.policy.values import Action, Mode, Provenance
+from app.base import paths
+from app.base.texts import clip_line
+
+
+@cache
+def table(name: str) -> Mapping[str, Any]:
+    """One file of `resources/policy`, by its stem. Raises OSError or ValueError where it cannot be read."""
+    return tomllib.loads((paths.resources() / "policy" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def by_tool(entries: Mapping[str, Any], tool: str) -> Any:
+    """A tool's entry of a table whose keys are names or patterns; its own name wins, then the first that fits."""
+    if tool in entries:
+        return entries[tool]
+    return next((value for pattern, value in entries.items() if fnmatchcase(tool, pattern)), None)
+
 
 _SHOWN_CHARS = 160
 KINDS_IN_ORDER = (
@@ -17,7 +35,7 @@ KINDS_IN_ORDER = (
 )  # fmt: skip
 
 
-def sentence(template: str, act: Act, mode: Mode, provenance: Provenance) -> str:
+def sentence(template: str, act: Action, mode: Mode, provenance: Provenance) -> str:
     """A rule's sentence with its names filled in."""
     words = table("sentences")
     control = act.control
@@ -40,7 +58,7 @@ def sentence(template: str, act: Act, mode: Mode, provenance: Provenance) -> str
     return Template(template).safe_substitute(fields)
 
 
-def what(act: Act) -> str:
+def what(act: Action) -> str:
     """What the call would do, in one clause that begins a sentence."""
     words = table("sentences")
     control = act.control
@@ -57,7 +75,7 @@ def what(act: Act) -> str:
     return Template(_template(act)).safe_substitute(fields)
 
 
-def who(act: Act) -> str:
+def who(act: Action) -> str:
     """Who is acted on: the window and its program, the host, the place."""
     control = act.control
     window = clip_line(control.window, _SHOWN_CHARS)
@@ -72,7 +90,7 @@ def sources(tainted_by: Iterable[str]) -> tuple[str, ...]:
     return tuple(known.get(source, source) for source in tainted_by)
 
 
-def undo(act: Act) -> str:
+def undo(act: Action) -> str:
     """What can be taken back afterwards."""
     words = table("sentences")["undo"]
     for kind in KINDS_IN_ORDER:
@@ -81,7 +99,7 @@ def undo(act: Act) -> str:
     return str(words.get(act.effect.value, ""))
 
 
-def _template(act: Act) -> str:
+def _template(act: Action) -> str:
     words = table("sentences")["what"]
     by_kind = next((words[kind] for kind in KINDS_IN_ORDER if kind in act.kinds and kind in words), None)
     shape = by_kind if by_kind is not None else words.get(act.effect.value, words["other"])

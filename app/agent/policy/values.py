@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Protocol
 
 from app.desktop.elements import Binding
-from app.protocol.result import JsonValue
+from app.protocol.call import JsonValue, Media, ToolCall
 from app.protocol.spec import Effect
 
 NOTHING: Mapping[str, JsonValue] = MappingProxyType({})
@@ -181,7 +182,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class Action:
     """What a call comes to. `kinds` are its consequences; paths are resolved, hosts as they are written; `reasons` are
     sentences on why a command is no more harmless.
     """
@@ -228,4 +229,26 @@ class Verdict:
     rule: str = ""
     where: str = ""
     may_remember: bool = False
-    act: Act | None = None
+    act: Action | None = None
+
+
+class TargetInspector(Protocol):
+    """Both take a few milliseconds and never raise: what cannot be known is left out."""
+
+    async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:
+        """What the call would act on now. `aim` is the tool's entry in the table of aims."""
+        ...
+
+    async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+        """The part of the screen it would act on, and where in it; None where there is nothing to show."""
+        ...
+
+
+class NoDesktop:
+    """Nothing is known of the screen."""
+
+    async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:  # noqa: ARG002
+        return ()
+
+    async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:  # noqa: ARG002
+        return None

@@ -8,22 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from app.base.clipping import clip_line
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
+from app.base.texts import clip_line
 from app.desktop.accessibility import acting, matching, objects, reach
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.changes import ChangeFeed
+from app.desktop.accessibility.matching import Description, normal, readings, roles_called
 from app.desktop.accessibility.nodes import Key, Node, Program
+from app.desktop.accessibility.objects import Surveyor
 from app.desktop.accessibility.outline import Outliner
-from app.desktop.accessibility.reading import Reader
-from app.desktop.accessibility.refs import RefBook
+from app.desktop.accessibility.reading import OutlineReader
+from app.desktop.accessibility.refs import RefBook, Stack
 from app.desktop.accessibility.scenes import bindings_of, marked_item, scene_of
-from app.desktop.accessibility.stacking import Stack
-from app.desktop.accessibility.survey import Surveyor
-from app.desktop.accessibility.words import Reading, normal, readings, roles_called
-from app.desktop.api import Window
+from app.desktop.backends import Window
 from app.desktop.elements import (
     Changes,
     Element,
@@ -31,10 +30,10 @@ from app.desktop.elements import (
     NoChanges,
     Outline,
     OutlineRequest,
+    OutlineView,  # fmt: skip
     Scene,
     SceneRequest,
-    View,
-)  # fmt: skip
+)
 from app.desktop.privacy import Private
 
 _CLEAR = 0.97
@@ -78,7 +77,7 @@ class AtSpi:
         self._bus = Bus(os.environ if environment is None else environment)
         self._private = private or Private()
         self._surveyor = Surveyor(self._bus, self._is_private, self._own)
-        self._reader = Reader(self._bus)
+        self._reader = OutlineReader(self._bus)
         self._refs = RefBook()
         self._feed = ChangeFeed(self._bus, self._refs.name_of)
         self._windows = windows
@@ -192,7 +191,7 @@ class AtSpi:
             return scene
 
     async def outline(self, request: OutlineRequest) -> Outline:
-        if request.view is View.FIND:
+        if request.view is OutlineView.FIND:
             matches = await self.find(request.query, limit=_MOST_MATCHES)
             return self._outliner.found(matches, request, await self.silent())
         stack = self._stack()
@@ -310,7 +309,7 @@ def _pair_of(program: Program, point: Point | None, key: Key | None, stack: Stac
     return active, focused[-1] if focused else None
 
 
-def _scored(programs: Sequence[Program], ways: Sequence[Reading], roles: frozenset[str]) -> list[_Candidate]:
+def _scored(programs: Sequence[Program], ways: Sequence[Description], roles: frozenset[str]) -> list[_Candidate]:
     """The nodes of programs that fit a description, in one of the roles if any is named."""
     found: list[_Candidate] = []
     for program in programs:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.base.clipping import clip_line
+from app.base.texts import clip_line
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, BusLost, CallRefused

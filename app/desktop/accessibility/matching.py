@@ -6,10 +6,117 @@ description, words of the name, misspelt name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 
+from app.base import paths
 from app.desktop.accessibility.nodes import Node
-from app.desktop.accessibility.words import Reading, normal, synonyms
+
+_QUOTES = "\"'“”‘’«»`"
+_MNEMONIC = re.compile(r"(?<![\w&])[_&](?=\w)")
+_ENDING = re.compile(r"(?<=\w)\s*(?:…|\.\.\.|:)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """One way to understand a description: a normalised name (empty: any) among roles (none: all)."""
+
+    name: str
+    roles: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    roles: Mapping[str, frozenset[str]]
+    filler: tuple[str, ...]
+    symbols: Mapping[str, frozenset[str]]
+    flags: Mapping[str, bool]
+
+
+@cache
+def _words() -> _Words:
+    with open(paths.resources() / "screen" / "words.toml", "rb") as file:
+        data = tomllib.load(file)
+    symbols: dict[str, frozenset[str]] = {}
+    for line in data["symbols"]["lines"]:
+        for word in line:
+            symbols[word] = symbols.get(word, frozenset()) | frozenset(line)
+    roles = {word: frozenset(meant) for word, meant in data["roles"].items()}
+    filler = sorted(data["filler"]["words"], key=len, reverse=True)
+    flags = {word: state == "on" for state, words in data["flags"].items() for word in words}
+    return _Words(dict(sorted(roles.items(), key=lambda entry: -len(entry[0]))), tuple(filler), symbols, flags)
+
+
+@cache
+def normal(name: str) -> str:
+    """A name as it is compared: one spelling, one line, no case, no mnemonic marks, no ellipsis or colon at its end."""
+    text = " ".join(unicodedata.normalize("NFKC", name.replace("…", "...")).casefold().split())
+    if len(text) > 1:
+        text = _MNEMONIC.sub("", text)
+    return _ENDING.sub("", text) if len(text) > 1 else text
+
+
+def synonyms(name: str) -> frozenset[str]:
+    """What a normalised name of a key or sign is also called (itself not always included)."""
+    return _words().symbols.get(name, frozenset())
+
+
+def flag_called(word: str) -> bool | None:
+    """True for a word that means on, False for off, None for any other."""
+    return _words().flags.get(normal(word))
+
+
+def roles_called(word: str) -> frozenset[str]:
+    """The roles that a word for a kind of element may mean; a role's own name means itself."""
+    word = " ".join(word.casefold().replace("-", " ").replace("_", " ").split())
+    if not word:
+        return frozenset()
+    return _words().roles.get(word) or _words().roles.get(word.removesuffix("s")) or frozenset({word})
+
+
+def readings(query: str) -> tuple[Description, ...]:
+    """The ways to understand a description, the most literal first.
+
+    "the Save button" reads as the name "the save button", and as "save" among buttons. Text in quotes is the name.
+    """
+    found = [Description(normal(query.strip().strip(_QUOTES)))]
+    quoted = re.search(r"[\"“«](.+?)[\"”»]|(?<!\w)['‘](.+?)['’](?!\w)", query)
+    rest = _without_filler(normal(query))
+    if quoted:
+        name = normal(quoted.group(1) or quoted.group(2))
+        around = normal(query.replace(quoted.group(0), " "))
+        roles = next((roles for word, roles in _words().roles.items() if _has_word(around, word)), frozenset[str]())
+        found.append(Description(name, roles))
+    else:
+        found.append(Description(rest))
+        found.extend(_split(rest))
+    return tuple(dict.fromkeys(reading for reading in found if reading.name or reading.roles))
+
+
+def _split(text: str) -> list[Description]:
+    """The readings in which the first or the last words are a kind of element: the longest kind wins."""
+    for word, roles in _words().roles.items():
+        if text == word:
+            return [Description("", roles)]
+        for name in (text.removesuffix(f" {word}"), text.removeprefix(f"{word} ")):
+            if name != text:
+                return [Description(normal(_without_filler(name).strip(_QUOTES)), roles)]
+    return []
+
+
+def _without_filler(text: str) -> str:
+    for word in _words().filler:
+        text = text.removeprefix(f"{word} ")
+    return text.strip()
+
+
+def _has_word(text: str, word: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
 
 FLOOR = 0.6
 _EXACT = 1.0
@@ -25,7 +132,7 @@ _WRONG_ROLE = 0.75
 _NOT_OPERABLE = 0.99
 
 
-def score(node: Node, ways: Sequence[Reading]) -> float:
+def score(node: Node, ways: Sequence[Description]) -> float:
     """The best score over all readings of a description; 0 when it fits none."""
     names = _names(node)
     best = max((_fit(node, names, way) for way in ways), default=0.0)
@@ -36,7 +143,7 @@ def _names(node: Node) -> tuple[str, str]:
     return normal(node.called), normal(node.tip)
 
 
-def _fit(node: Node, names: tuple[str, str], way: Reading) -> float:
+def _fit(node: Node, names: tuple[str, str], way: Description) -> float:
     if way.roles and not way.name:
         return _ROLE_ALONE if node.role in way.roles else 0.0
     fit = name_fit(names[0], way.name)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
+from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from app.base.geometry import Point, Rect
 from app.desktop.accessibility import constants as spi
-from app.desktop.accessibility.bus import Bus, CallRefused
-from app.desktop.accessibility.nodes import Key, Node, role_of, states_of
+from app.desktop.accessibility.bus import Bus, BusLost, CallRefused
+from app.desktop.accessibility.nodes import PROGRAM_LIMIT_S, Key, Node, Program, role_of, states_of
 
 _VALUE_CHARACTERS = 200
 _MANY = 300
@@ -23,7 +25,7 @@ _A = TypeVar("_A")
 _T = TypeVar("_T")
 
 
-async def children(bus: Bus, key: Key) -> list[Key]:
+async def read_children(bus: Bus, key: Key) -> list[Key]:
     reply = await bus.call(*key, spi.ACCESSIBLE, "GetChildren")
     return [(name, path) for name, path in reply[0] if path != spi.NULL]
 
@@ -32,7 +34,7 @@ async def family(bus: Bus, node: Node) -> list[Key]:
     """The children; of a list too long to ask for, those between the first and the last that are in sight."""
     if node.role in spi.ROOMY and int(await bus.get(*node.key, spi.ACCESSIBLE, "ChildCount")) > _MANY:
         return await _in_sight(bus, node)
-    return await children(bus, node.key)
+    return await read_children(bus, node.key)
 
 
 async def _in_sight(bus: Bus, node: Node) -> list[Key]:
@@ -71,7 +73,7 @@ async def described(bus: Bus, keys: Iterable[Key], parent: Node | None, *, hidde
     return told
 
 
-async def named(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:
+async def read_names(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:
     """Those of the objects that show, with their name."""
     nodes = [Node(key, parent=parent) for key in keys]
     await all_of(bus, state, nodes)
@@ -152,3 +154,156 @@ async def _or_none(bus: Bus, ask: Callable[[Bus, _A], Awaitable[_T]], thing: _A)
         return await ask(bus, thing)
     except CallRefused:
         return None
+
+
+_SILENT_BEFORE_S = 0.15
+"""What a program may cost that did not answer at the last look."""
+_DAEMON = ("org.freedesktop.DBus", "/org/freedesktop/DBus")
+
+
+class Survey:
+    """One look at all programs."""
+
+    def __init__(self, surveys: list[asyncio.Task[Program]]) -> None:
+        self._surveys = surveys
+
+    async def active(self) -> Program | None:
+        """The program whose window has the keyboard; None when all have answered and none has it."""
+        for survey in asyncio.as_completed(self._surveys):
+            program = await survey
+            if program.is_active:
+                return program
+        return None
+
+    async def programs(self, then: Callable[[Program], Awaitable[None]]) -> list[Program]:
+        """All of them, the active one first; `then` is done with each as soon as it has answered."""
+
+        async def one(survey: asyncio.Task[Program]) -> Program:
+            program = await survey
+            await then(program)
+            return program
+
+        found = await asyncio.gather(*(one(survey) for survey in self._surveys))
+        return sorted(found, key=lambda program: not program.is_active)
+
+
+class Surveyor:
+    """Remembers who is who and who was silent. The `own` processes (each Wisp's) and windows that `is_private` are left
+    out.
+    """
+
+    def __init__(
+        self, bus: Bus, is_private: Callable[[Program, Node], bool], own: Callable[[], Collection[int]]
+    ) -> None:
+        self._bus = bus
+        self._own = own
+        self._is_private = is_private
+        self._known: dict[str, tuple[str, int]] = {}
+        self._pids: dict[str, int] = {}
+        self.silent: dict[str, str] = {}
+        """Bus names and names of the programs that did not answer when they were last asked."""
+
+    @asynccontextmanager
+    async def look(self, pid: int = 0, patience_s: float = 0.0) -> AsyncIterator[Survey]:
+        """Look at all programs; with `pid` only at that one, where it is on the bus, and for as long as `patience_s`.
+
+        Raises BusLost. Leaving it early cancels the questions that are still open.
+        """
+        pids = await self._programs()
+        self.silent = {name: told for name, told in self.silent.items() if name in pids}
+        own = [name for name in pids if pid and pids[name] == pid]
+        surveys = [asyncio.create_task(self._survey(name, patience_s if own else 0.0)) for name in own or pids]
+        try:
+            yield Survey(surveys)
+        finally:
+            for survey in surveys:
+                survey.cancel()
+            await asyncio.gather(*surveys, return_exceptions=True)
+
+    def names_of(self, pid: int) -> list[str]:
+        """The bus names of a process, of those that were there at the last look."""
+        return [name for name, known in self._pids.items() if pid and known == pid]
+
+    async def of_process(self, pid: int) -> frozenset[str]:
+        """The bus names of a process. Raises BusLost."""
+        return frozenset([name for name, known in (await self._programs()).items() if known == pid])
+
+    async def _programs(self) -> dict[str, int]:
+        try:
+            await self._bus.connect()
+            async with asyncio.timeout(PROGRAM_LIMIT_S):
+                children = await read_children(self._bus, (spi.REGISTRY, spi.ROOT))
+                names = list(dict.fromkeys(bus_name for bus_name, _ in children))
+                pids = await asyncio.gather(*(self._pid(name) for name in names))
+                self._pids = dict(zip(names, pids, strict=True))
+        except TimeoutError as late:
+            await self._bus.close()
+            raise BusLost(f"no answer in {PROGRAM_LIMIT_S:g} s") from late
+        except CallRefused as refused:
+            raise BusLost(str(refused)) from refused
+        own = self._own()
+        return {name: pid for name, pid in zip(names, pids, strict=True) if pid not in own}
+
+    async def _survey(self, bus_name: str, patience_s: float = 0.0) -> Program:
+        program = Program(bus_name)
+        if patience_s:
+            program.left_s = patience_s
+        elif bus_name in self.silent:
+            program.left_s = _SILENT_BEFORE_S
+        try:
+            async with program.limited():
+                program.name, program.pid = await self._identity(bus_name)
+                windows = await read_children(self._bus, (bus_name, spi.ROOT))
+                named = await read_names(self._bus, windows, None)
+                program.windows = [window for window in named if not self._is_private(program, window)]
+        except TimeoutError:
+            await self._note_silence(program)
+        except CallRefused:
+            program.windows = []
+        else:
+            self.silent.pop(bus_name, None)
+            program.left_s = max(program.left_s, PROGRAM_LIMIT_S - _SILENT_BEFORE_S)
+        return program
+
+    async def _note_silence(self, program: Program) -> None:
+        """A program that does not answer is still named: as before, or by what the kernel calls it."""
+        program.is_silent = True
+        if not program.name:
+            program.pid = await self._pid(program.bus_name)
+            program.name = _name_by_kernel(program.pid) or program.bus_name
+        self.silent[program.bus_name] = program.name
+
+    async def _identity(self, bus_name: str) -> tuple[str, int]:
+        known = self._known.get(bus_name)
+        if known is None:
+            name = str(await self._bus.get(bus_name, spi.ROOT, spi.ACCESSIBLE, "Name"))
+            known = self._known[bus_name] = name, await self._pid(bus_name)
+            kit, version = await self._toolkit(bus_name)
+            if kit == "gtk" and version.startswith("4"):
+                self._bus.vague.add(bus_name)
+            if kit in spi.HIT_TESTING:
+                self._bus.hit_testing.add(bus_name)
+        return known
+
+    async def _toolkit(self, bus_name: str) -> tuple[str, str]:
+        try:
+            kit = await self._bus.get(bus_name, spi.ROOT, spi.APPLICATION, "ToolkitName")
+            version = await self._bus.get(bus_name, spi.ROOT, spi.APPLICATION, "Version")
+        except CallRefused:
+            return "", ""
+        return str(kit).casefold(), str(version)
+
+    async def _pid(self, bus_name: str) -> int:
+        if bus_name in self._pids:
+            return self._pids[bus_name]
+        try:
+            return int((await self._bus.call(*_DAEMON, _DAEMON[0], "GetConnectionUnixProcessID", "s", bus_name))[0])
+        except CallRefused:
+            return 0
+
+
+def _name_by_kernel(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

@@ -10,13 +10,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.base.clipping import clip_line
+from app.base.texts import clip_line
 from app.desktop.accessibility import constants as spi
+from app.desktop.accessibility.matching import normal
 from app.desktop.accessibility.nodes import Key, Node, Program
-from app.desktop.accessibility.refs import RefBook
-from app.desktop.accessibility.stacking import COVERED, Stack
-from app.desktop.accessibility.words import normal
-from app.desktop.elements import Element, Match, Outline, OutlineRequest, View
+from app.desktop.accessibility.refs import COVERED, RefBook, Stack
+from app.desktop.elements import Element, Match, Outline, OutlineRequest, OutlineView
 
 _NAME_CHARACTERS = 80
 _VALUE_CHARACTERS = 120
@@ -50,9 +49,9 @@ class Outliner:
             window.key: list(_lines(program, window, refs, stack)) for program in programs for window in program.windows
         }
         shown = [line for lines in seen.values() for line in lines]
-        if request.view is View.INTERACTIVE:
+        if request.view is OutlineView.INTERACTIVE:
             shown = list(_controls(shown))
-        if request.view is View.DIFF:
+        if request.view is OutlineView.DIFF:
             told = self._changes(seen, is_whole=not request.window)
         else:
             told = [line.text for line in shown]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from app.base.clipping import clip_line
 from app.base.geometry import Point, Rect
+from app.base.texts import clip_line
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused
-from app.desktop.accessibility.nodes import Key, Node
+from app.desktop.accessibility.nodes import AS_TOLD, Key, Node
 from app.desktop.accessibility.refs import Seen
-from app.desktop.accessibility.scaling import AS_TOLD
 
 _LIMIT_S = 0.2
 _CHOICES = frozenset({"list item", "menu item", "table cell", "tree item"})

@@ -16,10 +16,18 @@ from app.base.geometry import Rect
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused
-from app.desktop.accessibility.nodes import PROGRAM_LIMIT_S, Key, Node, Program, role_of, states_of
-from app.desktop.accessibility.refs import Seen
-from app.desktop.accessibility.scaling import NOWHERE, Scale, scale_of
-from app.desktop.accessibility.stacking import Stack
+from app.desktop.accessibility.nodes import (
+    NOWHERE,
+    PROGRAM_LIMIT_S,
+    Key,
+    Node,
+    Program,
+    Scale,
+    role_of,
+    scale_of,
+    states_of,
+)
+from app.desktop.accessibility.refs import Seen, Stack
 
 _NODE_LIMIT = 6000
 _ITEM_FIELDS = 10
@@ -30,7 +38,7 @@ has just answered."""
 Pair = tuple[Program, Node]
 
 
-class Reader:
+class OutlineReader:
     """Reads through one bus; each program only for as long as it may cost."""
 
     def __init__(self, bus: Bus) -> None:

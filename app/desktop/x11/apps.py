@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import re
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,13 +16,130 @@ from pathlib import Path
 from typing import IO
 
 from app.base import paths
-from app.base.clipping import clip_line
 from app.base.errors import NeedsPerson, ToolFailed
-from app.desktop.api import App, Launched, Window
-from app.desktop.x11.describing import describing, needs_flags, with_flags
-from app.desktop.x11.folders import shown_folders
+from app.base.texts import clip_line
+from app.desktop.backends import App, Launched, Window
 from app.desktop.x11.launchers import Launchers
-from app.desktop.x11.windowed import windowed_program
+
+_WORDS = {"QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1", "QT_ACCESSIBILITY": "1", "ACCESSIBILITY_ENABLED": "1"}
+_SILENCING = frozenset({"NO_AT_BRIDGE"})
+_FLAG = "--force-renderer-accessibility"
+_GTK_2_BRIDGE = "gail:atk-bridge"
+
+
+def describing(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which programs tell what they show."""
+    told = {name: value for name, value in environment.items() if name not in _SILENCING}
+    modules = told.get("GTK_MODULES", "")
+    if "atk-bridge" not in modules and any(Path("/usr/lib").glob("*/gtk-2.0/modules/libatk-bridge.so")):
+        told["GTK_MODULES"] = f"{modules}:{_GTK_2_BRIDGE}" if modules else _GTK_2_BRIDGE
+    return told | _WORDS
+
+
+def with_flags(command: list[str]) -> list[str]:
+    """A command line with what programs of Chromium's kind must be started with."""
+    return [command[0], _FLAG, *command[1:]] if needs_flags(command) and _FLAG not in command else command
+
+
+def needs_flags(command: list[str]) -> bool:
+    """Whether it starts a program of Chromium's kind."""
+    return bool(command) and Path(command[0]).name in _of_chromiums_kind()
+
+
+@cache
+def _of_chromiums_kind() -> frozenset[str]:
+    text = (paths.resources() / "desktop" / "chromium.txt").read_text(encoding="utf-8")
+    return frozenset(text.split())
+
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,63}")
+_TOOLKITS = (
+    b"libgtk-", b"libgtkmm", b"libQt", b"libKF", b"libXt.so", b"libXaw", b"libXm.so", b"libSDL", b"libfltk", b"libwx_",
+    b"libtk8", b"libelementary",
+)  # fmt: skip
+_ELF = b"\x7fELF"
+_LARGEST_BYTES = 64 << 20
+
+
+def windowed_program(name: str, search_path: str | None) -> Path | None:
+    """Where the program of that name is, if it opens windows; None for anything else, or anything unclear."""
+    if not _NAME.fullmatch(name):
+        return None
+    found = shutil.which(name, path=search_path)
+    if found is None or not Path(found).is_absolute():
+        return None
+    path = Path(found).resolve()
+    try:
+        told = path.stat()
+        is_plain = not told.st_mode & (stat.S_ISUID | stat.S_ISGID | stat.S_IWOTH) and told.st_size <= _LARGEST_BYTES
+        return path if is_plain and _has_toolkit(path.read_bytes()) else None
+    except OSError:
+        return None
+
+
+def _has_toolkit(program: bytes) -> bool:
+    return program.startswith(_ELF) and any(toolkit in program for toolkit in _TOOLKITS)
+
+
+_WATCHED = re.compile(r"^inotify wd:[0-9a-f]+ ino:([0-9a-f]+)", re.MULTILINE)
+_MOST_FOLDERS = 400
+
+
+def shown_folders(window: Window) -> tuple[str, ...]:
+    """The folders by the title's name that the window's process watches; none where that cannot be known."""
+    watched = _watched(window.pid)
+    if not watched:
+        return ()
+    found = {str(folder) for folder in _candidates(window) if _inode(folder) in watched}
+    return tuple(sorted(found))
+
+
+def _watched(pid: int) -> frozenset[int]:
+    """The inodes that the process watches."""
+    folder = Path("/proc") / str(pid) / "fdinfo"
+    found: set[int] = set()
+    try:
+        for entry in folder.iterdir():
+            try:
+                found.update(int(number, 16) for number in _WATCHED.findall(entry.read_text(encoding="ascii")))
+            except (OSError, UnicodeDecodeError):
+                continue
+    except OSError:
+        return frozenset()
+    return frozenset(found)
+
+
+def _candidates(window: Window) -> Iterator[Path]:
+    """Folders that the title may mean: near those that the program was started with, its own, and the home."""
+    process = Path("/proc") / str(window.pid)
+    names = [part.strip() for part in re.split(r" [-–—] ", window.title)]
+    try:
+        given = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[1:]
+        starts = [Path(word.removeprefix("file://")) for word in given if word.startswith(("/", "file:///"))]
+        starts.append((process / "cwd").readlink())
+    except OSError:
+        starts = []
+    starts.append(Path.home())
+    yield from (Path(name) for name in names if name.startswith("/"))
+    for start in starts:
+        near = itertools.chain((start, *start.parents), _below(start), *map(_below, _below(start)))
+        yield from (folder for folder in itertools.islice(near, _MOST_FOLDERS) if folder.name in names)
+
+
+def _below(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry) for entry in itertools.islice(entries, _MOST_FOLDERS) if entry.is_dir()]
+    except OSError:
+        return []
+
+
+def _inode(folder: Path) -> int:
+    try:
+        return folder.stat().st_ino
+    except OSError:
+        return 0
+
 
 _SECRETS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 _FIELD_CODES = ("%f", "%F", "%u", "%U")

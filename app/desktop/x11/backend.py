@@ -7,21 +7,16 @@ from contextlib import ExitStack
 
 from app.base.errors import NeedsPerson
 from app.desktop.accessibility.atspi import AtSpi
-from app.desktop.api import Windows
-from app.desktop.backend import Backend
+from app.desktop.backends import Backend, Windows
 from app.desktop.keys import Chord
 from app.desktop.privacy import Private
-from app.desktop.stop import StopFlag
+from app.desktop.takeover import StopFlag
 from app.desktop.x11.apps import DesktopEntries
-from app.desktop.x11.clipboard import X11Clipboard
-from app.desktop.x11.connection import Connection
-from app.desktop.x11.drawing import X11Drawing
-from app.desktop.x11.exact import X11ExactTyping
+from app.desktop.x11.connection import Connection, X11Drawing
 from app.desktop.x11.keyboard import X11Keyboard
 from app.desktop.x11.listener import Listener
-from app.desktop.x11.pointer import X11Pointer
-from app.desktop.x11.screen import X11Screen
-from app.desktop.x11.selection import Selection
+from app.desktop.x11.pointer import X11Pointer, X11Screen
+from app.desktop.x11.selection import Selection, X11Clipboard, X11ExactTyping
 from app.desktop.x11.windows import X11Windows
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.desktop.api import App, Window
+from app.desktop.backends import App, Window
 from app.desktop.programs import is_terminal
 
 _PROC = Path("/proc")

@@ -22,7 +22,7 @@ from Xlib.error import BadAccess, CatchError, ConnectionClosedError, DisplayErro
 from Xlib.ext import ge, xinput
 
 from app.desktop.keys import Chord
-from app.desktop.x11.keymap import Keymap, group_of, symbol_of
+from app.desktop.x11.keyboard import Keymap, group_of, symbol_of
 
 _log = logging.getLogger(__name__)
 

@@ -15,11 +15,10 @@ from Xlib.xobject.drawable import Window as XWindow
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.ids import WINDOW_MARK
-from app.desktop.api import Frame, Landing, Window
-from app.desktop.x11.composite import own_pixels
+from app.desktop.backends import Frame, Landing, Window
+from app.desktop.x11.composite import drawn, own_pixels
 from app.desktop.x11.connection import Connection
 from app.desktop.x11.marks import Marks, read_marks
-from app.desktop.x11.stack import drawn
 
 _LIMIT_S = 2.0
 _CLOSING_S = 5.0

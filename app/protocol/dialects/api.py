@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from app.protocol.call import Block, ToolCall
-from app.protocol.events import ReaderEvent
-from app.protocol.message import Message
-from app.protocol.result import JsonValue, ToolResult
+from app.protocol.call import Block, JsonValue, ToolCall, ToolResult
+from app.protocol.message import Message, ReaderEvent
 from app.protocol.spec import ToolSpec
 
 
@@ -22,7 +20,7 @@ class Pacing(Enum):
     WHOLE_MESSAGE = "all calls of the message, when it ends"
 
 
-class Reader(Protocol):
+class DialectReader(Protocol):
     """Reads one message as it streams. Incremental, linear, never raises.
 
     A stream that ends inside a call may be continued: `feed` what the next response brings, then `flush` once.
@@ -74,7 +72,7 @@ class Dialect(Protocol):
         """JSON schemas to declare with the request; empty unless calls are native."""
         ...
 
-    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> Reader:
+    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:
         """A reader of one message. Once the model `has_read` what others wrote, a call in the middle of a sentence is
         a quotation and reported as `CallQuoted`.
         """

@@ -3,24 +3,334 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NoReturn
 
 from app.base import ids
-from app.protocol import docs
-from app.protocol.call import Block, ToolCall
-from app.protocol.dialects import foreign_names, neutral, opaque
-from app.protocol.dialects.api import Answer, Pacing, Reader
-from app.protocol.dialects.batch_state import Execute
+from app.protocol import docs, payload
+from app.protocol.call import Block, JsonValue, ToolCall
+from app.protocol.dialects import markdown, tags
+from app.protocol.dialects.api import Answer, DialectReader, Pacing
 from app.protocol.dialects.markdown import Markdown
-from app.protocol.dialects.prose import Prose, Word, is_text_meant
-from app.protocol.dialects.stream import State, Stream, StreamReader
+from app.protocol.dialects.prose import Prose, ProseTag, is_text_meant
+from app.protocol.dialects.stream import Over, ReaderState, StreamReader, UnreadText
 from app.protocol.dialects.tags import Tag, TagForm
-from app.protocol.events import CallCut, Ended
-from app.protocol.limits import DEFAULT_LIMITS, Limits
-from app.protocol.message import ImagePart, Message, Part, Role, TextPart
-from app.protocol.result import JsonValue
+from app.protocol.message import (
+    BatchClosed,
+    CallClosed,
+    CallCut,
+    CallOpened,
+    DeclaredEnd,
+    ImagePart,
+    Message,
+    Misread,
+    Part,
+    Role,
+    Text,
+    TextPart,
+)
+from app.protocol.payload import DEFAULT_LIMITS, Limits
 from app.protocol.spec import PROGRESS, ToolSpec
+
+_FENCE = re.compile(r"\s*```[\w+-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[{\]}]', re.DOTALL)
+"""Possessive, because every step that could be taken back is remembered, and strings are long."""
+
+
+class BadBatch(Exception):
+    """`detail` is a stable word, `offset` a place in the batch's text; the message is what is wrong and the repair."""
+
+    def __init__(self, detail: str, offset: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.detail = detail
+        self.offset = offset
+
+
+class _Unfit(Exception):
+    """JSON that Python would take and nobody else; `token` is how it is written."""
+
+    def __init__(self, token: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.token = token
+
+
+def calls_of(text: str, limits: Limits) -> list[tuple[str, Mapping[str, JsonValue]]]:
+    """Name and arguments of every call, in order; raises `BadBatch`. One code fence around the array is forgiven."""
+    fence = _FENCE.fullmatch(text)
+    start = fence.start(1) if fence else 0
+    try:
+        return _calls(fence[1] if fence else text, limits)
+    except BadBatch as bad:
+        raise BadBatch(bad.detail, bad.offset + start, str(bad)) from None
+
+
+def _calls(text: str, limits: Limits) -> list[tuple[str, Mapping[str, JsonValue]]]:
+    _check_depth(text, limits.json_depth)
+    value = _loaded(text)
+    if not isinstance(value, list):
+        raise BadBatch("not_array", _first(text), 'the batch must be a JSON array, [{"name": …, "args": {…}}]')
+    if len(value) > limits.calls_per_batch:
+        raise BadBatch("too_many_calls", 0, f"{len(value)} calls; a batch holds at most {limits.calls_per_batch}")
+    return [_read_call(item, number, text) for number, item in enumerate(value, start=1)]
+
+
+def _read_call(item: JsonValue, number: int, text: str) -> tuple[str, Mapping[str, JsonValue]]:
+    def bad(detail: str, sentence: str) -> NoReturn:
+        raise BadBatch(detail, _first(text), f"call {number} {sentence}")
+
+    if not isinstance(item, dict):
+        bad("element_not_object", 'is no object; write {"name": …, "args": {…}}')
+    for key in ("name", "args"):
+        if key not in item:
+            bad(f"missing_{key}", f'has no "{key}"; write {{"name": …, "args": {{…}}}}')
+    name, args = item["name"], item["args"]
+    if not isinstance(name, str) or not name:
+        bad("bad_name", 'has a "name" that is no text')
+    if not isinstance(args, dict):
+        bad("bad_args", 'has "args" that are no object')
+    return name, args
+
+
+def _loaded(text: str) -> JsonValue:
+    try:
+        value: JsonValue = payload.load(
+            text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_without_duplicates
+        )
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise BadBatch("invalid_json", error.pos, f"{_repair(error)} ({place})") from None
+    except RecursionError:
+        raise BadBatch("too_deep", 0, "the JSON is nested too deeply") from None
+    except _Unfit as unfit:
+        offset = max(text.rfind(unfit.token), 0)
+        place = f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
+        raise BadBatch("invalid_json", offset, f"{unfit} ({place})") from None
+    except ValueError as error:
+        raise BadBatch("invalid_json", 0, str(error)) from None
+    return value
+
+
+def _repair(error: json.JSONDecodeError) -> str:
+    if error.msg.startswith("Invalid control character"):
+        return r"a string holds a raw line break or control character; write \n instead"
+    if error.msg.startswith("Invalid \\escape"):
+        return r"a string holds a lone backslash; write \\ instead"
+    if error.pos >= len(error.doc.rstrip()):
+        return "the array is not closed; end it with ]"
+    return error.msg[:1].lower() + error.msg[1:]
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise _Unfit(name, f"{name} is no JSON; use a number or null")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise _Unfit(text, f"the number {text[:40]} is too large")
+    return value
+
+
+def _without_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _Unfit(json.dumps(twice), f'the key "{twice[:40]}" stands twice in one object; keep one')
+    return value
+
+
+def _check_depth(text: str, limit: int) -> None:
+    depth = 0
+    for found in _STRING_OR_BRACKET.finditer(text):
+        if text[found.start()] in "[{":
+            depth += 1
+        elif text[found.start()] in "]}":
+            depth -= 1
+        if depth > limit:
+            raise BadBatch("too_deep", found.start(), f"the JSON is nested deeper than {limit} levels; flatten it")
+
+
+def _first(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+_CLOSE = re.compile(r"</execute\s{0,16}>")
+_OUTSIDE = re.compile(r'(?:[^"<]++|<(?!/|\Z))*+')
+_INSIDE = re.compile(r'(?:[^"\\\n<]++|\\[^\n]|<(?!/|\Z))*+')
+"""All that needs no look: up to a quote, a close tag, a line break in a string, an escape or tag cut by the chunk."""
+
+_UNFINISHED = re.compile(r"<(?:/(?:e(?:x(?:e(?:c(?:u(?:t(?:e\s{0,16})?)?)?)?)?)?)?)?\Z")
+_LONGEST_TAG = 32
+_BLANK = re.compile(r"[ \t\r]*")
+_GOES_ON = re.compile(r"\n|<(?:end|think|thinking|results|tool_results)\s*>")
+_MAY_GO_ON = re.compile(r"<[a-z_]{0,12}\s{0,16}")
+"""What stands behind a batch in the protocol, and what may become that."""
+
+_NAME = re.compile(r'"name"\s*:\s*"([^"\\]{1,64})"')
+
+
+class Execute:
+    """Reads one batch. Emits nothing before it is known to be valid as a whole."""
+
+    def __init__(self, tag: Tag, prose: ReaderState, renamed: Mapping[str, str]) -> None:
+        self._tag = tag
+        self._prose = prose
+        self._renamed = renamed
+        self._pieces: list[str] = []
+        self._size = 0
+        self._in_string = False
+        self._is_broken = False
+        self._first_close: int | None = None
+        self._is_too_long = False
+
+    def take(self, stream: UnreadText) -> ReaderState:
+        if self._is_broken:
+            return self._find_close(stream)
+        while True:
+            harmless = (_INSIDE if self._in_string else _OUTSIDE).match(stream.data, stream.at)
+            assert harmless is not None
+            self._pass(stream, harmless.end())
+            if stream.at == len(stream.data):
+                return self
+            before = stream.at
+            following = self._meet(stream)
+            if following is not None:
+                return following
+            if stream.at == before:
+                return self
+
+    def end(self, stream: UnreadText) -> ReaderState | None:
+        if self._first_close is not None:
+            return self._fall_back(stream)
+        raw = "".join(self._pieces)
+        names = _NAME.findall(raw)
+        stop = stream.position(len(stream.data))
+        name = names[-1] if names else "execute"
+        stream.emit(CallCut(Block(ids.unique("call_"), name, args={}, partial=True, span=(self._tag.start, stop))))
+        return None
+
+    @property
+    def opened_at(self) -> int | None:
+        if self._first_close is not None and not "".join(self._pieces[self._first_close + 1 :]).strip():
+            return None
+        return self._tag.start
+
+    def _pass(self, stream: UnreadText, stop: int) -> None:
+        if stop <= stream.at:
+            return
+        self._size += stop - stream.at
+        if self._size > stream.limits.payload:
+            self._is_too_long = True
+            self._first_close = None
+            self._pieces.clear()
+        else:
+            self._pieces.append(stream.data[stream.at : stop])
+        stream.at = stop
+
+    def _meet(self, stream: UnreadText) -> ReaderState | None:
+        """At a character that counts. The next state, or None; where nothing is taken, more text is needed."""
+        data, at = stream.data, stream.at
+        if data[at] == '"':
+            self._in_string = not self._in_string
+            self._pass(stream, at + 1)
+        elif data[at] == "\n":
+            return self._break(stream)
+        elif data[at] == "\\":
+            self._pass(stream, at + 2 if at + 1 < len(data) else at)
+        else:
+            return self._meet_tag(stream)
+        return None
+
+    def _meet_tag(self, stream: UnreadText) -> ReaderState | None:
+        found = _CLOSE.match(stream.data, stream.at)
+        if not found:
+            may_close = _UNFINISHED.match(stream.data, stream.at)
+            self._pass(stream, stream.at if may_close else stream.at + 1)
+        elif not self._in_string:
+            stream.at = found.end()
+            return self._closed(stream)
+        else:
+            if self._first_close is None:
+                self._first_close = len(self._pieces)
+            self._pass(stream, found.end())
+        return None
+
+    def _find_close(self, stream: UnreadText) -> ReaderState:
+        """In a batch that is broken already: its first close tag ends it."""
+        found = _CLOSE.search(stream.data, stream.at)
+        if found:
+            self._pass(stream, found.start())
+            stream.at = found.end()
+            return self._closed(stream)
+        unfinished = _UNFINISHED.search(stream.data, max(stream.at, len(stream.data) - _LONGEST_TAG))
+        self._pass(stream, unfinished.start() if unfinished else len(stream.data))
+        return self
+
+    def _break(self, stream: UnreadText) -> ReaderState:
+        """A line break in a string is no JSON: quotes can no longer be trusted."""
+        self._is_broken = True
+        return self._fall_back(stream) if self._first_close is not None else self._find_close(stream)
+
+    def _fall_back(self, stream: UnreadText) -> ReaderState:
+        assert self._first_close is not None
+        stream.replay("".join(self._pieces[self._first_close + 1 :]))
+        del self._pieces[self._first_close :]
+        return self._closed(stream)
+
+    def _closed(self, stream: UnreadText) -> ReaderState:
+        stop = stream.position()
+        try:
+            if self._is_too_long:
+                raise BadBatch("too_long", 0, f"a batch may hold {stream.limits.payload} characters; send fewer calls")
+            calls = calls_of("".join(self._pieces), stream.limits)
+        except BadBatch as bad:
+            detail = f"{bad.detail}: {bad}. Nothing of this batch ran; write the whole <execute> again."
+            stream.emit(Misread("malformed_execute", detail, self._tag.stop + bad.offset))
+            return self._prose
+        blocks = [
+            Block(ids.unique("call_"), self._renamed.get(name, name), args=args, span=(self._tag.start, stop))
+            for name, args in calls
+        ]
+        for block in blocks:
+            stream.emit(CallOpened(block.call_id, block.name))
+            stream.emit(CallClosed(block))
+        stream.emit(BatchClosed(tuple(block.call_id for block in blocks)))
+        return Behind(self._prose) if stream.is_holding else Over()
+
+
+class Behind:
+    """Behind a batch that prose stands before: the rest of its line shows whether it was quoted."""
+
+    def __init__(self, prose: ReaderState) -> None:
+        self._prose = prose
+
+    def take(self, stream: UnreadText) -> ReaderState:
+        return self._judge(stream) or self
+
+    def end(self, stream: UnreadText) -> ReaderState | None:
+        return self._judge(stream)
+
+    @property
+    def opened_at(self) -> int | None:
+        return None
+
+    def _judge(self, stream: UnreadText) -> ReaderState | None:
+        space = _BLANK.match(stream.data, stream.at)
+        assert space is not None
+        if space[0]:
+            stream.emit(Text(space[0]))
+        stream.at = space.end()
+        rest = stream.data[stream.at : stream.at + _LONGEST_TAG]
+        if not rest or (not stream.ended and _MAY_GO_ON.fullmatch(rest)):
+            return None
+        is_quoted = stream.is_cited or not _GOES_ON.match(rest)
+        stream.settle(is_quoted=is_quoted)
+        return self._prose if is_quoted else Over()
+
 
 _BEGINS_BATCH = frozenset('[{"`<')
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -44,12 +354,12 @@ class BatchDialect:
     def schemas(self, specs: Sequence[ToolSpec]) -> tuple[Mapping[str, JsonValue], ...]:  # noqa: ARG002
         return ()
 
-    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> Reader:
+    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:
         """Tool names are not checked here: a batch may hold an unknown one, and the others still run. Well-known names
         of other agents' tools stand for ours.
         """
-        self._names = neutral.names_of(specs)
-        return read_batch(self._limits, has_read=has_read, renamed=foreign_names.ours(self._names))
+        self._names = tags.names_of(specs)
+        return read_batch(self._limits, has_read=has_read, renamed=tags.ours(self._names))
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002
         return write_batch(calls)
@@ -58,7 +368,7 @@ class BatchDialect:
         """`<results>` with one object an answer, by position, then the pictures."""
         names = self._names | {answer.tool for answer in answers}
         lines = ",\n".join(f"  {json.dumps(_result(answer), ensure_ascii=False)}" for answer in answers)
-        text = neutral.pattern(names).sub(r"\\u003c", f"[\n{lines}\n]" if lines else "[]").replace("</", r"<\/")
+        text = tags.pattern(names).sub(r"\\u003c", f"[\n{lines}\n]" if lines else "[]").replace("</", r"<\/")
         parts: list[Part] = [TextPart(f"<results>\n{text}\n</results>")]
         parts += [ImagePart(media) for answer in answers for media in answer.result.llm_media]
         return Message(Role.USER, tuple(parts))
@@ -72,23 +382,23 @@ def read_batch(
     """
     prose: Prose
 
-    def think(tag: Tag, _stream: Stream) -> State:
-        return prose if tag.closes_itself else opaque.thinking(prose)
+    def think(tag: Tag, _stream: UnreadText) -> ReaderState:
+        return prose if tag.closes_itself else markdown.thinking(prose)
 
-    def invent(tag: Tag, _stream: Stream) -> State:
-        return prose if tag.closes_itself else opaque.invented(tag.name, prose)
+    def invent(tag: Tag, _stream: UnreadText) -> ReaderState:
+        return prose if tag.closes_itself else markdown.invented(tag.name, prose)
 
-    def execute(tag: Tag, stream: Stream) -> State:
+    def execute(tag: Tag, stream: UnreadText) -> ReaderState:
         if not tag.closes_itself:
             return Execute(tag, prose, renamed)
         prose.say(tag.raw, stream)
         return prose
 
-    def finish(tag: Tag, stream: Stream) -> State:
-        stream.emit(Ended(tag.stop))
+    def finish(tag: Tag, stream: UnreadText) -> ReaderState:
+        stream.emit(DeclaredEnd(tag.stop))
         return prose
 
-    batch = Word(TagForm(lambda _attribute: False), execute, _cut, _is_batch_meant, skips_space=True)
+    batch = ProseTag(TagForm(lambda _attribute: False), execute, _cut, _is_batch_meant, skips_space=True)
     prose = Prose(
         {
             "execute": batch,
@@ -119,11 +429,13 @@ def _result(answer: Answer) -> dict[str, JsonValue]:
     return {"tool": answer.tool, "status": "success" if answer.result.ok else "failure", "content": content}
 
 
-def _word(follow: Callable[[Tag, Stream], State], is_meant: Callable[[str, Markdown], bool | None]) -> Word:
-    return Word(_EXACT, follow, lambda _tag, _stream: None, is_meant)
+def _word(
+    follow: Callable[[Tag, UnreadText], ReaderState], is_meant: Callable[[str, Markdown], bool | None]
+) -> ProseTag:
+    return ProseTag(_EXACT, follow, lambda _tag, _stream: None, is_meant)
 
 
-def _cut(tag: Tag, stream: Stream) -> None:
+def _cut(tag: Tag, stream: UnreadText) -> None:
     block = Block(ids.unique("call_"), "execute", args={}, partial=True, span=(tag.start, tag.stop))
     stream.emit(CallCut(block))
 

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 
-from app.protocol import docs, schema
-from app.protocol.call import ToolCall
-from app.protocol.dialects import opaque
-from app.protocol.dialects.api import Answer, Pacing, Reader
+from app.protocol import docs, payload
+from app.protocol.call import Block, JsonValue, ToolCall
+from app.protocol.dialects import markdown
+from app.protocol.dialects.api import Answer, DialectReader, Pacing
 from app.protocol.dialects.batch import write_batch
-from app.protocol.dialects.prose import Prose, Word, is_text_meant
-from app.protocol.dialects.stream import State, Stream, StreamReader
+from app.protocol.dialects.prose import Prose, ProseTag, is_text_meant
+from app.protocol.dialects.stream import ReaderState, StreamReader, UnreadText
 from app.protocol.dialects.tags import Tag, TagForm
-from app.protocol.limits import DEFAULT_LIMITS, Limits
-from app.protocol.message import ImagePart, Message, Part, ResultPart, Role, TextPart
-from app.protocol.result import JsonValue
+from app.protocol.message import (
+    CallClosed,
+    CallCut,
+    CallDelta,
+    CallOpened,
+    ImagePart,
+    Message,
+    Misread,
+    Part,
+    ReaderEvent,
+    ResultPart,
+    Role,
+    TextPart,
+)
+from app.protocol.payload import DEFAULT_LIMITS, Limits
 from app.protocol.spec import PROGRESS, Param, ToolSpec
 
 
@@ -46,7 +60,7 @@ class NativeDialect:
         declared: list[Mapping[str, JsonValue]] = []
         for spec in specs:
             is_brief = self._is_brief(spec)
-            shape = schema.compact(spec, known, is_brief=is_brief, has_progress=spec is with_progress)
+            shape = docs.compact(spec, known, is_brief=is_brief, has_progress=spec is with_progress)
             purpose = docs.brief(spec) if is_brief else spec.description
             declared.append({"name": spec.name, "description": purpose, "input_schema": shape})
         self._undescribed = {spec.name: spec for spec in specs if self._is_brief(spec) and not docs.is_told(spec)}
@@ -55,14 +69,14 @@ class NativeDialect:
     def _is_brief(self, spec: ToolSpec) -> bool:
         return self._in_full is not None and spec.name not in self._in_full
 
-    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> Reader:  # noqa: ARG002
+    def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:  # noqa: ARG002
         prose: Prose
 
-        def think(tag: Tag, _stream: Stream) -> State:
-            return prose if tag.closes_itself else opaque.thinking(prose)
+        def think(tag: Tag, _stream: UnreadText) -> ReaderState:
+            return prose if tag.closes_itself else markdown.thinking(prose)
 
         form = TagForm(lambda _attribute: False, is_call=False)
-        word = Word(form, think, lambda _tag, _stream: None, is_text_meant)
+        word = ProseTag(form, think, lambda _tag, _stream: None, is_text_meant)
         prose = Prose({"think": word, "thinking": word})
         return StreamReader(prose, self._limits)
 
@@ -95,3 +109,143 @@ class NativeDialect:
 def native_args(call: ToolCall) -> Mapping[str, JsonValue]:
     """The arguments as the schema declares them."""
     return {**call.arguments, **({PROGRESS.name: call.progress} if call.progress else {})}
+
+
+_TOKEN = re.compile(r'["\\\[\]{},:]')
+_SHOWN_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
+class NativeCalls:
+    """All native calls of one answer, told apart by their ids."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[str, _Strings]] = {}
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._open)
+
+    def started(self, call_id: str, name: str) -> list[ReaderEvent]:
+        self._open[call_id] = (name, _Strings())
+        return [CallOpened(call_id, name)]
+
+    def delta(self, call_id: str, piece: str) -> list[ReaderEvent]:
+        """A piece of the arguments' JSON: texts at its top level are shown as they grow."""
+        if call_id not in self._open:
+            return []
+        return [CallDelta(call_id, name, text) for name, text in self._open[call_id][1].feed(piece)]
+
+    def ended(self, call_id: str, args: Mapping[str, JsonValue], unread: str = "") -> list[ReaderEvent]:
+        """The call is whole; `unread` is what the vendor sent where that is no JSON object."""
+        name, _ = self._open.pop(call_id, ("", None))
+        if unread:
+            cut = Block(call_id, name, args={}, partial=True)
+            detail = f"The arguments of {name} are no JSON object: {_why(unread)}. Call it again."
+            return [CallCut(cut), Misread("invalid_json", detail, 0)]
+        return [CallClosed(Block(call_id, name, args=args))]
+
+    def cut(self) -> list[ReaderEvent]:
+        """The stream is over: what is still open was never completed."""
+        events: list[ReaderEvent] = [
+            CallCut(Block(call_id, name, args={}, partial=True)) for call_id, (name, _) in self._open.items()
+        ]
+        self._open.clear()
+        return events
+
+
+def _why(text: str) -> str:
+    try:
+        payload.load(text)
+    except json.JSONDecodeError as error:
+        return f"{error.msg}, line {error.lineno}, column {error.colno}"
+    except (ValueError, RecursionError):
+        return "it cannot be read"
+    return "it is another value"
+
+
+class _Strings:
+    """Follows a JSON object as it streams and hands out the text of its top-level strings. For display only."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._in_string = False
+        self._is_key = True
+        self._key = ""
+        self._rest = ""
+
+    def feed(self, piece: str) -> list[tuple[str, str]]:
+        data = self._rest + piece
+        self._rest = ""
+        shown: list[str] = []
+        events: list[tuple[str, str]] = []
+        at = 0
+        while at < len(data):
+            token = _TOKEN.search(data, at)
+            stop = token.start() if token else len(data)
+            if self._in_string:
+                shown.append(data[at:stop])
+            if token is None:
+                break
+            after = self._meet(data, stop, shown)
+            if after < 0:
+                self._rest = data[stop:]
+                break
+            if token[0] == '"' and not self._in_string:
+                self._told("".join(shown), events)
+                shown = []
+            at = after
+        if self._in_string:
+            self._told("".join(shown), events)
+        return events
+
+    def _told(self, text: str, events: list[tuple[str, str]]) -> None:
+        if self._depth != 1:
+            return
+        if self._is_key:
+            self._key += text
+        elif text:
+            events.append((self._key, text))
+
+    def _meet(self, data: str, at: int, shown: list[str]) -> int:
+        """Take the token at `at`; where to go on, or -1 while an escape is not complete."""
+        letter = data[at]
+        if letter == '"':
+            self._in_string = not self._in_string
+            if self._in_string and self._is_key and self._depth == 1:
+                self._key = ""
+            return at + 1
+        if self._in_string:
+            return self._escape(data, at, shown) if letter == "\\" else self._plain(letter, at, shown)
+        if letter in "[{":
+            self._depth += 1
+        elif letter in "]}":
+            self._depth -= 1
+        elif self._depth == 1:
+            self._is_key = letter == ","
+        return at + 1
+
+    def _plain(self, letter: str, at: int, shown: list[str]) -> int:
+        shown.append(letter)
+        return at + 1
+
+    def _escape(self, data: str, at: int, shown: list[str]) -> int:
+        code = data[at + 1 : at + 2]
+        size = 6 if code == "u" else 2
+        if len(data) < at + size:
+            return -1
+        if code == "u":
+            return self._code_point(data, at, shown)
+        shown.append(_SHOWN_ESCAPES.get(code, code))
+        return at + size
+
+    def _code_point(self, data: str, at: int, shown: list[str]) -> int:
+        """`\\uXXXX`, or two of them that make one character."""
+        high = re.match(r"\\u[dD][89abAB][0-9a-fA-F]{2}", data[at:])
+        if high and len(data) < at + 12 and r"\u".startswith(data[at + 6 : at + 8][:2]):
+            return -1
+        size = 12 if high and data.startswith(r"\u", at + 6) else 6
+        try:
+            shown.append(payload.load(f'"{data[at : at + size]}"'))
+        except ValueError:
+            shown.append("\ufffd")
+        return at + size

@@ -14,12 +14,11 @@ import re
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 
-from app.protocol.dialects import opaque
-from app.protocol.dialects.markdown import Markdown
-from app.protocol.dialects.quoted import InlineCode, Mention
-from app.protocol.dialects.stream import State, Stream
+from app.protocol.dialects import markdown
+from app.protocol.dialects.markdown import InlineCode, Markdown, Mention
+from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.dialects.tags import AFTER_NAME, NAME, OpenTag, Tag, TagForm
-from app.protocol.events import Text
+from app.protocol.message import Text
 
 COMMENT = "<!--"
 
@@ -39,7 +38,7 @@ _FRAGMENT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ProseTag:
     """A tag name that means something in prose: its form, the state after its opening tag, what a cut inside it is.
 
     `is_meant(text after the tag, where it stands)` says whether it is a call for certain; None asks for more text.
@@ -47,8 +46,8 @@ class Word:
     """
 
     form: TagForm
-    follow: Callable[[Tag, Stream], State]
-    cut: Callable[[Tag, Stream], None]
+    follow: Callable[[Tag, UnreadText], ReaderState]
+    cut: Callable[[Tag, UnreadText], None]
     is_meant: Callable[[str, Markdown], bool | None]
     skips_space: bool = False
     is_speech: bool = False
@@ -67,8 +66,8 @@ class Prose:
 
     def __init__(
         self,
-        words: MutableMapping[str, Word],
-        guess: Callable[[str], Word | None] | None = None,
+        words: MutableMapping[str, ProseTag],
+        guess: Callable[[str], ProseTag | None] | None = None,
         *,
         has_read: bool = False,
     ) -> None:
@@ -82,7 +81,7 @@ class Prose:
         self._prefixes = frozenset(name[:length] for name in words for length in range(len(name) + 1)) | {"!", "!-"}
         self.any_open = re.compile("<(?:" + "|".join(map(re.escape, sorted(words))) + r")(?=[\s/>])")
 
-    def take(self, stream: Stream) -> State:
+    def take(self, stream: UnreadText) -> ReaderState:
         self._fragment_at = None
         data, start, markdown = stream.data, stream.at, self.markdown
         at = seen = start
@@ -108,7 +107,7 @@ class Prose:
                     return self._said(stream, start, stop)
                 at = seen = token.end()
 
-    def end(self, stream: Stream) -> State | None:
+    def end(self, stream: UnreadText) -> ReaderState | None:
         rest = stream.data[stream.at :]
         meant = self._begun(rest)
         if meant:
@@ -122,12 +121,12 @@ class Prose:
     def opened_at(self) -> int | None:
         return self._fragment_at
 
-    def tag_read(self, tag: Tag, stream: Stream) -> State:
+    def tag_read(self, tag: Tag, stream: UnreadText) -> ReaderState:
         if tag.closes_itself or tag.attrs:
             return self.follow(tag, stream)
         return Mention(self, tag)
 
-    def follow(self, tag: Tag, stream: Stream) -> State:
+    def follow(self, tag: Tag, stream: UnreadText) -> ReaderState:
         """The tag is meant."""
         word = self.words[tag.name]
         if self._has_read and word.form.is_call and not word.is_speech and not stream.is_holding:
@@ -136,15 +135,15 @@ class Prose:
         self.markdown.begin_afresh()
         return word.follow(tag, stream)
 
-    def tag_refused(self, name: str, stream: Stream) -> State:
+    def tag_refused(self, name: str, stream: UnreadText) -> ReaderState:
         self.say(f"<{name}", stream)
         return self
 
-    def tag_cut(self, tag: Tag, stream: Stream) -> State | None:
+    def tag_cut(self, tag: Tag, stream: UnreadText) -> ReaderState | None:
         self.words[tag.name].cut(tag, stream)
         return None
 
-    def tag_fenced(self, tag: Tag, stream: Stream) -> State:
+    def tag_fenced(self, tag: Tag, stream: UnreadText) -> ReaderState:
         self.words[tag.name].cut(tag, stream)
         self.markdown.begin_afresh()
         return self
@@ -158,14 +157,14 @@ class Prose:
     def is_call(self, tag: Tag) -> bool:
         return self.words[tag.name].form.is_call
 
-    def say(self, text: str, stream: Stream) -> None:
+    def say(self, text: str, stream: UnreadText) -> None:
         """Text in which no tag counts."""
         self.markdown.pass_over(text, 0, len(text))
         if text:
             self._settle(text, stream)
             stream.emit(Text(text))
 
-    def _settle(self, text: str, stream: Stream) -> None:
+    def _settle(self, text: str, stream: UnreadText) -> None:
         """Where calls wait for the rest of their line: whether it holds words."""
         rest = text.lstrip(" \t\r") if stream.is_holding else ""
         if rest:
@@ -178,7 +177,7 @@ class Prose:
             return []
         return sorted(name for name, word in self.words.items() if name.startswith(rest[1:]) and word.form.is_call)
 
-    def _said(self, stream: Stream, start: int, stop: int) -> State:
+    def _said(self, stream: UnreadText, start: int, stop: int) -> ReaderState:
         if stop > start:
             text = stream.data[start:stop]
             if stream.is_holding:
@@ -187,12 +186,12 @@ class Prose:
             stream.at = stop
         return self
 
-    def _opening(self, stream: Stream, at: int) -> Callable[[Stream], State] | None:
+    def _opening(self, stream: UnreadText, at: int) -> Callable[[UnreadText], ReaderState] | None:
         """What the `<` there begins, if it is not text."""
         if self.markdown.in_fence:
             return None
         if stream.data.startswith(COMMENT, at):
-            return None if self.markdown.open_ticks else lambda _stream: opaque.comment(self)
+            return None if self.markdown.open_ticks else lambda _stream: markdown.comment(self)
         name = NAME.match(stream.data, at)
         if name is None or name.end() == len(stream.data) or stream.data[name.end()] not in AFTER_NAME:
             return None
@@ -215,14 +214,14 @@ class Prose:
         rest = data[at + 1 :]
         return rest in self._prefixes or (self._guess is not None and _UNFINISHED_NAME.fullmatch(rest) is not None)
 
-    def _open(self, stream: Stream) -> State:
+    def _open(self, stream: UnreadText) -> ReaderState:
         if self.markdown.open_ticks:
             return InlineCode(self, self.markdown.open_ticks)
         name = NAME.match(stream.data, stream.at)
         assert name is not None
         return OpenTag(name[1], self.words[name[1]].form, self, stream)
 
-    def _pass_run(self, stream: Stream, token: re.Match[str]) -> bool:
+    def _pass_run(self, stream: UnreadText, token: re.Match[str]) -> bool:
         """Whether a run of backticks could be judged: it must have ended, and a closing fence stands alone."""
         data, stop = stream.data, token.end()
         if not self.markdown.in_fence:

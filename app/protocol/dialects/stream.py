@@ -11,14 +11,14 @@ from collections import deque
 from typing import Protocol
 
 from app.protocol.call import Block
-from app.protocol.events import BatchClosed, CallClosed, CallQuoted, Misread, ReaderEvent
-from app.protocol.limits import DEFAULT_LIMITS, Limits
+from app.protocol.message import BatchClosed, CallClosed, CallQuoted, Misread, ReaderEvent
+from app.protocol.payload import DEFAULT_LIMITS, Limits
 
 _TAIL_KEPT = 64 * 1024
 """Characters of the message that stay available to `tail`."""
 
 
-class Stream:
+class UnreadText:
     """The unread text from `at` on, and where the reader's reports go.
 
     `is_doubtful` says that the call being read may be a quotation, `is_cited` that its line is one for certain. When a
@@ -95,12 +95,12 @@ class Stream:
         return events
 
 
-class State(Protocol):
-    def take(self, stream: Stream, /) -> State:
+class ReaderState(Protocol):
+    def take(self, stream: UnreadText, /) -> ReaderState:
         """Move the cursor; the next state, or itself when more text is needed."""
         ...
 
-    def end(self, stream: Stream, /) -> State | None:
+    def end(self, stream: UnreadText, /) -> ReaderState | None:
         """No more text will come: report what is open, or put back what must be read differently and go on."""
         ...
 
@@ -113,11 +113,11 @@ class State(Protocol):
 class Over:
     """Drops everything: after the first batch, after a message that is too long, after `flush`."""
 
-    def take(self, stream: Stream) -> State:
+    def take(self, stream: UnreadText) -> ReaderState:
         stream.at = len(stream.data)
         return self
 
-    def end(self, _stream: Stream) -> State | None:
+    def end(self, _stream: UnreadText) -> ReaderState | None:
         return None
 
     @property
@@ -128,9 +128,9 @@ class Over:
 class StreamReader:
     """A `Reader` over a machine of states, starting in `state`."""
 
-    def __init__(self, state: State, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, state: ReaderState, limits: Limits = DEFAULT_LIMITS) -> None:
         self._state = state
-        self._stream = Stream(limits)
+        self._stream = UnreadText(limits)
         self._recent: deque[str] = deque()
         self._room = limits.message
         self._forget_at = limits.message - _TAIL_KEPT

@@ -8,13 +8,14 @@ A quote that is never closed ends where another tool's tag opens a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
-from app.protocol.dialects.stream import State, Stream
-from app.protocol.events import Misread
+from app.protocol.dialects.stream import ReaderState, UnreadText
+from app.protocol.message import Misread
+from app.protocol.spec import ToolSpec
 
 NAME = re.compile(r"<([A-Za-z_][\w.:-]*)")
 AFTER_NAME = frozenset(" \t\r\n/>")
@@ -52,17 +53,17 @@ class TagOwner(Protocol):
 
     any_open: re.Pattern[str]
 
-    def tag_read(self, tag: Tag, stream: Stream, /) -> State: ...
+    def tag_read(self, tag: Tag, stream: UnreadText, /) -> ReaderState: ...
 
-    def tag_refused(self, name: str, stream: Stream, /) -> State:
+    def tag_refused(self, name: str, stream: UnreadText, /) -> ReaderState:
         """`<name` was text, and nothing more was taken."""
         ...
 
-    def tag_cut(self, tag: Tag, stream: Stream, /) -> State | None:
+    def tag_cut(self, tag: Tag, stream: UnreadText, /) -> ReaderState | None:
         """The stream ended inside it."""
         ...
 
-    def tag_fenced(self, tag: Tag, stream: Stream, /) -> State:
+    def tag_fenced(self, tag: Tag, stream: UnreadText, /) -> ReaderState:
         """Another tool's tag opened a line inside its quotes."""
         ...
 
@@ -83,7 +84,7 @@ class _Refused(Exception):
 class OpenTag:
     """Reads from `<name` (not yet taken) to `>`."""
 
-    def __init__(self, name: str, form: TagForm, owner: TagOwner, stream: Stream) -> None:
+    def __init__(self, name: str, form: TagForm, owner: TagOwner, stream: UnreadText) -> None:
         self._tag = Tag(name, stream.position())
         self._form = form
         self._owner = owner
@@ -92,12 +93,12 @@ class OpenTag:
         self._attribute = ""
         self._quote = ""
         self._value: list[str] = []
-        self._step: Callable[[Stream], bool] = self._between
+        self._step: Callable[[UnreadText], bool] = self._between
         self._done = False
         self._is_fenced = False
         self._pass(stream, len(name) + 1)
 
-    def take(self, stream: Stream) -> State:
+    def take(self, stream: UnreadText) -> ReaderState:
         try:
             while stream.at < len(stream.data) and self._step(stream):
                 if self._done:
@@ -108,7 +109,7 @@ class OpenTag:
             return self._refuse(stream)
         return self
 
-    def end(self, stream: Stream) -> State | None:
+    def end(self, stream: UnreadText) -> ReaderState | None:
         self._pass(stream, len(stream.data) - stream.at)
         if not self._form.is_call:
             return self._refuse(stream)
@@ -123,11 +124,11 @@ class OpenTag:
     def opened_at(self) -> int | None:
         return self._tag.start if self._form.is_call else None
 
-    def _refuse(self, stream: Stream) -> State:
+    def _refuse(self, stream: UnreadText) -> ReaderState:
         stream.replay("".join(self._raw)[len(self._tag.name) + 1 :])
         return self._owner.tag_refused(self._tag.name, stream)
 
-    def _pass(self, stream: Stream, length: int) -> str:
+    def _pass(self, stream: UnreadText, length: int) -> str:
         """Take `length` characters."""
         piece = stream.data[stream.at : stream.at + length]
         stream.at += length
@@ -140,14 +141,14 @@ class OpenTag:
             self._raw.append(piece)
         return piece
 
-    def _skip_space(self, stream: Stream) -> bool:
+    def _skip_space(self, stream: UnreadText) -> bool:
         """Whether something other than space is next."""
         space = _SPACE.match(stream.data, stream.at)
         if space:
             self._pass(stream, space.end() - stream.at)
         return stream.at < len(stream.data)
 
-    def _between(self, stream: Stream) -> bool:
+    def _between(self, stream: UnreadText) -> bool:
         """Before an attribute or the tag's end."""
         if not self._skip_space(stream):
             return False
@@ -169,7 +170,7 @@ class OpenTag:
         self._step = self._after_name
         return True
 
-    def _slash(self, stream: Stream) -> bool:
+    def _slash(self, stream: UnreadText) -> bool:
         slash = _SLASH.match(stream.data, stream.at)
         assert slash is not None
         if slash.end() == len(stream.data) and not slash[1]:
@@ -181,7 +182,7 @@ class OpenTag:
         self._done = True
         return True
 
-    def _after_name(self, stream: Stream) -> bool:
+    def _after_name(self, stream: UnreadText) -> bool:
         if not self._skip_space(stream):
             return False
         if stream.data[stream.at] == "=":
@@ -193,7 +194,7 @@ class OpenTag:
         self._keep("true")
         return True
 
-    def _before_value(self, stream: Stream) -> bool:
+    def _before_value(self, stream: UnreadText) -> bool:
         if not self._skip_space(stream):
             return False
         if stream.data[stream.at] in "\"'":
@@ -209,7 +210,7 @@ class OpenTag:
         self._keep(self._pass(stream, stop - stream.at))
         return True
 
-    def _quoted(self, stream: Stream) -> bool:
+    def _quoted(self, stream: UnreadText) -> bool:
         stop = stream.data.find(self._quote, stream.at)
         if stream.data.find("\n", stream.at, stop if stop >= 0 else len(stream.data)) >= 0:
             fence = _fence(self._owner.any_open).search(stream.data, stream.at, stop if stop >= 0 else len(stream.data))
@@ -238,7 +239,7 @@ class OpenTag:
         self._value = []
         self._step = self._between
 
-    def _leave(self, stream: Stream) -> State:
+    def _leave(self, stream: UnreadText) -> ReaderState:
         if not self._form.is_call:
             return self._refuse(stream)
         self._tag.raw = "".join(self._raw)
@@ -247,12 +248,153 @@ class OpenTag:
         self._complain(stream)
         return following
 
-    def _complain(self, stream: Stream) -> None:
+    def _complain(self, stream: UnreadText) -> None:
         name, attribute = self._tag.name, self._attribute
         detail = f"The quote of {attribute} in <{name}> was not closed; write {attribute}={self._quote}…{self._quote}."
         stream.emit(Misread("unclosed_quote", detail, self._tag.start))
 
-    def _finish(self, stream: Stream) -> State:
+    def _finish(self, stream: UnreadText) -> ReaderState:
         self._tag.raw = "".join(self._raw)
         self._tag.stop = stream.position()
         return self._owner.tag_read(self._tag, stream)
+
+
+_STRUCTURE = ("tool_results", "results", "result", "think", "thinking", "execute", "end", "system", "function_calls")
+_FOREIGN = ("invoke", "parameter", "function", "tool", "assistant", "user", "human")
+"""What other agents' formats and chat templates call their parts."""
+
+
+def pattern(names: Iterable[str]) -> re.Pattern[str]:
+    """Matches the `<` of every tag that means something: structure, the named tools, any name with an underscore, and
+    the marks of chat templates (`<|im_start|>`, `<<SYS>>`), which some servers read in any text.
+    """
+    known = "|".join(re.escape(name) for name in sorted({*_STRUCTURE, *_FOREIGN, *names}))
+    return re.compile(
+        rf"<(?=\s*/?\s*(?:(?:{known})\b|[a-z][a-z0-9]*_[a-z0-9_]+)|[|\uff5c]|</?SYS>|/?(?:\w+:)(?:{known})\b)",
+        re.IGNORECASE,
+    )
+
+
+def escape(text: str, names: Iterable[str] = ()) -> str:
+    """The text with `&lt;` where a tag would begin."""
+    return pattern(names).sub("&lt;", text)
+
+
+def names_of(specs: Sequence[ToolSpec]) -> frozenset[str]:
+    """Everything by which these tools can be called."""
+    return frozenset(name for spec in specs for name in (spec.name, *spec.aliases))
+
+
+TOOLS: Mapping[str, tuple[str, ...]] = {
+    "ls": ("list_files",),
+    "list_dir": ("list_files",),
+    "grep": ("search_files",),
+    "write": ("write_to_file", "write_file"),
+    "write_to_file": ("write_file",),
+    "write_file": ("write_to_file",),
+    "create_file": ("write_to_file", "write_file"),
+    "read": ("read_file",),
+    "view_file": ("read_file",),
+    "edit": ("replace_in_file",),
+    "bash": ("execute_command",),
+    "shell": ("execute_command",),
+    "run_command": ("execute_command",),
+    "run_terminal_cmd": ("execute_command",),
+    "webfetch": ("web_fetch",),
+    "websearch": ("web_search",),
+}
+"""By the foreign name in lower case; the first of ours that exists is meant."""
+
+ELSEWHERE = frozenset(
+    [
+        "access_mcp_resource",
+        "apply_patch",
+        "ask_followup_question",
+        "attempt_completion",
+        "bash",
+        "browser_action",
+        "computer_click",
+        "computer_key",
+        "computer_type",
+        "computer_use",
+        "condense",
+        "create_app",
+        "create_shortcut",
+        "create_svg",
+        "cron",
+        "delete_app",
+        "delete_shortcut",
+        "edit_file",
+        "execute_command",
+        "focus_chain",
+        "forget",
+        "generate_image",
+        "get_ux_ui_strict_guidelines",
+        "launch_app",
+        "list_code_definition_names",
+        "list_files",
+        "list_mcp_resources",
+        "list_mcp_tools",
+        "list_recent_commands",
+        "list_surfaces",
+        "load_mcp_documentation",
+        "locate_screen_element",
+        "mutate_surface_data",
+        "new_rule",
+        "new_task",
+        "open_app",
+        "plan_mode_respond",
+        "push_notification",
+        "read_command_tail",
+        "read_file",
+        "read_surface_data",
+        "recall",
+        "remember",
+        "rename_widget",
+        "replace_in_file",
+        "report_bug",
+        "reset_chat",
+        "reset_theme",
+        "screen_capture",
+        "search_files",
+        "set_ai_name",
+        "set_theme",
+        "summarize_task",
+        "update_app",
+        "update_shortcut",
+        "use_mcp_tool",
+        "use_skill",
+        "view_image",
+        "wait_for_human_input",
+        "wait_until",
+        "web_fetch",
+        "web_search",
+        "write_file",
+        "write_to_file",
+    ]
+)
+
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "file_path": ("path",),
+    "filepath": ("path",),
+    "filename": ("path",),
+    "file": ("path",),
+    "directory": ("path",),
+    "pattern": ("regex",),
+    "query": ("regex",),
+    "include": ("file_pattern",),
+    "glob": ("file_pattern",),
+    "cmd": ("command",),
+    "contents": ("content",),
+    "file_text": ("content",),
+    "coordinates": ("coordinate",),
+}
+
+DEFAULTS: Mapping[str, Mapping[str, str]] = {"ls": {"recursive": "false"}, "list_dir": {"recursive": "false"}}
+"""What a foreign tool does unless told otherwise, where ours must be told."""
+
+
+def ours(known: Collection[str]) -> Mapping[str, str]:
+    """The foreign names that are none of ours, with the tool of ours that is meant."""
+    meant = {name: next((one for one in tools if one in known), "") for name, tools in TOOLS.items()}
+    return {name: tool for name, tool in meant.items() if tool and name not in known}

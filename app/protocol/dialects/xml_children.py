@@ -12,11 +12,10 @@ import re
 from collections.abc import Callable
 
 from app.protocol import payload
-from app.protocol.dialects.stream import State, Stream
+from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.dialects.tags import AFTER_NAME, NAME, OpenTag, Tag, TagForm
-from app.protocol.dialects.xml_call import Call, child_of
-from app.protocol.dialects.xml_payload import Outcomes, Payload, Place
-from app.protocol.events import Misread
+from app.protocol.dialects.xml_payload import Call, Outcomes, Payload, PayloadPlace, child_of
+from app.protocol.message import Misread
 from app.protocol.spec import Param
 
 _COMMENT = ("<!--", "-->")
@@ -27,7 +26,7 @@ _LONGEST_TAG = 96
 class Children:
     """The state outside all children of an open call."""
 
-    def __init__(self, call: Call, following: State, any_open: re.Pattern[str]) -> None:
+    def __init__(self, call: Call, following: ReaderState, any_open: re.Pattern[str]) -> None:
         self._call = call
         self._following = following
         self.any_open = any_open
@@ -38,7 +37,7 @@ class Children:
         self._stray: list[str] = []
         self._line = "\n"
 
-    def take(self, stream: Stream) -> State:
+    def take(self, stream: UnreadText) -> ReaderState:
         while stream.at < len(stream.data):
             stop = stream.data.find("<", stream.at)
             stop = len(stream.data) if stop < 0 else stop
@@ -52,7 +51,7 @@ class Children:
                 return following
         return self
 
-    def end(self, stream: Stream) -> State | None:
+    def end(self, stream: UnreadText) -> ReaderState | None:
         self._set_stray()
         self._call.cut(stream.position(len(stream.data)), stream)
         return None
@@ -61,7 +60,7 @@ class Children:
     def opened_at(self) -> int | None:
         return self._call.tag.start
 
-    def tag_read(self, tag: Tag, _stream: Stream) -> State:
+    def tag_read(self, tag: Tag, _stream: UnreadText) -> ReaderState:
         self._gap.clear()
         self._line = ""
         param = child_of(self._call.spec, tag.name)
@@ -69,10 +68,10 @@ class Children:
         if tag.closes_itself:
             self._add(param, tag, "")
             return self
-        place = Place(self._call, param, tag.name, is_body=False, any_open=self.any_open)
+        place = PayloadPlace(self._call, param, tag.name, is_body=False, any_open=self.any_open)
         return Payload(place, self._outcomes(param, tag))
 
-    def tag_refused(self, name: str, stream: Stream) -> State:
+    def tag_refused(self, name: str, stream: UnreadText) -> ReaderState:
         """Looks like a child, is none (`<path d="…">` in a picture)."""
         if self._takes_body:
             stream.replay(f"<{name}")
@@ -80,15 +79,15 @@ class Children:
         self._stray.append(f"<{name}")
         return self
 
-    def tag_cut(self, _tag: Tag, stream: Stream) -> State | None:
+    def tag_cut(self, _tag: Tag, stream: UnreadText) -> ReaderState | None:
         return self.end(stream)
 
-    def tag_fenced(self, _tag: Tag, stream: Stream) -> State:
+    def tag_fenced(self, _tag: Tag, stream: UnreadText) -> ReaderState:
         self._set_stray()
         self._call.cut(stream.position(), stream)
         return self._following
 
-    def _markup(self, stream: Stream) -> State | None:
+    def _markup(self, stream: UnreadText) -> ReaderState | None:
         """At a `<`. The next state, or None to go on; itself while it cannot be told."""
         data, at = stream.data, stream.at
         close = self._close.match(data, at)
@@ -111,7 +110,7 @@ class Children:
         starts = (_COMMENT[0], _CDATA[0], f"</{self._call.tag.name}")
         return any(start.startswith(rest) for start in starts) or bool(self._unfinished_close.fullmatch(rest))
 
-    def _tag(self, name: str, stream: Stream) -> State | None:
+    def _tag(self, name: str, stream: UnreadText) -> ReaderState | None:
         param = child_of(self._call.spec, name)
         if param is not None:
             return OpenTag(name, self._form(param), self, stream)
@@ -129,7 +128,7 @@ class Children:
         takes = (lambda _name: True) if self._call.spec.open else known.__contains__
         return TagForm(takes)
 
-    def _fenced(self, stream: Stream) -> State:
+    def _fenced(self, stream: UnreadText) -> ReaderState:
         """The next tool begins, and this call was never closed."""
         self._set_stray()
         name = self._call.tag.name
@@ -138,20 +137,20 @@ class Children:
         stream.emit(Misread("unclosed_call", detail, self._call.tag.start))
         return self._following
 
-    def _text(self, stream: Stream, stop: int) -> State | None:
+    def _text(self, stream: UnreadText, stop: int) -> ReaderState | None:
         if self._takes_body:
             return self._body(stream)
         self._keep(stream, stop)
         return None
 
-    def _keep(self, stream: Stream, stop: int) -> None:
+    def _keep(self, stream: UnreadText, stop: int) -> None:
         """Text that is no child: space before a body, or something stray."""
         piece = stream.data[stream.at : stop]
         stream.at = stop
         (self._gap if self._takes_body else self._stray).append(piece)
         self._line = piece[-200:] if "\n" in piece else (self._line + piece)[-200:]
 
-    def _section(self, start: str, stop: str, stream: Stream) -> State:
+    def _section(self, start: str, stop: str, stream: UnreadText) -> ReaderState:
         if self._takes_body and start != _COMMENT[0]:
             return self._body(stream)
         return Section(start, stop, self, self._section_read)
@@ -160,19 +159,19 @@ class Children:
         if self._takes_body or not raw.startswith(_COMMENT[0]):
             (self._gap if self._takes_body else self._stray).append(raw)
 
-    def _body(self, stream: Stream) -> State:
+    def _body(self, stream: UnreadText) -> ReaderState:
         body = self._call.spec.body
         assert body is not None
         stream.replay("".join(self._gap))
-        place = Place(self._call, body, self._call.tag.name, is_body=True, any_open=self.any_open)
+        place = PayloadPlace(self._call, body, self._call.tag.name, is_body=True, any_open=self.any_open)
         return Payload(place, Outcomes(self._body_closed, self._body_unfinished))
 
-    def _body_closed(self, raw: str, stream: Stream) -> State:
+    def _body_closed(self, raw: str, stream: UnreadText) -> ReaderState:
         self._set_body(raw)
         self._call.close(stream.position(), stream)
         return self._following
 
-    def _body_unfinished(self, raw: str, stream: Stream) -> State | None:
+    def _body_unfinished(self, raw: str, stream: UnreadText) -> ReaderState | None:
         self._set_body(raw)
         self._call.cut(stream.position(len(stream.data)), stream)
         return None
@@ -180,7 +179,7 @@ class Children:
     def _set_body(self, raw: str) -> None:
         self._call.set_body(payload.value_of(raw, self._call.spec.body))
 
-    def _closed(self, stop: int, stream: Stream) -> State:
+    def _closed(self, stop: int, stream: UnreadText) -> ReaderState:
         stream.at = stop
         self._set_stray()
         self._call.close(stream.position(), stream)
@@ -193,21 +192,21 @@ class Children:
             self._set_body("".join(pieces))
 
     def _outcomes(self, param: Param, tag: Tag) -> Outcomes:
-        def closed(raw: str, _stream: Stream) -> State:
+        def closed(raw: str, _stream: UnreadText) -> ReaderState:
             self._add(param, tag, raw)
             return self
 
-        def unfinished(raw: str, stream: Stream) -> State | None:
+        def unfinished(raw: str, stream: UnreadText) -> ReaderState | None:
             self._add(param, tag, raw)
             return self.end(stream)
 
-        def fenced(raw: str, stream: Stream) -> State:
+        def fenced(raw: str, stream: UnreadText) -> ReaderState:
             self._add(param, tag, raw)
             return self._child_fenced(tag, stream)
 
         return Outcomes(closed, unfinished, fenced)
 
-    def _child_fenced(self, tag: Tag, stream: Stream) -> State:
+    def _child_fenced(self, tag: Tag, stream: UnreadText) -> ReaderState:
         """The call's close tag came, and behind it the next tool, before the child's own."""
         close = self._close.match(stream.data, stream.at)
         assert close is not None
@@ -233,7 +232,7 @@ class Section:
         self._read = read
         self._pieces: list[str] = []
 
-    def take(self, stream: Stream) -> State:
+    def take(self, stream: UnreadText) -> ReaderState:
         data = stream.data
         begin = stream.at if self._pieces else stream.at + len(self._start)
         stop = data.find(self._stop, begin)
@@ -249,7 +248,7 @@ class Section:
         self._read("".join(self._pieces))
         return self._owner
 
-    def end(self, stream: Stream) -> State | None:
+    def end(self, stream: UnreadText) -> ReaderState | None:
         self._read("".join(self._pieces) + stream.data[stream.at :])
         stream.at = len(stream.data)
         return self._owner

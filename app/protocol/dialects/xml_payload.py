@@ -21,11 +21,135 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from app.base import ids
 from app.protocol import payload
-from app.protocol.dialects.preview import Preview
-from app.protocol.dialects.stream import State, Stream
-from app.protocol.dialects.xml_call import Call
-from app.protocol.spec import Close, Param
+from app.protocol.call import Block, Child
+from app.protocol.dialects.stream import ReaderState, UnreadText
+from app.protocol.dialects.tags import Tag
+from app.protocol.message import CallClosed, CallCut, CallDelta, CallOpened, Misread
+from app.protocol.spec import PROGRESS, Close, Param, ToolSpec
+
+_PLAIN_END = re.compile(r"(?:\r?\n|\r)?\Z")
+_MARKUP_END = re.compile(r"(?:\](?:\](?:>\s{0,64})?)?)?\Z")
+_CDATA_END = re.compile(rf"(?:\r?\n|\r)?{_MARKUP_END.pattern}")
+_NO_END = re.compile(r"\Z")
+_LONGEST_END = 80
+_MAY_END = frozenset("\r\n]> \t")
+
+
+class Preview:
+    """Lets text through, without the line break at its start and whatever may be part of its end."""
+
+    def __init__(self, *, is_cdata: bool = False, keeps_end: bool = False) -> None:
+        self.count = 0
+        if keeps_end:
+            self._ending = _MARKUP_END if is_cdata else _NO_END
+        else:
+            self._ending = _CDATA_END if is_cdata else _PLAIN_END
+        self._held = ""
+        self._has_begun = False
+
+    def feed(self, text: str) -> str:
+        """What may be shown now; `count` is how much has been in all."""
+        if self._held:
+            text = self._held + text
+            self._held = ""
+        elif self._has_begun and text[-1:] not in _MAY_END:
+            self.count += len(text)
+            return text
+        if not self._has_begun:
+            if text in ("", "\r"):
+                self._held = text
+                return ""
+            self._has_begun = True
+            text = text[2:] if text.startswith("\r\n") else text.removeprefix("\n")
+        if text and text[-1] in _MAY_END:
+            ending = self._ending.search(text, max(len(text) - _LONGEST_END, 0))
+            assert ending is not None
+            self._held = text[ending.start() :]
+            text = text[: ending.start()]
+        self.count += len(text)
+        return text
+
+
+def child_of(spec: ToolSpec, name: str) -> Param | None:
+    """The argument a sub-tag of that name writes: attributes, children and body are spellings of one thing."""
+    if name == PROGRESS.name:
+        return spec.param(name) or PROGRESS
+    return spec.param(name) or (Param(name) if spec.parts_of(name) else None)
+
+
+class Call:
+    """Collects what a call holds. A dead call (over a limit) is read to its end and reports nothing more."""
+
+    def __init__(self, spec: ToolSpec, tag: Tag) -> None:
+        self.spec = spec
+        self.tag = tag
+        self._id = ids.unique("call_")
+        self._children: list[Child] = []
+        self._body = ""
+        self._dead = False
+        self._attrs = {name: self._attribute(name, raw) for name, raw in tag.attrs.items()}
+
+    @property
+    def has_children(self) -> bool:
+        return bool(self._children)
+
+    def open(self, stream: UnreadText) -> None:
+        if self.tag.too_long:
+            self.kill(stream, "attributes_too_long", f"The attributes of <{self.tag.name}> are too long; use its body.")
+        else:
+            stream.emit(CallOpened(self._id, self.tag.name, self._attrs))
+
+    def show(self, param: str, text: str, stream: UnreadText) -> None:
+        if text and not self._dead:
+            stream.events.append(CallDelta(self._id, param, text))
+
+    def add(self, name: str, text: str, attrs: dict[str, str]) -> None:
+        self._children.append(Child(name, text, attrs))
+
+    def set_body(self, text: str) -> None:
+        self._body = text
+
+    def close(self, stop: int, stream: UnreadText) -> None:
+        if not self._dead:
+            stream.emit(CallClosed(self._block(stop, partial=False)))
+
+    def cut(self, stop: int, stream: UnreadText) -> None:
+        if not self._dead:
+            stream.emit(CallCut(self._block(stop, partial=True)))
+
+    def kill(self, stream: UnreadText, code: str, detail: str) -> None:
+        """A limit was passed: say so once; nothing of this call will run."""
+        if not self._dead:
+            stream.emit(CallCut(self._block(stream.position(), partial=True)))
+            stream.emit(Misread(code, detail, self.tag.start))
+        self._dead = True
+
+    def _attribute(self, name: str, raw: str) -> str:
+        param = child_of(self.spec, name)
+        return payload.attribute_value(raw, short=param is None or param.short)
+
+    def _block(self, stop: int, *, partial: bool) -> Block:
+        return Block(
+            self._id,
+            self.tag.name,
+            self._attrs,
+            tuple(self._children),
+            self._body,
+            partial=partial,
+            span=(self.tag.start, stop),
+            notes=tuple(self._notes()),
+        )
+
+    def _notes(self) -> list[str]:
+        given = [child.name for child in self._children]
+        many = {param.name for param in self.spec.params if param.many}
+        twice = [*self.tag.repeated]
+        twice += [name for name in dict.fromkeys(given) if name not in many and given.count(name) > 1]
+        twice += [name for name in dict.fromkeys(given) if name in self._attrs]
+        return [f"{name} was given more than once; the last one counts." for name in dict.fromkeys(twice)]
+
 
 _BEFORE = 80
 """Characters before a tag that are looked at: for the end of a CDATA section, for the start of a line."""
@@ -41,7 +165,7 @@ _UNFINISHED_TAG = re.compile(r"</?[\w.:-]*\s{0,16}")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PayloadPlace:
     """Which payload is read: of which call, under which tag name; `body` is written between the call's own tags."""
 
     call: Call
@@ -51,10 +175,10 @@ class Place:
     any_open: re.Pattern[str]
 
 
-Closed = Callable[[str, Stream], State]
+Closed = Callable[[str, UnreadText], ReaderState]
 """Told the raw payload once it has ended; whatever was read past its end has been put back."""
 
-Unfinished = Callable[[str, Stream], State | None]
+Unfinished = Callable[[str, UnreadText], ReaderState | None]
 """Told what there is when the stream ends inside the payload."""
 
 
@@ -99,7 +223,7 @@ def _patterns(tag_name: str, close_name: str, any_open: re.Pattern[str]) -> _Pat
 class Payload:
     """The state inside one payload."""
 
-    def __init__(self, place: Place, outcomes: Outcomes) -> None:
+    def __init__(self, place: PayloadPlace, outcomes: Outcomes) -> None:
         self._place = place
         self._param = place.param
         self._outcomes = outcomes
@@ -118,7 +242,7 @@ class Payload:
         self._pattern = self._patterns.close if outcomes.fenced is None else self._patterns.fenced
         self._may_be_fenced = outcomes.fenced is not None
 
-    def take(self, stream: Stream) -> State:
+    def take(self, stream: UnreadText) -> ReaderState:
         if self._is_cdata is None and not self._begin(stream):
             return self
         while True:
@@ -134,7 +258,7 @@ class Payload:
             if following is not None:
                 return following
 
-    def end(self, stream: Stream) -> State | None:
+    def end(self, stream: UnreadText) -> ReaderState | None:
         if self._candidate is not None and not self._is_cut_behind():
             return self._finish(self._candidate, stream)
         self._may_be_fenced = False
@@ -155,7 +279,7 @@ class Payload:
             return False
         return payload.CDATA_START not in "".join(self._pieces[self._candidate :])
 
-    def _begin(self, stream: Stream) -> bool:
+    def _begin(self, stream: UnreadText) -> bool:
         """Whether it can be told that the payload starts with CDATA, or that it does not."""
         space = _SPACE.match(stream.data, stream.at)
         assert space is not None
@@ -174,7 +298,7 @@ class Payload:
             self._show(stream)
         return True
 
-    def _safe_end(self, stream: Stream) -> int:
+    def _safe_end(self, stream: UnreadText) -> int:
         """Up to where the unread text surely holds no beginning of a tag that matters."""
         data = stream.data
         if self._may_be_fenced:
@@ -198,7 +322,7 @@ class Payload:
         self._pieces.append(piece)
         self._size += len(piece)
 
-    def _add(self, stream: Stream, stop: int) -> None:
+    def _add(self, stream: UnreadText, stop: int) -> None:
         """Take text of the payload up to `stop`."""
         if stop == stream.at:
             return
@@ -215,7 +339,7 @@ class Payload:
         else:
             self._is_quiet = self._is_quiet and piece.isspace()
 
-    def _drop(self, stream: Stream) -> None:
+    def _drop(self, stream: UnreadText) -> None:
         call, name = self._place.call, self._param.name
         detail = f"{name} is longer than {stream.limits.payload} characters; write it in several calls."
         call.kill(stream, "payload_too_long", detail)
@@ -223,14 +347,14 @@ class Payload:
         self._shown = 0
         self._candidate = None if self._candidate is None else 0
 
-    def _show(self, stream: Stream) -> None:
+    def _show(self, stream: UnreadText) -> None:
         """Report the pieces that have not been shown yet."""
         if not self._param.short:
             text = "".join(self._pieces[self._shown :])
             self._place.call.show(self._param.name, self._preview.feed(text), stream)
         self._shown = len(self._pieces)
 
-    def _meet(self, found: re.Match[str], stream: Stream) -> State | None:
+    def _meet(self, found: re.Match[str], stream: UnreadText) -> ReaderState | None:
         """A tag that may end the payload: the next state if it does, None if it is part of the text."""
         if found["close"]:
             return self._meet_close(found, stream)
@@ -244,7 +368,7 @@ class Payload:
         self._is_quiet = was_quiet and is_parent
         return None
 
-    def _meet_fence(self, found: re.Match[str], stream: Stream) -> State | None:
+    def _meet_fence(self, found: re.Match[str], stream: UnreadText) -> ReaderState | None:
         """The call closes and another begins, but this payload did not; a CDATA section must have ended first."""
         is_next_line = self._patterns.next_line.match(stream.data, found.end()) is not None
         is_fence = self._has_cdata_ended() if self._is_cdata else is_next_line
@@ -256,7 +380,7 @@ class Payload:
     def _has_cdata_ended(self) -> bool:
         return self._before().rstrip().endswith(payload.CDATA_END)
 
-    def _ends_at_parent(self, stream: Stream) -> bool:
+    def _ends_at_parent(self, stream: UnreadText) -> bool:
         return not self._is_weak or stream.ended
 
     def _ends_at_tool(self, *, is_cdata: bool) -> bool:
@@ -281,7 +405,7 @@ class Payload:
                 break
         return "".join(reversed(pieces))
 
-    def _meet_close(self, found: re.Match[str], stream: Stream) -> State | None:
+    def _meet_close(self, found: re.Match[str], stream: UnreadText) -> ReaderState | None:
         is_weak = bool(self._is_cdata) and not self._has_cdata_ended()
         if not self._is_last and (not is_weak or stream.ended):
             stream.at = found.end()
@@ -306,14 +430,14 @@ class Payload:
         self._may_be_fenced = False
         self._pattern = self._patterns.body_wide if self._place.is_body else self._patterns.child_wide
 
-    def _finish(self, candidate: int, stream: Stream) -> State:
+    def _finish(self, candidate: int, stream: UnreadText) -> ReaderState:
         """The payload ended where piece `candidate` begins, which is its close tag; the text after it is put back."""
         raw = "".join(self._pieces[:candidate])
         stream.replay("".join(self._pieces[candidate + 1 :]))
         self._show_rest(raw, stream)
         return self._outcomes.closed(raw, stream)
 
-    def _show_rest(self, raw: str, stream: Stream) -> None:
+    def _show_rest(self, raw: str, stream: UnreadText) -> None:
         span = payload.span_of(raw, self._param)
         if span is None:
             self._place.call.show(self._param.name, payload.value_of(raw, self._param), stream)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.base.geometry import Size
-from app.protocol.result import JsonValue
+from app.protocol.call import JsonValue
 
 TOOLSET = "computer_toolset_20260801"
 FAMILY = "computer"

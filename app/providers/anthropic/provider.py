@@ -9,24 +9,21 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from app.base.errors import ProviderError, Refused
-from app.providers import failures
-from app.providers.addresses import is_local
-from app.providers.anthropic.replies import Reading
-from app.providers.anthropic.requests import (
+from app.providers import wire_errors
+from app.providers.anthropic.wire import (
     BINDING_BETA,
     BLOCK_BINDING,
     COMPUTER_TOOL,
     EFFORT,
     THINKING,
-    Manner,
     Memory,
+    MessageReading,
+    RequestOptions,
     body_of,
 )
 from app.providers.api import Alive, Request, StreamEvent
-from app.providers.failures import Fault, Service
-from app.providers.profiles import profile_of
-from app.providers.remembered import facts_of, remember
-from app.providers.waiting import alive_until
+from app.providers.profiles import facts_of, profile_of, remember
+from app.providers.wire_errors import Fault, Service, alive_until, is_local
 
 if TYPE_CHECKING:
     import anthropic
@@ -93,7 +90,7 @@ class AnthropicProvider:
             async with asyncio.timeout(_MODELS_S):
                 return tuple([model.id async for model in client.models.list(limit=100)])
         except TimeoutError as error:
-            raise failures.silent(SERVICE, _MODELS_S) from error
+            raise wire_errors.silent(SERVICE, _MODELS_S) from error
         except (anthropic.APIError, ValueError) as error:
             raise await self._meaning(error) from error
 
@@ -121,7 +118,7 @@ class AnthropicProvider:
 
         facts = facts_of(self._server, request.model)
         while True:
-            manner = Manner(profile_of(request.model), facts.declined)
+            manner = RequestOptions(profile_of(request.model), facts.declined)
             headers = {"anthropic-beta": ",".join(manner.betas)} if manner.betas else {}
             body = body_of(request, manner, self._memory)
             try:
@@ -134,7 +131,7 @@ class AnthropicProvider:
                 remember(self._server, request.model, facts)
 
     async def _events(self, stream: anthropic.AsyncStream[Any]) -> AsyncGenerator[StreamEvent, None]:
-        reading = Reading(self._memory.calls)
+        reading = MessageReading(self._memory.calls)
         wire = stream.raw_events(stream.response)
         try:
             async for event in wire:
@@ -150,7 +147,7 @@ class AnthropicProvider:
             await stream.close()
             del wire
         if not reading.is_complete:
-            raise failures.dropped(SERVICE)
+            raise wire_errors.dropped(SERVICE)
 
     async def _meaning(self, error: Exception, model: str = "") -> ProviderError:
         """What a failure of the SDK or of the connection under it means for the person or the loop."""
@@ -162,17 +159,21 @@ class AnthropicProvider:
             return await self._no_model(model) if model and fault.is_unknown_model else fault.error(SERVICE)
         cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
         if isinstance(cause, httpx2.TimeoutException) and not isinstance(cause, httpx2.ConnectTimeout):
-            return failures.silent(SERVICE, self._idle_s)
+            return wire_errors.silent(SERVICE, self._idle_s)
         if isinstance(error, anthropic.APIConnectionError):
-            return failures.not_connected(SERVICE, self._server, cause)
-        return failures.dropped(SERVICE) if isinstance(error, httpx2.HTTPError) else failures.unreadable(SERVICE, error)
+            return wire_errors.not_connected(SERVICE, self._server, cause)
+        return (
+            wire_errors.dropped(SERVICE)
+            if isinstance(error, httpx2.HTTPError)
+            else wire_errors.unreadable(SERVICE, error)
+        )
 
     async def _no_model(self, model: str) -> ProviderError:
         try:
             offered = await self.models()
         except ProviderError:
             offered = ()
-        return failures.unknown_model(SERVICE, model, offered)
+        return wire_errors.unknown_model(SERVICE, model, offered)
 
 
 def _client(key: str, base_url: str, idle_s: float) -> anthropic.AsyncAnthropic:
@@ -196,7 +197,7 @@ def _declined(message: str) -> str:
 def _fault(error: anthropic.APIStatusError) -> Fault:
     message = error.api_message if isinstance(error.api_message, str) else error.message
     kind = f"{error.type or ''} {error.error_code or ''}".strip()
-    return Fault(error.status_code, kind, message, failures.retry_after(error.response.headers))
+    return Fault(error.status_code, kind, message, wire_errors.retry_after(error.response.headers))
 
 
 def _fault_in_stream(data: str) -> Fault:

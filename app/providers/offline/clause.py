@@ -7,12 +7,143 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from app.providers.offline import keyboard, names, pointer, waiting
-from app.providers.offline.lexicon import lexicon
-from app.providers.offline.numbers import repeats
-from app.providers.offline.steps import Refusal, Step, Steps
+from app.providers.offline import names, pointer
+from app.providers.offline.pointer import repeats, seconds
 from app.providers.offline.typing_text import type_quoted
-from app.providers.offline.words import Kind, Phrases, Token
+from app.providers.offline.words import Phrases, PlannedCall, Refusal, Steps, Token, WordKind, lexicon, tokens_of
+
+MAY_STAND_ALONE = "super"
+
+
+def press(tokens: Sequence[Token]) -> Steps:
+    """Keys as one chord, pressed once or several times."""
+    rest, count = repeats(tokens)
+    if len(rest) > 1 and rest[-1].low == "button":
+        return _pressed_button(rest, count)
+    keys = chord(rest)
+    if not keys:
+        return Refusal("key" if rest else "which", names.said(tokens) or "press")
+    if not 1 <= count <= lexicon().number("keys.say.most_repeats"):
+        return Refusal("range", names.said(tokens))
+    arguments: dict[str, str | int] = {"keys": keys}
+    if count > 1:
+        arguments["repeat"] = count
+    return (PlannedCall("computer_key", arguments, "press", keys if count == 1 else f"{keys} × {count}"),)
+
+
+def _pressed_button(tokens: Sequence[Token], count: int) -> Steps:
+    name = names.label(tokens)
+    if isinstance(name, Refusal):
+        return name
+    if count != 1:
+        return Refusal("range", names.said(tokens))
+    return (PlannedCall("computer_click", {"target": name}, "click", f"“{name}”"),)
+
+
+def chord(tokens: Sequence[Token]) -> str:
+    """The chord in the keyboard tool's spelling, empty where the words are no keys."""
+    if len(tokens) == 1 and tokens[0].kind is WordKind.QUOTED:
+        sign = tokens[0].text.strip()
+        if len(sign) == 1:
+            return sign
+        tokens = tokens_of(sign)
+    tokens = names.without_end(_without_lead(tokens), "keys.say.nouns")
+    if not tokens or any(token.kind is not WordKind.WORD for token in tokens):
+        return ""
+    return _join(_pieces(tokens))
+
+
+def _without_lead(tokens: Sequence[Token]) -> Sequence[Token]:
+    length, _ = lexicon().phrases("keys.say.before").at(tokens)
+    return tokens[length:] if length < len(tokens) else tokens
+
+
+def _pieces(tokens: Sequence[Token]) -> list[Token]:
+    """Words as said, and the parts of `ctrl+shift+t`; a plus or minus sign at the end of one is a key."""
+    keys = lexicon().phrases("keys.keys")
+    pieces: list[Token] = []
+    for token in tokens:
+        if len(token.text) == 1 or keys.whole((token,)):
+            pieces.append(token)
+            continue
+        for part in re.findall(r"[^+-]+|(?<=[+-])[+-]$", token.text):
+            pieces.append(Token(WordKind.WORD, part, token.start, token.end))
+    return pieces
+
+
+def _join(pieces: Sequence[Token]) -> str:
+    """Modifiers, then one key; everything must be used up."""
+    modifiers: list[str] = []
+    at = 0
+    table = lexicon().phrases("keys.modifiers")
+    while at < len(pieces) and (name := table.at(pieces, at)[1]) and name not in modifiers:
+        modifiers.append(name)
+        at += 1
+        if at + 1 < len(pieces) and (pieces[at].text == "+" or pieces[at].low in lexicon().table("keys.say.joins")):
+            at += 1
+    if at == len(pieces):
+        return modifiers[0] if modifiers == [MAY_STAND_ALONE] else ""
+    key = _key(pieces[at:], lexicon().phrases("keys.keys"), shifted=not modifiers)
+    return "+".join([*modifiers, key]) if key else ""
+
+
+def _key(pieces: Sequence[Token], keys: Phrases, *, shifted: bool) -> str:
+    if len(pieces) == 1 and len(pieces[0].text) == 1:
+        return pieces[0].text if shifted else pieces[0].text.lower()
+    return keys.whole(pieces)
+
+
+def wait(tokens: Sequence[Token]) -> Steps:
+    if not tokens:
+        return Refusal("which", "wait")
+    if said := lexicon().phrases("numbers.waits").whole(tokens):
+        return _waited(float(lexicon().table("numbers.waits")[said]))
+    is_for = tokens[0].low == "for"
+    duration = seconds(tokens[1:] if is_for else tokens)
+    if duration is not None:
+        return _waited(duration) if _is_allowed(duration) else Refusal("range", names.said(tokens))
+    limit, rest = _limit(tokens)
+    length, lead = lexicon().phrases("numbers.waiting.until").at(rest)
+    if not length:
+        return Refusal("unreadable", f"wait {names.said(tokens)}")
+    if not _is_allowed(limit):
+        return Refusal("range", names.said(tokens))
+    return _appearing(rest[length:], limit, lead)
+
+
+def _is_allowed(duration: float) -> bool:
+    return 0 < duration <= lexicon().number("numbers.limits.wait_s")
+
+
+def _waited(duration: float) -> Steps:
+    value = int(duration) if duration == int(duration) else round(duration, 3)
+    return (PlannedCall("wait", {"seconds": value}, "wait", f"{value} s"),)
+
+
+def _limit(tokens: Sequence[Token]) -> tuple[float, Sequence[Token]]:
+    """Seconds from `up to 20 seconds`, and what follows it."""
+    length, _ = lexicon().phrases("numbers.waiting.up_to").at(tokens)
+    for stop in range(length + 1, min(length + 6, len(tokens)) + 1) if length else ():
+        duration = seconds(tokens[length:stop])
+        if duration is not None:
+            return duration, tokens[stop:]
+    return lexicon().number("numbers.limits.appears_s"), tokens
+
+
+def _appearing(tokens: Sequence[Token], limit: float, lead: str) -> Steps:
+    rest = names.without_end(tokens, "numbers.waiting.appears")
+    has_quotes = len(rest) == 1 and rest[0].kind is WordKind.QUOTED
+    is_told = len(rest) < len(tokens) or lead in lexicon().table("numbers.waiting.sees")
+    if not (is_told or has_quotes):
+        return Refusal("unreadable", f"wait {lead} {names.said(tokens)}".strip())
+    text = rest[0].text.strip() if has_quotes else names.label(rest)
+    if isinstance(text, Refusal):
+        return text
+    if not text:
+        return Refusal("which", f"wait {lead}")
+    limit_s = int(limit) if limit == int(limit) else limit
+    return (PlannedCall("wait_for", {"text": text, "limit_s": limit_s}, "wait_for", f"“{text}”"),)
+
 
 Tokens = Sequence[Token]
 _HELD = re.compile(r"(?P<modifier>[a-z]+)[-+](?P<verb>.+)")
@@ -22,7 +153,7 @@ _REFUSED = ("negation", "condition", "question", "past", "outside")
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ClauseHead:
     """How a clause begins: its action (empty where there is none) and where its arguments do."""
 
     action: str
@@ -39,7 +170,7 @@ def without_fillers(tokens: Tokens) -> tuple[Tokens, bool]:
         asked, _ = requests.at(tokens)
         if head_of(tokens).action:
             break
-        length = asked or starts.at(tokens)[0] or between.at(tokens)[0] or (tokens[0].kind is Kind.SEPARATOR)
+        length = asked or starts.at(tokens)[0] or between.at(tokens)[0] or (tokens[0].kind is WordKind.SEPARATOR)
         if not length or (asked and _is_not_request(tokens)):
             break
         is_request = is_request or bool(asked)
@@ -53,18 +184,18 @@ def _is_not_request(tokens: Tokens) -> bool:
     return lexicon().phrases("commands.refusals.question").at(tokens)[0] > asked
 
 
-def head_of(tokens: Tokens) -> Head:
+def head_of(tokens: Tokens) -> ClauseHead:
     """The verb that a clause without fillers begins with."""
     length, action = _verbs().at(tokens)
     if length:
-        return Head(action, length)
-    held = _HELD.fullmatch(tokens[0].low) if tokens and tokens[0].kind is Kind.WORD else None
+        return ClauseHead(action, length)
+    held = _HELD.fullmatch(tokens[0].low) if tokens and tokens[0].kind is WordKind.WORD else None
     modifier = lexicon().phrases("keys.modifiers").at((_word(held["modifier"]),))[1] if held else ""
     if held and modifier:
         length, action = _verbs().at([_word(held["verb"]), *tokens[1:]])
         if action in _CLICKS:
-            return Head(action, length, modifier)
-    return Head("", 0)
+            return ClauseHead(action, length, modifier)
+    return ClauseHead("", 0)
 
 
 @functools.cache
@@ -87,10 +218,10 @@ def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
     """The steps of a clause, fillers already gone from its start. `implied` is the verb of the clause before."""
     tokens = without_ending(tokens)
     if look := lexicon().phrases("commands.clauses").whole(tokens):
-        return (Step(_LOOKS[look], {"view": "interactive"} if look == "read" else {}, look),)
+        return (PlannedCall(_LOOKS[look], {"view": "interactive"} if look == "read" else {}, look),)
     head = head_of(tokens)
     if implied == "press" and names_keys(tokens):
-        return keyboard.press(tokens)
+        return press(tokens)
     if refusal := _refused(tokens, head):
         return refusal
     rest = tokens[head.length :]
@@ -103,10 +234,10 @@ def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
 
 def names_keys(tokens: Tokens) -> bool:
     """Whether the clause is nothing but keys, as in `press tab and enter twice`."""
-    return bool(keyboard.chord(repeats(without_ending(tokens))[0]))
+    return bool(chord(repeats(without_ending(tokens))[0]))
 
 
-def _refused(tokens: Tokens, head: Head) -> Refusal | None:
+def _refused(tokens: Tokens, head: ClauseHead) -> Refusal | None:
     """A clause that begins with one of the words for things not done here; the longest phrase decides."""
     found = [(*lexicon().phrases(f"commands.refusals.{kind}").at(tokens), kind) for kind in _REFUSED]
     length, said, kind = max(found, key=lambda entry: entry[0])
@@ -116,7 +247,7 @@ def _refused(tokens: Tokens, head: Head) -> Refusal | None:
     return Refusal(kind, names.said(tokens), near.replace("{rest}", names.said(tokens[length:])))
 
 
-def _read_action(head: Head, rest: Tokens) -> Steps:
+def _read_action(head: ClauseHead, rest: Tokens) -> Steps:
     if head.action in _CLICKS:
         return pointer.click(head.action, rest, head.modifier)
     return _ACTIONS[head.action](rest)
@@ -124,17 +255,17 @@ def _read_action(head: Head, rest: Tokens) -> Steps:
 
 def _open(tokens: Tokens) -> Steps:
     name = names.app_name(tokens)
-    return _named(name, Step("open_app", {"name": str(name)}, "open", names.spoken(name, tokens)))
+    return _named(name, PlannedCall("open_app", {"name": str(name)}, "open", names.spoken(name, tokens)))
 
 
 def _close(tokens: Tokens) -> Steps:
     name = names.window_name(tokens)
-    return _named(name, Step("close_window", {"title": str(name)}, "close", names.spoken(name, tokens)))
+    return _named(name, PlannedCall("close_window", {"title": str(name)}, "close", names.spoken(name, tokens)))
 
 
 def _focus(tokens: Tokens) -> Steps:
     name = names.window_name(tokens, going=True)
-    return _named(name, Step("focus_window", {"title": str(name)}, "focus", names.spoken(name, tokens)))
+    return _named(name, PlannedCall("focus_window", {"title": str(name)}, "focus", names.spoken(name, tokens)))
 
 
 def _bring(tokens: Tokens) -> Steps:
@@ -143,12 +274,12 @@ def _bring(tokens: Tokens) -> Steps:
     return _focus(rest) if len(rest) < len(tokens) else Refusal("unreadable", names.said(tokens))
 
 
-def _named(name: str | Refusal, step: Step) -> Steps:
+def _named(name: str | Refusal, step: PlannedCall) -> Steps:
     return name if isinstance(name, Refusal) else (step,)
 
 
 def _type(tokens: Tokens) -> Steps:
-    if any(token.kind is Kind.QUOTED for token in tokens):
+    if any(token.kind is WordKind.QUOTED for token in tokens):
         return type_quoted(tokens)
     return Refusal("which" if not tokens else "ambiguous", names.said(tokens) or "type")
 
@@ -159,10 +290,10 @@ _ACTIONS: dict[str, Callable[[Tokens], Steps]] = {
     "focus": _focus,
     "bring": _bring,
     "type": _type,
-    "press": keyboard.press,
+    "press": press,
     "scroll": pointer.scroll,
     "drag": pointer.drag,
-    "wait": waiting.wait,
+    "wait": wait,
 }
 
 
@@ -182,19 +313,19 @@ def _is_click_target(tokens: Tokens) -> bool:
     if not tokens:
         return False
     nouns = lexicon().phrases("objects.labels.nouns")
-    is_sign = len(tokens) == 1 and (tokens[0].kind is Kind.QUOTED or len(tokens[0].text) == 1)
+    is_sign = len(tokens) == 1 and (tokens[0].kind is WordKind.QUOTED or len(tokens[0].text) == 1)
     return is_sign or (len(tokens) > 1 and (tokens[0].low == "on" or nouns.at_end(tokens)[0] > 0))
 
 
-def elides_to(steps: Sequence[Step], action: str) -> str:
+def elides_to(steps: Sequence[PlannedCall], action: str) -> str:
     """The verb that a following clause may leave out; empty where it must be said again."""
     if action == "press":
-        return "" if steps[-1].arguments.get("keys") == keyboard.MAY_STAND_ALONE else "press"
+        return "" if steps[-1].arguments.get("keys") == MAY_STAND_ALONE else "press"
     return action if action in ("open", "close", *_CLICKS) else ""
 
 
 def without_ending(tokens: Tokens) -> Tokens:
-    while tokens and tokens[-1].kind is Kind.SEPARATOR:
+    while tokens and tokens[-1].kind is WordKind.SEPARATOR:
         tokens = tokens[:-1]
     while len(shorter := names.without_end(tokens, "commands.fillers.end")) < len(tokens):
         tokens = shorter
@@ -202,7 +333,7 @@ def without_ending(tokens: Tokens) -> Tokens:
 
 
 def _word(text: str) -> Token:
-    return Token(Kind.WORD, text, 0, 0)
+    return Token(WordKind.WORD, text, 0, 0)
 
 
 def _verbs() -> Phrases:

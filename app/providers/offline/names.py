@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from app.providers.offline.lexicon import lexicon
-from app.providers.offline.steps import Refusal
-from app.providers.offline.words import Kind, Token
+from app.providers.offline.words import Refusal, Token, WordKind, lexicon
 
 Tokens = Sequence[Token]
 _APP_WORD = re.compile(r"[\w+][\w+'-]*")
@@ -22,8 +20,8 @@ _SHORTEST_GERUND = 5
 
 def said(tokens: Tokens) -> str:
     """The words as written, with single blanks between them and quotation marks around what was quoted."""
-    shown = [f"“{token.text}”" if token.kind is Kind.QUOTED else token.text for token in tokens]
-    glued = ["" if token.kind is Kind.SEPARATOR else " " for token in tokens]
+    shown = [f"“{token.text}”" if token.kind is WordKind.QUOTED else token.text for token in tokens]
+    glued = ["" if token.kind is WordKind.SEPARATOR else " " for token in tokens]
     return "".join(glue + text for glue, text in zip(glued, shown, strict=True)).strip()
 
 
@@ -82,7 +80,9 @@ def label(tokens: Tokens) -> str | Refusal:
 def is_any_of_a_kind(tokens: Tokens) -> bool:
     """`the file`, `a folder`: there are many, and nothing says which."""
     rest = without_article(tokens)
-    return len(rest) == 1 < len(tokens) and rest[0].kind is Kind.WORD and _is_listed(rest[0], "objects.labels.kinds")
+    return (
+        len(rest) == 1 < len(tokens) and rest[0].kind is WordKind.WORD and _is_listed(rest[0], "objects.labels.kinds")
+    )
 
 
 def spoken(name: str | Refusal, tokens: Tokens) -> str:
@@ -111,7 +111,7 @@ def refused_name(rest: Tokens, whole: Tokens) -> Refusal | None:
     for path, kind in (("negations", "negation"), ("conditions", "condition"), ("strangers", "unreadable")):
         if any(_is_listed(token, f"objects.{path}") for token in rest):
             return Refusal(kind, part)
-    if any(token.kind is not Kind.WORD or _MARKS.search(token.text) for token in rest) or len(rest) > _MOST_WORDS:
+    if any(token.kind is not WordKind.WORD or _MARKS.search(token.text) for token in rest) or len(rest) > _MOST_WORDS:
         return Refusal("unreadable", part)
     if any(token.text in lexicon().table("objects.verbs") for token in rest[1:]):
         return Refusal("unreadable", part)
@@ -126,11 +126,11 @@ def _without_lead(tokens: Tokens, path: str) -> Tokens:
 def _without_short_lead(tokens: Tokens) -> Tokens:
     """`button 7`, `menu item "Save"`; `Text Editor` and `Menu Bar` are names."""
     rest = _without_lead(tokens, "objects.labels.short_leads")
-    return rest if len(rest) == 1 and (rest[0].kind is Kind.QUOTED or len(rest[0].text) <= _SIGN) else tokens
+    return rest if len(rest) == 1 and (rest[0].kind is WordKind.QUOTED or len(rest[0].text) <= _SIGN) else tokens
 
 
 def _only_quoted(tokens: Tokens) -> str:
-    return tokens[0].text.strip() if len(tokens) == 1 and tokens[0].kind is Kind.QUOTED else ""
+    return tokens[0].text.strip() if len(tokens) == 1 and tokens[0].kind is WordKind.QUOTED else ""
 
 
 def _is_listed(token: Token, path: str) -> bool:

@@ -6,10 +6,73 @@ import re
 from collections.abc import Sequence
 
 from app.providers.offline import names
-from app.providers.offline.lexicon import lexicon
-from app.providers.offline.numbers import repeats, whole_number
-from app.providers.offline.steps import Refusal, Step, Steps, Value
-from app.providers.offline.words import Kind, Token
+from app.providers.offline.words import PlannedCall, Refusal, Steps, Token, Value, WordKind, lexicon
+
+_DIGITS = re.compile(r"\d{1,6}(\.\d{1,6})?")
+_GLUED = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)([a-z]+)")
+_HALF = 0.5
+
+
+def number(tokens: Sequence[Token]) -> float | None:
+    """`3`, `1.5`, `three`, `twenty-five`, `two and a half`; None for anything else."""
+    words = [part for token in tokens for part in token.low.split("-")]
+    if words[-3:] == ["and", "a", "half"] and len(words) > 3:
+        whole = _plain(words[:-3])
+        return None if whole is None else whole + _HALF
+    if words in (["half"], ["half", "a"], ["half", "an"], ["a", "half"]):
+        return _HALF
+    if words == ["a", "couple", "of"]:
+        return 2
+    return _plain(words)
+
+
+def whole_number(tokens: Sequence[Token]) -> int | None:
+    value = number(tokens)
+    return int(value) if value is not None and value == int(value) else None
+
+
+def seconds(tokens: Sequence[Token]) -> float | None:
+    """A duration with its unit: `2 seconds`, `500ms`, `half a minute`."""
+    if not tokens or any(token.kind is not WordKind.WORD for token in tokens):
+        return None
+    units = lexicon().table("numbers.seconds")
+    glued = _GLUED.fullmatch(tokens[0].low) if len(tokens) == 1 else None
+    if glued and glued.group(2) in units:
+        return float(glued.group(1)) * float(units[glued.group(2)])
+    if tokens[-1].low not in units:
+        return None
+    amount = number(tokens[:-1])
+    return None if amount is None else amount * float(units[tokens[-1].low])
+
+
+def repeats(tokens: Sequence[Token]) -> tuple[Sequence[Token], int]:
+    """What stands before `twice`, `3 times` or `3x` at the end, and how often that is; 1 where nothing is said."""
+    if not tokens:
+        return tokens, 1
+    last = tokens[-1].low
+    words = lexicon().table("numbers.repeats")
+    if last in words:
+        return tokens[:-1], int(words[last])
+    if re.fullmatch(r"\d{1,4}x|x\d{1,4}", last):
+        return tokens[:-1], int(last.strip("x"))
+    if last == "times" and len(tokens) > 1:
+        count = whole_number(tokens[-2:-1])
+        if count is not None:
+            return tokens[:-2], count
+    return tokens, 1
+
+
+def _plain(words: Sequence[str]) -> float | None:
+    if len(words) == 1 and _DIGITS.fullmatch(words[0]):
+        return float(words[0])
+    known = lexicon().table("numbers.words")
+    values = [known[word] for word in words if word in known]
+    if not values or len(values) != len(words) or len(values) > 2:
+        return None
+    if len(values) == 2 and not (values[0] >= 20 and 0 < values[1] < 10):
+        return None
+    return float(sum(values))
+
 
 _POINT = re.compile(
     r"(?P<lead>at |on |to )?(?:the )?(?P<noun>(?:screen )?(?:position|point|coordinates?|pixel|location|coords?) )?"
@@ -32,7 +95,7 @@ _DRAG_JOINS = {"to", "onto", "into", "until"}
 
 def point(tokens: Sequence[Token]) -> tuple[int, int] | None:
     """`100, 200`, `at (100,200)`, `x=100 y=200`. Two bare one-digit numbers are not surely a place: None."""
-    if any(token.kind is Kind.QUOTED for token in tokens):
+    if any(token.kind is WordKind.QUOTED for token in tokens):
         return None
     found = _POINT.fullmatch(names.said(tokens))
     if not found:
@@ -56,11 +119,11 @@ def click(action: str, tokens: Sequence[Token], modifier: str = "") -> Steps:
         if min(place) < 0:
             return Refusal("off_screen", names.said(tokens))
         arguments: dict[str, Value] = {"x": place[0], "y": place[1], "space": "screen"}
-        return (Step("computer_click", {**arguments, **extra}, action, f"at {place[0]}, {place[1]}"),)
+        return (PlannedCall("computer_click", {**arguments, **extra}, action, f"at {place[0]}, {place[1]}"),)
     name = names.label(rest[1:] if len(rest) > 1 and rest[0].low == "on" else rest)
     if isinstance(name, Refusal):
         return name
-    return (Step("computer_click", {"target": name, **extra}, action, f"“{name}”"),)
+    return (PlannedCall("computer_click", {"target": name, **extra}, action, f"“{name}”"),)
 
 
 def _without_leading_count(tokens: Sequence[Token]) -> Sequence[Token]:
@@ -110,7 +173,7 @@ def _amount(tokens: Sequence[Token]) -> float | None:
 
 def _scrolled(direction: str, amount: float, what: str) -> Steps:
     dx, dy = _DIRECTIONS[direction]
-    return (Step("computer_scroll", {"dx": dx * int(amount), "dy": dy * int(amount)}, "scroll", what),)
+    return (PlannedCall("computer_scroll", {"dx": dx * int(amount), "dy": dy * int(amount)}, "scroll", what),)
 
 
 def drag(tokens: Sequence[Token]) -> Steps:
@@ -127,7 +190,7 @@ def drag(tokens: Sequence[Token]) -> Steps:
     arguments: dict[str, Value] = {"from": start, "to": stop}
     if _POINTED.fullmatch(start) or _POINTED.fullmatch(stop):
         arguments["space"] = "screen"
-    return (Step("computer_drag", arguments, "drag", f"“{start}” to “{stop}”"),)
+    return (PlannedCall("computer_drag", arguments, "drag", f"“{start}” to “{stop}”"),)
 
 
 def _end_of_drag(tokens: Sequence[Token]) -> str | Refusal:

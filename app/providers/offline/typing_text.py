@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.base.clipping import clip_line
+from app.base.texts import clip_line
 from app.providers.offline import names
-from app.providers.offline.lexicon import lexicon
-from app.providers.offline.steps import Refusal, Step, Steps
-from app.providers.offline.words import Kind, Token
+from app.providers.offline.words import PlannedCall, Refusal, Steps, Token, WordKind, lexicon
 
 _SHOWN = 40
 _MAY_GO_IN = ("enter", "input")
@@ -16,7 +14,7 @@ _MAY_GO_IN = ("enter", "input")
 
 def type_quoted(tokens: Sequence[Token]) -> Steps:
     """`"text"`, `the word "text"`, `"text" into the search box`."""
-    at = next(i for i, token in enumerate(tokens) if token.kind is Kind.QUOTED)
+    at = next(i for i, token in enumerate(tokens) if token.kind is WordKind.QUOTED)
     if at and not lexicon().phrases("objects.typing.lead_in").whole(tokens[:at]):
         return Refusal("ambiguous", names.said(tokens))
     before = _place(tokens[at + 1 :])
@@ -25,8 +23,8 @@ def type_quoted(tokens: Sequence[Token]) -> Steps:
     return (*before, typed(tokens[at].text)) if tokens[at].text else Refusal("which", "type")
 
 
-def typed(text: str) -> Step:
-    return Step("computer_type", {"text": text}, "type", f"“{clip_line(text, _SHOWN)}”")
+def typed(text: str) -> PlannedCall:
+    return PlannedCall("computer_type", {"text": text}, "type", f"“{clip_line(text, _SHOWN)}”")
 
 
 def _place(tokens: Sequence[Token]) -> Steps:
@@ -40,9 +38,13 @@ def _place(tokens: Sequence[Token]) -> Steps:
         return ()
     if where and where[-1].low in lexicon().table("objects.fields.nouns"):
         name = names.label(where)
-        return name if isinstance(name, Refusal) else (Step("computer_click", {"target": name}, "click", f"“{name}”"),)
+        return (
+            name
+            if isinstance(name, Refusal)
+            else (PlannedCall("computer_click", {"target": name}, "click", f"“{name}”"),)
+        )
     window = names.window_name(where)
-    return window if isinstance(window, Refusal) else (Step("focus_window", {"title": window}, "focus", window),)
+    return window if isinstance(window, Refusal) else (PlannedCall("focus_window", {"title": window}, "focus", window),)
 
 
 def type_plain(tokens: Sequence[Token], text: str, verb: str) -> Steps:
@@ -90,7 +92,7 @@ def _composition(tokens: Sequence[Token], text: str, verb: str) -> Refusal | Non
 def _doubt(tokens: Sequence[Token], text: str, verb: str) -> Refusal | None:
     """Whether it is open what belongs to the text."""
     phrases = lexicon().phrases
-    words = [token for token in tokens if token.kind is not Kind.SEPARATOR]
+    words = [token for token in tokens if token.kind is not WordKind.SEPARATOR]
     is_doubtful = (
         _is_torn(tokens)
         or phrases("objects.typing.doubts").inside(tokens[1:])
@@ -105,9 +107,9 @@ def _doubt(tokens: Sequence[Token], text: str, verb: str) -> Refusal | None:
 
 def _is_torn(tokens: Sequence[Token]) -> bool:
     """Whether the text begins with a mark before its words, or holds half a quotation."""
-    has_words = any(token.kind is not Kind.SEPARATOR for token in tokens)
-    marks = sum(token.text.count('"') for token in tokens if token.kind is Kind.WORD)
-    return (has_words and tokens[0].kind is Kind.SEPARATOR) or marks % 2 == 1
+    has_words = any(token.kind is not WordKind.SEPARATOR for token in tokens)
+    marks = sum(token.text.count('"') for token in tokens if token.kind is WordKind.WORD)
+    return (has_words and tokens[0].kind is WordKind.SEPARATOR) or marks % 2 == 1
 
 
 def _names_a_place(words: Sequence[Token]) -> bool:

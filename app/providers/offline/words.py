@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
+
+from app.base import paths
 
 # Opening mark to the marks that may close it. A straight mark also opens only where a word could begin.
 _PAIRS = {'"': '"', "'": "'", "“": "”“", "„": "“”", "‘": "’", "«": "»", "»": "«", "`": "`", "‹": "›"}
@@ -18,7 +22,7 @@ _GLUED = re.compile(r"[,;]([A-Za-z]+)(?![^\s,;])")
 _BULLET = re.compile(r"[ \t]*(?:\d{1,2}[.)]|[-*•])[ \t]+")
 
 
-class Kind(Enum):
+class WordKind(Enum):
     WORD = "word"
     QUOTED = "quoted"
     SEPARATOR = "separator"
@@ -29,7 +33,7 @@ class Kind(Enum):
 class Token:
     """`text` is the word as written, or what stands between the quotation marks; `low` is for looking it up."""
 
-    kind: Kind
+    kind: WordKind
     text: str
     start: int
     end: int
@@ -37,7 +41,7 @@ class Token:
     @property
     def low(self) -> str:
         """Lower case, plain apostrophes, no colon; empty for all but words, so that quoted text matches no rule."""
-        return _folded(self.text) if self.kind is Kind.WORD else ""
+        return _folded(self.text) if self.kind is WordKind.WORD else ""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -51,8 +55,8 @@ def tokens_of(wish: str, verbs: Collection[str] = ()) -> tuple[Token, ...]:
     at = _after_bullet(wish, 0)
     while at < len(wish):
         if wish[at].isspace():
-            if wish[at] == "\n" and found and found[-1].kind is not Kind.SEPARATOR:
-                found.append(Token(Kind.SEPARATOR, "\n", at, at + 1))
+            if wish[at] == "\n" and found and found[-1].kind is not WordKind.SEPARATOR:
+                found.append(Token(WordKind.SEPARATOR, "\n", at, at + 1))
             at = _after_bullet(wish, at + 1) if wish[at] == "\n" else at + 1
             continue
         quoted = _quoted(wish, at) if wish[at] in _PAIRS else None
@@ -71,8 +75,8 @@ def _quoted(wish: str, at: int) -> Token | None:
     mark = wish[at]
     end = _close(wish, at)
     if end >= 0:
-        return Token(Kind.QUOTED, wish[at + 1 : end], at, end + 1)
-    return Token(Kind.UNCLOSED, wish[at:], at, len(wish)) if mark in _MUST_CLOSE else None
+        return Token(WordKind.QUOTED, wish[at + 1 : end], at, end + 1)
+    return Token(WordKind.UNCLOSED, wish[at:], at, len(wish)) if mark in _MUST_CLOSE else None
 
 
 def _close(wish: str, opened: int) -> int:
@@ -94,9 +98,9 @@ def _word(wish: str, at: int, verbs: Collection[str]) -> list[Token]:
     bare = text.rstrip(_SEPARATORS)
     if text.endswith("...") and bare:
         bare = text
-    tokens = [Token(Kind.WORD, bare, at, at + len(bare))] if bare else []
+    tokens = [Token(WordKind.WORD, bare, at, at + len(bare))] if bare else []
     return tokens + [
-        Token(Kind.SEPARATOR, mark, at + offset, at + offset + 1)
+        Token(WordKind.SEPARATOR, mark, at + offset, at + offset + 1)
         for offset, mark in enumerate(text[len(bare) :], len(bare))
     ]
 
@@ -143,3 +147,86 @@ class Phrases:
     def inside(self, tokens: Sequence[Token]) -> str:
         """The value of the first phrase that stands anywhere."""
         return next((value for i in range(len(tokens)) if (value := self.at(tokens, i)[1])), "")
+
+
+class Lexicon:
+    """Everything the grammar knows about English. Tables and phrases are addressed as `file.table`."""
+
+    def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
+        self._tables = tables
+        self._phrases: dict[str, Phrases] = {}
+
+    def table(self, path: str) -> Mapping[str, Any]:
+        """The TOML table at `file.table`; a path that does not exist is a bug and raises KeyError."""
+        node: Any = self._tables
+        for name in path.split("."):
+            node = node[name]
+        result: Mapping[str, Any] = node
+        return result
+
+    def phrases(self, path: str) -> Phrases:
+        """The list at `path`, each phrase standing for itself; of a table of lists, each standing for its key."""
+        if path not in self._phrases:
+            node: Any = self.table(path)
+            self._phrases[path] = Phrases(_values(node))
+        return self._phrases[path]
+
+    def number(self, path: str) -> float:
+        node: Any = self.table(path)
+        return float(node)
+
+
+def _values(node: Any) -> dict[str, str]:
+    if isinstance(node, list):
+        return {phrase: phrase for phrase in node}
+    return {phrase: key for key, value in node.items() for phrase in (value if isinstance(value, list) else [key])}
+
+
+@functools.cache
+def lexicon() -> Lexicon:
+    """The shipped rules."""
+    folder = paths.resources() / "offline"
+    return Lexicon({file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.toml")})
+
+
+Value = str | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """One call. `phrase` names the sentences said about it, `what` fills them."""
+
+    tool: str
+    arguments: Mapping[str, Value] = field(default_factory=dict)
+    phrase: str = ""
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The wish is declined as a whole. `kind` names the sentence in `resources/offline/phrases.toml`."""
+
+    kind: str
+    part: str = ""
+    near: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    steps: tuple[PlannedCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """An answer in words only: `help`, `hello`, …"""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Go on with the wish before this one."""
+
+
+Reading = Plan | Talk | Resume | Refusal
+Steps = tuple[PlannedCall, ...] | Refusal

@@ -3,23 +3,85 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+import importlib
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from app.base.errors import ProviderError, Refused, ToolsDeclined
-from app.providers import failures
-from app.providers.addresses import is_local, server_address
+from app.providers import wire_errors
 from app.providers.api import Request, StreamEvent
-from app.providers.failures import Fault, Service
-from app.providers.openai_compatible.concessions import learnt, suited
-from app.providers.openai_compatible.discovery import KNOWN, Endpoint, local_endpoints, takes_pictures
-from app.providers.openai_compatible.replies import Reading
-from app.providers.openai_compatible.requests import body_of, has_pictures
-from app.providers.profiles import profile_of
-from app.providers.remembered import Facts, facts_of, remember
-from app.providers.waiting import alive_until
+from app.providers.openai_compatible.wire import ChunkReading, body_of, has_pictures, learnt, suited
+from app.providers.profiles import ModelFacts, facts_of, profile_of, remember
+from app.providers.wire_errors import Fault, Service, alive_until, is_local, server_address
+
+if TYPE_CHECKING:
+    import httpx2
+
+KNOWN = (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
+_ANSWER_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model server: what program it is by its usual port, its address for the SDK, the models it lists."""
+
+    name: str
+    base_url: str
+    models: tuple[str, ...]
+
+
+async def local_endpoints(known: Sequence[tuple[str, int]] = KNOWN) -> tuple[Endpoint, ...]:
+    """The servers that answer on loopback at their usual ports, in the given order; all are asked at once."""
+    await asyncio.to_thread(importlib.import_module, "httpx2")
+    import httpx2
+
+    async with httpx2.AsyncClient(trust_env=False, timeout=_ANSWER_S) as client:
+        found = await asyncio.gather(*(_endpoint(client, name, port) for name, port in known))
+    return tuple(endpoint for endpoint in found if endpoint is not None)
+
+
+async def takes_pictures(base_url: str, model: str) -> bool | None:
+    """What the server itself says, in the way of Ollama, llama.cpp or LM Studio; None where none of them answers."""
+    await asyncio.to_thread(importlib.import_module, "httpx2")
+    import httpx2
+
+    root = base_url.rstrip("/").removesuffix("/v1")
+    async with httpx2.AsyncClient(trust_env=False, timeout=_ANSWER_S) as client:
+        shown = await _json(client, "POST", f"{root}/api/show", {"model": model})
+        if isinstance(shown.get("capabilities"), list):
+            return "vision" in shown["capabilities"]
+        modalities = (await _json(client, "GET", f"{root}/props")).get("modalities")
+        if isinstance(modalities, dict):
+            return bool(modalities.get("vision"))
+        kind = (await _json(client, "GET", f"{root}/api/v0/models/{quote(model, safe='')}")).get("type")
+    return kind == "vlm" if kind in ("vlm", "llm") else None
+
+
+async def _endpoint(client: httpx2.AsyncClient, name: str, port: int) -> Endpoint | None:
+    base_url = f"http://127.0.0.1:{port}/v1"
+    listed = (await _json(client, "GET", f"{base_url}/models")).get("data")
+    if not isinstance(listed, list):
+        return None
+    ids = [entry["id"] for entry in listed if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+    return Endpoint(name, base_url, tuple(ids))
+
+
+async def _json(
+    client: httpx2.AsyncClient, method: str, url: str, body: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The JSON object at the URL; empty for anything else, since whoever listens there need not be a model server."""
+    import httpx2
+
+    try:
+        answer = await client.request(method, url, json=body)
+        found = answer.json() if answer.is_success else {}
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
 
 if TYPE_CHECKING:
     import openai
@@ -75,7 +137,7 @@ class OpenAICompatibleProvider:
             async with asyncio.timeout(_MODELS_S):
                 return tuple([model.id async for model in client.models.list()])
         except TimeoutError as error:
-            raise failures.silent(self._service, _MODELS_S) from error
+            raise wire_errors.silent(self._service, _MODELS_S) from error
         except (openai.APIError, ValueError) as error:
             raise await self._meaning(error) from error
 
@@ -106,7 +168,7 @@ class OpenAICompatibleProvider:
         return self._client
 
     async def _events(self, client: openai.AsyncOpenAI, request: Request) -> AsyncGenerator[StreamEvent, None]:
-        reading = Reading()
+        reading = ChunkReading()
         async with AsyncExitStack() as opened:
             opening = asyncio.ensure_future(self._opened(client, request, opened))
             async with aclosing(alive_until(opening, self._idle_s, self._first_word_s)) as signs:
@@ -119,7 +181,7 @@ class OpenAICompatibleProvider:
                 async with asyncio.timeout(self._idle_s):
                     chunk = await anext(stream, None)
         if not reading.is_complete:
-            raise failures.dropped(self._service)
+            raise wire_errors.dropped(self._service)
         for told in reading.finish():
             yield told
 
@@ -161,7 +223,7 @@ class OpenAICompatibleProvider:
             f"Start one, give its address with WISP_BASE_URL, or give a key with OPENAI_API_KEY."
         )
 
-    async def _facts(self, request: Request, model: str) -> Facts:
+    async def _facts(self, request: Request, model: str) -> ModelFacts:
         """What is known about the model; whether it takes pictures is asked once, when there is one to send."""
         facts = facts_of(self._address, model)
         if facts.pictures is None:
@@ -188,13 +250,13 @@ class OpenAICompatibleProvider:
 
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
         if isinstance(cause, (TimeoutError, httpx2.TimeoutException)) and not isinstance(cause, httpx2.ConnectTimeout):
-            return failures.silent(self._service, self._idle_s)
+            return wire_errors.silent(self._service, self._idle_s)
         if isinstance(cause, httpx2.HTTPError) and not isinstance(cause, httpx2.ConnectError):
-            return failures.dropped(self._service)
+            return wire_errors.dropped(self._service)
         if isinstance(error, openai.APIConnectionError):
-            return failures.not_connected(self._service, self._address, cause)
+            return wire_errors.not_connected(self._service, self._address, cause)
         if not isinstance(error, openai.APIError):
-            return failures.unreadable(self._service, error)
+            return wire_errors.unreadable(self._service, error)
         fault = _fault(error)
         return await self._no_model(model) if model and fault.is_unknown_model else fault.error(self._service)
 
@@ -203,7 +265,7 @@ class OpenAICompatibleProvider:
             offered = await self.models()
         except ProviderError:
             offered = ()
-        return failures.unknown_model(self._service, model, offered)
+        return wire_errors.unknown_model(self._service, model, offered)
 
 
 def _declined(model: str) -> ToolsDeclined:
@@ -229,5 +291,5 @@ def _fault(error: openai.APIError) -> Fault:
     kind = " ".join(str(word) for word in (error.type, error.code) if word)
     message = str(told.get("message") or (error.body if isinstance(error.body, str) else error.message))
     if isinstance(error, openai.APIStatusError):
-        return Fault(error.status_code, kind, message, failures.retry_after(error.response.headers))
+        return Fault(error.status_code, kind, message, wire_errors.retry_after(error.response.headers))
     return Fault(code if isinstance(code, int) else 0, str(error.type or ""), message)

@@ -43,7 +43,7 @@ class Sealed:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFault:
     """What is wrong with entry `number`, in a sentence."""
 
     number: int
@@ -93,24 +93,26 @@ def newest(db: sqlite3.Connection, limit: int) -> list[Sealed]:
     return list(entries(db, max(last - limit, 0)))
 
 
-def verify(db: sqlite3.Connection, head: tuple[int, str] | None) -> list[Finding]:
+def verify(db: sqlite3.Connection, head: tuple[int, str] | None) -> list[AuditFault]:
     """Everything that is wrong, by entry; nothing where the chain is whole and reaches its noted head."""
-    findings: list[Finding] = []
+    findings: list[AuditFault] = []
     expected, previous, last = 1, _NONE, 0
     for one in entries(db):
         if one.number > expected:
-            findings.append(Finding(expected, f"{_counted(expected, one.number - 1)} missing."))
+            findings.append(AuditFault(expected, f"{_counted(expected, one.number - 1)} missing."))
         elif one.previous != previous:
-            findings.append(Finding(one.number, "It does not follow on the entry before it: one was put in its place."))
+            findings.append(
+                AuditFault(one.number, "It does not follow on the entry before it: one was put in its place.")
+            )
         if seal(one.number, one.entry, one.previous) != one.hash:
-            findings.append(Finding(one.number, "It was changed after it was written."))
+            findings.append(AuditFault(one.number, "It was changed after it was written."))
         if head and head[0] == one.number and head[1] != one.hash:
-            findings.append(Finding(one.number, "It is another one than was noted beside the journal."))
+            findings.append(AuditFault(one.number, "It is another one than was noted beside the journal."))
         expected, previous, last = one.number + 1, one.hash, one.number
     if head is None and last:
-        findings.append(Finding(last, "The note of the newest entry, beside the journal, is missing."))
+        findings.append(AuditFault(last, "The note of the newest entry, beside the journal, is missing."))
     if head and head[0] > last:
-        findings.append(Finding(last + 1, f"{_counted(last + 1, head[0])} missing: the end was cut off."))
+        findings.append(AuditFault(last + 1, f"{_counted(last + 1, head[0])} missing: the end was cut off."))
     return findings
 
 
@@ -118,7 +120,7 @@ def _counted(first: int, last: int) -> str:
     return "It is" if first == last else f"The entries {first} to {last} are"
 
 
-class Head:
+class ChainHead:
     """The file that notes the newest entry: its number and its seal. A file that refuses is told to the log."""
 
     def __init__(self, path: Path) -> None:

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.base.ids import unique
-from app.services.checkpoints.store import COMMAND, MOST_BYTES, Change, Checkpoints
-from app.services.sandbox import reading
-from app.services.workspace import protected
+from app.services.files import places
+from app.services.files.checkpoints import COMMAND, MOST_BYTES, Change, Checkpoints
+from app.services.sandbox import read_only_commands
 
 MOST_FILES = 10_000
 MOST_SECONDS = 0.5
@@ -52,7 +52,7 @@ class Deletions:
 
     def may_come_of(self, command: str, cwd: Path) -> bool:
         """Whether a command may do more than look."""
-        return bool(reading.objection(command, cwd, self._workspace))
+        return bool(read_only_commands.objection(command, cwd, self._workspace))
 
     def keep(self, folder: Path) -> None:
         """Before a run whose own folder this is. What cannot be kept is left out."""
@@ -100,7 +100,7 @@ class Deletions:
 
     def _files(self) -> Iterator[os.DirEntry[str]]:
         """Regular files, the nearest first, git's own last."""
-        made_again = protected.patterns("build", "folders")
+        made_again = places.patterns("build", "folders")
         near, last = deque([str(self._workspace)]), deque[str]()
         while near or last:
             with suppress(OSError), os.scandir(near.popleft() if near else last.popleft()) as entries:

@@ -9,10 +9,10 @@ from contextlib import suppress
 
 from app.base.clock import Clock
 from app.base.errors import ToolMisuse
-from app.services.processes.plain import plain
-from app.services.processes.run import Run
-from app.services.workspace.places import Place
-from app.services.workspace.ripgrep import environment, program
+from app.services.files.places import Place
+from app.services.files.searching import environment, program
+from app.services.processes.commands import Run
+from app.services.processes.output import plain
 
 _STEP_S = 0.25
 _TICK_S = 1.0

@@ -2,23 +2,174 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import os
+import platform
 import select
 import shutil
+import struct
 import subprocess
 import sys
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from app.base import paths
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
-from app.services.sandbox import identity, layout, protection, seccomp, verifying
-from app.services.sandbox.enclosure import Before, Enclosure, Period, Settled
+from app.services.sandbox import layout, protection
 from app.services.sandbox.layout import Rooms, table
+from app.services.sandbox.sandbox import Before, Period, SandboxedCommand, SettledRun
+
+_LIMIT_S = 5.0
+_MOST_CHARS = 200
+_KEYS = ("name", "email")
+
+
+def write(target: Path) -> bool:
+    """Put it into a configuration of its own; False where the person has told git nothing."""
+    told = {key: _clean(value) for key in _KEYS if (value := _asked(f"user.{key}"))}
+    lines = [f'\t{key} = "{value}"' for key, value in told.items() if value]
+    if not lines:
+        return False
+    beside = target.with_suffix(f".{os.getpid()}")
+    beside.write_text("[user]\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    os.replace(beside, target)
+    return True
+
+
+def _asked(key: str) -> str:
+    """Of the person's own configuration only: a workspace has no say in it."""
+    try:
+        done = subprocess.run(
+            ("git", "config", "--global", "--get", key),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_LIMIT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()
+
+
+def _clean(value: str) -> str:
+    return "".join(sign for sign in value if sign.isprintable() and sign not in '"\\')[:_MOST_CHARS]
+
+
+_ESCAPED = {" ": "\\040", "\t": "\\011", "\n": "\\012", "\\": "\\134"}
+"""How the kernel writes these signs in its list."""
+
+_SCRIPT = r"""
+space=$0 hidden=$1 base=
+shift
+fail() { echo "wisp: the workspace changed while the sandbox was built; nothing was run. Try again." >&2; exit 125; }
+while read -r _ _ _ root point _; do [ "$point" != "$space" ] || base=$root; done </proc/self/mountinfo
+[ -n "$base" ] || fail
+while read -r _ _ _ root point _; do
+    case $point in "$space"/*) ;; *) continue ;; esac
+    case $hidden in *"|$point|"*) continue ;; esac
+    [ "$root" = "${base%/}${point#"$space"}" ] || fail
+done </proc/self/mountinfo
+IFS='|'
+for point in $hidden; do
+    [ -z "$point" ] && continue
+    found=
+    while IFS=' ' read -r _ _ _ _ there _; do [ "$there" != "$point" ] || found=1; done </proc/self/mountinfo
+    [ -n "$found" ] || fail
+done
+unset IFS
+exec "$@"
+"""
+
+
+def prefix(workspace: Path, hidden: Sequence[Path]) -> tuple[str, ...]:
+    """What stands between the wall and the command. `hidden` are the masks that must be there."""
+    names = "".join(f"|{_written(path)}|" for path in hidden)
+    return ("/bin/sh", "-c", _SCRIPT, _written(workspace), names)
+
+
+def _written(path: Path) -> str:
+    return "".join(_ESCAPED.get(sign, sign) for sign in str(path))
+
+
+_ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+"""The column of the table, and AUDIT_ARCH."""
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW_CALL, _FAIL = 0x7FFF0000, 0x00050000
+_NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
+"""Offsets in struct seccomp_data; of arguments the lower halves."""
+_X32 = 0x40000000
+
+Instruction = tuple[int, int, int, int]
+
+
+def filter_program(*, network: bool, machine: str = "") -> bytes:
+    """The filter for this kind of machine; empty where its numbers are not known."""
+    found = _ARCHITECTURES.get(machine or platform.machine())
+    if found is None:
+        return b""
+    column, audit = found
+    data = tomllib.loads((paths.resources() / "sandbox" / "seccomp.toml").read_text(encoding="utf-8"))
+    looked_at = {name: numbers[column] for name, numbers in data["looked_at"].items()}
+    code: list[Instruction] = [
+        *((_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, audit), _failing(errno.ENOSYS)),
+        (_LOAD, 0, 0, _NUMBER),
+        *((_AT_LEAST, 0, 1, _X32), _failing(errno.ENOSYS)),
+        *(one for number in _numbers(data["denied"], column) for one in _denying(number)),
+        *((_EQUAL, 0, 1, looked_at["clone3"]), _failing(errno.ENOSYS)),
+        *_looking(looked_at, data["arguments"], network=network),
+        (_RETURN, 0, 0, _ALLOW_CALL),
+    ]
+    return b"".join(struct.pack("=HBBI", *one) for one in code)
+
+
+def _numbers(table: dict[str, Sequence[int]], column: int) -> Iterable[int]:
+    return (numbers[column] for numbers in table.values() if numbers[column] >= 0)
+
+
+def _failing(number: int) -> Instruction:
+    return (_RETURN, 0, 0, _FAIL | number)
+
+
+def _denying(number: int) -> tuple[Instruction, Instruction]:
+    return (_EQUAL, 0, 1, number), _failing(errno.EPERM)
+
+
+def _looking(numbers: dict[str, int], arguments: dict[str, Any], *, network: bool) -> list[Instruction]:
+    families = arguments["families_with_network" if network else "families"]
+    return [
+        *_if(numbers["clone"], _FIRST, [(_ANY_BIT, arguments["namespaces"])]),
+        *_if(numbers["unshare"], _FIRST, [(_ANY_BIT, arguments["namespaces"] | arguments["new_time"])]),
+        *_if(numbers["ioctl"], _SECOND, [(_EQUAL, value) for value in arguments["ioctls"]]),
+        *_unless(numbers["socket"], _FIRST, families),
+    ]
+
+
+def _if(number: int, offset: int, tests: Sequence[tuple[int, int]]) -> list[Instruction]:
+    """Denied where one of the tests holds for an argument."""
+    inner: list[Instruction] = [(_LOAD, 0, 0, offset)]
+    for test, value in tests:
+        inner += [(test, 0, 1, value), _failing(errno.EPERM)]
+    inner.append((_RETURN, 0, 0, _ALLOW_CALL))
+    return [(_EQUAL, 0, len(inner), number), *inner]
+
+
+def _unless(number: int, offset: int, allowed: Sequence[int]) -> list[Instruction]:
+    """Denied where the argument is none of the allowed."""
+    inner: list[Instruction] = [(_LOAD, 0, 0, offset)]
+    for value in allowed:
+        inner += [(_EQUAL, 0, 1, value), (_RETURN, 0, 0, _ALLOW_CALL)]
+    inner.append(_failing(errno.EAFNOSUPPORT))
+    return [(_EQUAL, 0, len(inner), number), *inner]
+
 
 _LAUNCH = (
     'trap : TERM; info=$1; shift; if [ -s "$0" ]; then "$@" 8>"$info" 9<"$0"; else "$@" 8>"$info"; fi; code=$?; '
@@ -60,7 +211,7 @@ class Bubblewrap:
     def _identity(self) -> tuple[str, ...]:
         """The person's name for git in place of their whole configuration, which is not there."""
         file, place = self._folder / "gitconfig", self._rooms.person_home / ".gitconfig"
-        if self._rooms.workspace == self._rooms.person_home or not identity.write(file):
+        if self._rooms.workspace == self._rooms.person_home or not write(file):
             return ()
         return ("--ro-bind", str(file), str(place))
 
@@ -71,7 +222,7 @@ class Bubblewrap:
     def missing(self) -> str:
         return self._missing
 
-    def enclose(self, cwd: Path, environment: Mapping[str, str], folder: Path, *, network: bool) -> Enclosure:
+    def enclose(self, cwd: Path, environment: Mapping[str, str], folder: Path, *, network: bool) -> SandboxedCommand:
         """Raises ToolFailed where there is no wall, ToolMisuse for a folder outside it."""
         if self.missing() or self._program is None:
             raise ToolFailed(self.missing())
@@ -92,10 +243,10 @@ class Bubblewrap:
             *("--chdir", str(cwd), "--"),
         ]
         start = ("/bin/sh", "-c", _LAUNCH, str(filter_file), str(folder / _INFO))
-        look = verifying.prefix(self._rooms.workspace, layout.hidden_in(self._rooms))
-        return Enclosure((*start, self._program, *arguments, *look, *_limits()), inside, guarded.before)
+        look = prefix(self._rooms.workspace, layout.hidden_in(self._rooms))
+        return SandboxedCommand((*start, self._program, *arguments, *look, *_limits()), inside, guarded.before)
 
-    def settle(self, folder: Path, before: Before, period: Period) -> Settled:
+    def settle(self, folder: Path, before: Before, period: Period) -> SettledRun:
         """Waits for the last process inside to be gone, because it could still write.
 
         The run's own workspace is settled, which need not be the one of this wall.
@@ -123,7 +274,7 @@ class Bubblewrap:
 
 @functools.cache
 def _filters(*, network: bool) -> bytes:
-    return seccomp.program(network=network)
+    return filter_program(network=network)
 
 
 def _limits() -> tuple[str, ...]:

@@ -8,15 +8,14 @@ from pathlib import Path
 
 from app.base import paths
 from app.services.sandbox.bubblewrap import Bubblewrap
-from app.services.sandbox.enclosure import Wall
 from app.services.sandbox.layout import Rooms
-from app.services.sandbox.none import NoWall
+from app.services.sandbox.sandbox import NoWall, Sandbox
 
 _ELSEWHERE = "There is no sandbox for commands on this system: each of them runs with everything you may do."
 _SWITCHED_OFF = "The sandbox for commands is switched off in the settings (trust.commands)."
 
 
-def wall(workspace: Path, *, wanted: bool, readable: tuple[Path, ...] = ()) -> Wall:
+def wall(workspace: Path, *, wanted: bool, readable: tuple[Path, ...] = ()) -> Sandbox:
     """The wall around this workspace; `readable` names further folders that commands may look into."""
     if not wanted:
         return NoWall(_SWITCHED_OFF)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from app.base import paths
-from app.services.workspace import protected
+from app.services.files import places
 
-_BROAD = tuple(map(Path, protected.table()["workspace"]["broad"]))
-_INSIDE_SYSTEM = tuple(map(Path, protected.table()["workspace"]["inside"]))
+_BROAD = tuple(map(Path, places.table()["workspace"]["broad"]))
+_INSIDE_SYSTEM = tuple(map(Path, places.table()["workspace"]["inside"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def table() -> Mapping[str, Any]:
 
 def too_broad(workspace: Path, person_home: Path) -> str:
     """Why a command cannot be kept inside this workspace; empty where it can."""
-    hidden = [person_home / name for name in protected.patterns("secrets", "always").named()]
+    hidden = [person_home / name for name in places.patterns("secrets", "always").named()]
     contains_home = person_home.is_relative_to(workspace) and workspace != person_home
     is_system = workspace in _BROAD and workspace != person_home
     is_system = is_system or any(workspace.is_relative_to(folder) for folder in _INSIDE_SYSTEM)
@@ -147,9 +147,9 @@ def _parents(rooms: Rooms) -> list[Path]:
 def hidden_in(rooms: Rooms) -> list[Path]:
     """What lies inside the workspace and is kept from commands all the same."""
     seen = table()["protected"]["seen"]
-    names = [name for name in protected.patterns("secrets", "always").named() if name not in seen]
+    names = [name for name in places.patterns("secrets", "always").named() if name not in seen]
     private = [*rooms.own, *(folder / name for folder in {rooms.person_home, rooms.workspace} for name in names)]
-    private += protected.linked_secrets_in(rooms.workspace)
+    private += places.linked_secrets_in(rooms.workspace)
     inside = (one for one in _existing(private) if one != rooms.workspace and one.is_relative_to(rooms.workspace))
     return [one for one in inside if os.path.realpath(one) == str(one)]
 
@@ -157,7 +157,7 @@ def hidden_in(rooms: Rooms) -> list[Path]:
 def starting_in(workspace: Path) -> list[Path]:
     """What may stand in this workspace and starts by itself, without what builds and git must be able to change."""
     made = table()["protected"]["made"]
-    return [workspace / name for name in protected.patterns("startup", "always").named() if name not in made]
+    return [workspace / name for name in places.patterns("startup", "always").named() if name not in made]
 
 
 def _existing(candidates: Iterable[Path]) -> Iterator[Path]:

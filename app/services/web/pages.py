@@ -9,11 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.base.errors import ToolFailed
-from app.services.parsing import child
+from app.services.files import parsing
 
 if TYPE_CHECKING:
-    from app.services.network.fetching import Fetched
-    from app.services.network.guard import Resolve
+    from app.services.web.fetching import Fetched, Resolve
 
 _MOST_CHARS = 2_000_000
 _DOCUMENTS = {
@@ -27,7 +26,7 @@ _PLAIN, _SECURE = "http://", "https://"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """`elsewhere` is set, and nothing else, where the host sends the caller to another site."""
 
     url: str
@@ -45,22 +44,21 @@ class Pages:
         self._find = find
         self._loopback = loopback
 
-    async def get(self, url: str) -> Page:
+    async def get(self, url: str) -> WebPage:
         """The page. Raises ToolMisuse and ToolFailed with the reason."""
         fetched = await self._fetched(url)
         if fetched.elsewhere:
-            return Page(fetched.url, fetched.status, elsewhere=fetched.elsewhere)
+            return WebPage(fetched.url, fetched.status, elsewhere=fetched.elsewhere)
         text = await asyncio.to_thread(_text, fetched)
         is_cut = fetched.is_cut or len(text) > _MOST_CHARS
-        return Page(fetched.url, fetched.status, fetched.media_type, text[:_MOST_CHARS], is_cut)
+        return WebPage(fetched.url, fetched.status, fetched.media_type, text[:_MOST_CHARS], is_cut)
 
     async def _fetched(self, url: str) -> Fetched:
         """By HTTPS where the host speaks it, also when it was not asked for; as it was asked for otherwise."""
-        await asyncio.to_thread(importlib.import_module, "app.services.network.fetching")
-        from app.services.network.fetching import fetch
-        from app.services.network.guard import Guard, resolve
+        await asyncio.to_thread(importlib.import_module, "app.services.web.fetching")
+        from app.services.web.fetching import GuardedTransport, fetch, resolve
 
-        guard = partial(Guard, find=self._find or resolve, loopback=self._loopback)
+        guard = partial(GuardedTransport, find=self._find or resolve, loopback=self._loopback)
         target = guard().read(url)
         if target.scheme == "http" and target.port == 80:
             try:
@@ -75,10 +73,10 @@ def _text(fetched: Fetched) -> str:
     kind = fetched.media_type
     if kind in _HTML or (not kind and fetched.data.lstrip()[:1] == b"<"):
         options = {"charset": fetched.charset, "url": fetched.url}
-        return "".join(child.texts("page", options, fetched.data, fetched.url))
+        return "".join(parsing.texts("page", options, fetched.data, fetched.url))
     if kind in _DOCUMENTS:
         options = {"name": _DOCUMENTS[kind], "shown": fetched.url}
-        return "".join(child.texts("document", options, fetched.data, fetched.url))
+        return "".join(parsing.texts("document", options, fetched.data, fetched.url))
     if not kind or kind.startswith("text/") or kind in _TEXT or kind.endswith(("+json", "+xml")):
         return _plain(fetched)
     raise ToolFailed(f"{fetched.url} is {kind}, {len(fetched.data)} bytes, and no text. Tell the person where it is.")

@@ -41,24 +41,24 @@ class DocumentKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class NamedTarget:
     """What a name stands for that is no program's: an address of the network, or else a path."""
 
     address: str = ""
     path: str = ""
 
 
-def target_of(name: str) -> Target | None:
+def target_of(name: str) -> NamedTarget | None:
     """The address or the path that a name is; None for the name of a program."""
     name = name.strip()
     if name.startswith(("/", "~/")):
-        return Target(path=str(Path(name).expanduser()))
+        return NamedTarget(path=str(Path(name).expanduser()))
     if not (match := _URL.match(name)):
         return None
     if match[1].lower() != "file":
-        return Target(address=name) if match[1].lower() != "mailto" else Target(path=name)
+        return NamedTarget(address=name) if match[1].lower() != "mailto" else NamedTarget(path=name)
     parts = urlsplit(name)
-    return Target(path=unquote(parts.path) if parts.netloc.lower() in _LOCAL_HOSTS else name)
+    return NamedTarget(path=unquote(parts.path) if parts.netloc.lower() in _LOCAL_HOSTS else name)
 
 
 def kind_of(path: str) -> DocumentKind:

@@ -163,7 +163,7 @@ def _told(error: object, _request: object) -> None:
     _log.debug("X said: %s", error)
 
 
-class Chosen:
+class DeviceWitness:
     """The witness of this application, made when it is first asked for and again when the person's choice changes."""
 
     def __init__(self) -> None:
@@ -218,5 +218,5 @@ def _made(*, admits_all: bool) -> Witness:
         return NoPress()
 
 
-WITNESS = Chosen()
+WITNESS = DeviceWitness()
 """Asked by every press that allows something, and by the filter of all input."""

@@ -2,23 +2,166 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QCoreApplication, QRectF, Signal
-from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QPen, QShowEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QHideEvent,
+    QInputEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 
-from app.agent.events import Scope
-from app.ui import icons
-from app.ui.approvals.choices import Choices
-from app.ui.bubble.prose import Prose
-from app.ui.bubble.row import RowWidget
+from app.agent.agent_events import Scope
+from app.ui.approvals.devices import WITNESS, EveryPress, Witness
+from app.ui.bubble.rows import ProseText, RowWidget
 from app.ui.buttons import WordButton
-from app.ui.cards.code import CodeView
-from app.ui.cards.picture import PictureView
-from app.ui.motion import Ticker
+from app.ui.cards.picture import CodeView, PictureView
 from app.ui.presenter.view import Approval
-from app.ui.presenter.visible import visible
-from app.ui.theme import Theme
+from app.ui.presenter.wording import visible
+from app.ui.theme import drawing
+from app.ui.theme.drawing import font
+from app.ui.theme.motion import Ticker
+from app.ui.theme.theme import Theme
+
+_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
+
+
+class WitnessedPress(QObject):
+    """Watches a button and tells only of presses that came through the window system.
+
+    `QAbstractButton.clicked` also fires for `click()`, for an accessibility client's press action and for events that
+    something in this process posted; none of them is a decision. With a `witness`, presses that other programs made up
+    are none either.
+    """
+
+    meant = Signal()
+
+    def __init__(self, button: QAbstractButton, witness: Witness | None = None) -> None:
+        super().__init__(button)
+        self._button = button
+        self._witness = witness or EveryPress()
+        self._began = False
+        button.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.MouseButtonPress, QEvent.Type.KeyPress):
+            self._began = _is_a_press(event) and isinstance(event, QInputEvent) and self._witness.is_persons(event)
+        elif event.type() in (QEvent.Type.MouseButtonRelease, QEvent.Type.KeyRelease):
+            began, self._began = self._began, False
+            if began and event.spontaneous() and self._inside(event) and self._button.isEnabled():
+                self.meant.emit()
+        return False
+
+    def _inside(self, event: QEvent) -> bool:
+        place = QRect(self._button.rect())
+        return not isinstance(event, QMouseEvent) or place.contains(event.position().toPoint())
+
+
+def _is_a_press(event: QEvent) -> bool:
+    if isinstance(event, QKeyEvent):
+        return event.key() in _KEYS and not event.isAutoRepeat()
+    return isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton
+
+
+_LONGEST_WORDS = 500
+
+
+class WordsField(QLineEdit):
+    """A line in a window that takes no keyboard until it is asked to: a click in it asks."""
+
+    keyboard_wanted = Signal()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.keyboard_wanted.emit()
+        self.setFocus()
+        super().mousePressEvent(event)
+
+
+class Choices(QWidget):
+    """`chosen` carries whether it is allowed, the words for the model, and how far a yes reaches."""
+
+    chosen = Signal(bool, str, str)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._share = 0.0
+        WITNESS.prepare()
+        self.words = WordsField(self)
+        self.words.setFont(font(theme, "text"))
+        self.words.setMaxLength(_LONGEST_WORDS)
+        self.words.setPlaceholderText(QCoreApplication.translate("Approval", "Deny, and say what to do instead…"))
+        self.words.setAccessibleName(QCoreApplication.translate("Approval", "Deny, and say what to do instead"))
+        self.words.returnPressed.connect(lambda: self._deny(self.words.text().strip()))
+        self.deny = WordButton(theme, QCoreApplication.translate("Approval", "Deny"), "close", self)
+        deny = WitnessedPress(self.deny)
+        deny.meant.connect(lambda: self._deny(self.words.text().strip()))
+        self.allows: dict[Scope, WordButton] = {scope: self._allow(scope) for scope in Scope}
+        self.setFocusProxy(self.deny)
+        self.offer((Scope.ONCE,))
+
+    @property
+    def is_armed(self) -> bool:
+        return self._share >= 1.0
+
+    def offer(self, scopes: Sequence[Scope]) -> None:
+        """Show only these ways to allow."""
+        for scope, button in self.allows.items():
+            button.setVisible(scope in scopes)
+
+    def arm(self, share: float) -> None:
+        """How much of the moment has passed, 0 to 1, before which nothing can be allowed."""
+        self._share = min(share, 1.0)
+        for button in self.allows.values():
+            button.set_armed(self._share)
+            button.setEnabled(self.is_armed)
+
+    def height_for(self, width: int) -> int:
+        """Lay out in this width; the pixels it takes. No and yes stand side by side, further reaching answers below."""
+        theme = self._theme
+        gap, line = theme.size("gap"), theme.size("button_height")
+        self.words.setGeometry(0, 0, width, line)
+        once, *further = self.allows.values()
+        y = self._placed([once, self.deny], width, line + gap)
+        self.deny.move(0 if self.deny.y() == once.y() else self.deny.x(), self.deny.y())
+        shown = [button for button in reversed(further) if not button.isHidden()]
+        return self._placed(shown, width, y + gap) if shown else y
+
+    def _placed(self, buttons: Sequence[WordButton], width: int, y: int) -> int:
+        """From the right; one that finds no room begins a row. The lower edge of the last row."""
+        gap, line = self._theme.size("gap"), self._theme.size("button_height")
+        x = width
+        for button in buttons:
+            if x < width and x < button.width():
+                x, y = width, y + line + gap
+            button.move(max(x - button.width(), 0), y)
+            x -= button.width() + gap
+        return y + line
+
+    def _allow(self, scope: Scope) -> WordButton:
+        words = {
+            Scope.ONCE: QCoreApplication.translate("Approval", "Allow once"),
+            Scope.TASK: QCoreApplication.translate("Approval", "For this task"),
+            Scope.ALWAYS: QCoreApplication.translate("Approval", "Always"),
+        }[scope]
+        button = WordButton(self._theme, words, "check" if scope is Scope.ONCE else "", self)
+        press = WitnessedPress(button, WITNESS)
+        press.meant.connect(lambda: self._say_yes(scope))
+        return button
+
+    def _say_yes(self, scope: Scope) -> None:
+        if self.is_armed:
+            self.chosen.emit(True, "", scope.value)
+
+    def _deny(self, words: str) -> None:
+        self.chosen.emit(False, words, Scope.ONCE.value)
 
 
 class ExactView(CodeView):
@@ -44,13 +187,13 @@ class ApprovalRow(RowWidget):
         self._step = f"approval {id(self)}"
         self._approval: Approval | None = None
         self._armed_s = 0.0
-        self._sentence = Prose(theme, "text", theme.color("ink"), self)
-        self._who = Prose(theme, "small", theme.color("muted"), self)
+        self._sentence = ProseText(theme, "text", theme.color("ink"), self)
+        self._who = ProseText(theme, "small", theme.color("muted"), self)
         self._picture = PictureView(theme, self)
         self._picture.opened.connect(self.picture_opened)
         self._detail = ExactView(theme, self)
-        self._facts = Prose(theme, "small", theme.color("muted"), self)
-        self._verdict = Prose(theme, "small", theme.color("muted"), self)
+        self._facts = ProseText(theme, "small", theme.color("muted"), self)
+        self._verdict = ProseText(theme, "small", theme.color("muted"), self)
         self.choices = Choices(theme, self)
         self.choices.chosen.connect(self._answer)
         self.choices.words.keyboard_wanted.connect(self.keyboard_wanted)
@@ -128,9 +271,9 @@ class ApprovalRow(RowWidget):
         painter.setBrush(QColor(*theme.color("accent_soft" if is_open else "raised")))
         painter.drawRoundedRect(box, theme.size("card_radius"), theme.size("card_radius"))
         side, inset = theme.size("glyph"), theme.size("card_padding")
-        icons.draw(painter, "shield", QRectF(inset, inset, side, side), theme.color("accent" if is_open else "muted"))
+        drawing.draw(painter, "shield", QRectF(inset, inset, side, side), theme.color("accent" if is_open else "muted"))
 
-    def _parts(self) -> Iterator[tuple[Prose | PictureView | Choices, int]]:
+    def _parts(self) -> Iterator[tuple[ProseText | PictureView | Choices, int]]:
         """From above, each with the room above it."""
         gap, grid = self.theme.size("gap"), self.theme.size("grid")
         yield self._sentence, gap
@@ -141,7 +284,7 @@ class ApprovalRow(RowWidget):
         yield self._verdict, gap
         yield self.choices, self.theme.size("card_padding")
 
-    def _say(self, part: Prose, text: str) -> None:
+    def _say(self, part: ProseText, text: str) -> None:
         part.show_text(visible(text))
         part.setVisible(bool(text.strip()))
 

@@ -7,15 +7,14 @@ import math
 from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 
-from app.agent.events import Outcome
-from app.ui import icons
-from app.ui.bubble.prose import Prose
-from app.ui.bubble.row import RowWidget
-from app.ui.mirror import placed, put
-from app.ui.motion import Ticker
-from app.ui.presenter.pacing import Pacer
-from app.ui.presenter.view import Asked, Ended, Said, Told
-from app.ui.theme import Theme
+from app.agent.agent_events import Outcome
+from app.ui.bubble.rows import ProseText, RowWidget
+from app.ui.presenter.view import Asked, SpokenItem, Told, TurnOutcome
+from app.ui.presenter.wording import Pacer
+from app.ui.theme import drawing
+from app.ui.theme.drawing import placed, put
+from app.ui.theme.motion import Ticker
+from app.ui.theme.theme import Theme
 
 _BOUNCE_S = 0.6
 
@@ -25,7 +24,7 @@ class AskedRow(RowWidget):
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)
-        self._text = Prose(theme, "text", theme.color("ink"), self)
+        self._text = ProseText(theme, "text", theme.color("ink"), self)
 
     def show_row(self, row: Asked) -> None:
         self._text.show_text(row.text)
@@ -55,18 +54,18 @@ class SaidRow(RowWidget):
     def __init__(self, theme: Theme, ticker: Ticker, *, at_once: bool = False) -> None:
         super().__init__(theme, ticker)
         self._step = f"say {id(self)}"
-        self._said: Said | None = None
+        self._said: SpokenItem | None = None
         self._at_once = at_once
         self._pacer: Pacer | None = None
         self._bounce_s = 0.0
-        self._text = Prose(theme, "say", theme.color("ink"), self)
+        self._text = ProseText(theme, "say", theme.color("ink"), self)
 
     @property
     def words(self) -> str:
         """What has appeared so far."""
         return self._text.shown
 
-    def show_row(self, row: Said) -> None:
+    def show_row(self, row: SpokenItem) -> None:
         first = self._said is None
         self._said = row
         self.setAccessibleName(QCoreApplication.translate("Bubble", "Wisp says"))
@@ -106,14 +105,14 @@ class SaidRow(RowWidget):
         painter.drawRoundedRect(stripe, width / 2, width / 2)
         if self._said.tone == "urgent":
             side = theme.size("glyph")
-            icons.draw(painter, "alert", placed(QRectF(width + theme.size("gap"), 1, side, side), whole, way), tone)
+            drawing.draw(painter, "alert", placed(QRectF(width + theme.size("gap"), 1, side, side), whole, way), tone)
 
     def _indent(self) -> int:
         theme = self.theme
         glyph = theme.size("glyph") + theme.size("gap") if self._said and self._said.tone == "urgent" else 0
         return theme.count("stripe") + theme.size("card_padding") + glyph
 
-    def _paced(self, row: Said) -> Pacer | None:
+    def _paced(self, row: SpokenItem) -> Pacer | None:
         theme, tempo = self.theme, self.theme.tempo(row.tone)
         if self._at_once or tempo <= 0 or theme.reduced:
             return None
@@ -158,7 +157,7 @@ class _MarkedRow(RowWidget):
         super().__init__(theme, ticker)
         self._style = style
         self._mark = ("info", "muted")
-        self._text = Prose(theme, style, theme.color("ink"), self)
+        self._text = ProseText(theme, style, theme.color("ink"), self)
 
     def height_for(self, width: int) -> int:
         theme = self.theme
@@ -174,7 +173,7 @@ class _MarkedRow(RowWidget):
         first_line = theme.type(self._style).line
         place = QRectF((theme.size("glyph") - side) / 2, (first_line - side) / 2, side, side)
         place = placed(place, QRectF(self.rect()), self.layoutDirection())
-        icons.draw(painter, glyph, place, theme.color(color))
+        drawing.draw(painter, glyph, place, theme.color(color))
 
 
 class EndedRow(_MarkedRow):
@@ -183,7 +182,7 @@ class EndedRow(_MarkedRow):
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker, "text")
 
-    def show_row(self, row: Ended) -> None:
+    def show_row(self, row: TurnOutcome) -> None:
         self._mark = _MARKS[row.outcome]
         self._text.show_text(row.text)
         self.setAccessibleName(row.outcome.value)

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QCoreApplication, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from app.ui.bubble.footer import ReplyField
 from app.ui.bubble.header import Header
 from app.ui.bubble.thread import Make, Thread
 from app.ui.buttons import GlyphButton
-from app.ui.floating import Floating, Surroundings
-from app.ui.panels.page import Page
-from app.ui.presenter.folding import Row
+from app.ui.pages.listing import Page
 from app.ui.presenter.view import View
-from app.ui.theme import Theme
+from app.ui.presenter.wording import Row
+from app.ui.theme.drawing import font
+from app.ui.theme.theme import Theme
+from app.ui.windows.floating import Floating, WindowDeps
+
+
+class ReplyField(QAbstractButton):
+    """A button to everybody who cannot see it."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setText(QCoreApplication.translate("Bubble", "Say something…"))
+        self.setAccessibleName(QCoreApplication.translate("Bubble", "Write to Wisp"))
+        self.setCursor(Qt.CursorShape.IBeamCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = self._theme, QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.setPen(QColor(*theme.color("accent" if self.hasFocus() else "hairline")))
+        painter.setBrush(QColor(*theme.color("raised")))
+        painter.drawRoundedRect(box, theme.size("card_radius"), theme.size("card_radius"))
+        painter.setFont(font(theme, "text"))
+        painter.setPen(QColor(*theme.color("muted")))
+        inset = theme.size("card_padding")
+        painter.drawText(box.adjusted(inset, 0, -inset, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
 
 
 class BubbleWindow(Floating):
@@ -24,7 +48,7 @@ class BubbleWindow(Floating):
     reply_wanted = Signal()
     height_wanted = Signal()
 
-    def __init__(self, theme: Theme, around: Surroundings, make: Make, name: str) -> None:
+    def __init__(self, theme: Theme, around: WindowDeps, make: Make, name: str) -> None:
         super().__init__(theme, around)
         self.setAccessibleName(name)
         self.header = Header(theme, self, name)

@@ -10,19 +10,15 @@ from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
-from app.ui.bubble.prose import Prose
-from app.ui.bubble.row import RowWidget
-from app.ui.cards.browser import BrowserView
-from app.ui.cards.code import CodeView
-from app.ui.cards.head import Head, elapsed_words, paint_head
-from app.ui.cards.part import CardPart
-from app.ui.cards.picture import PictureView
-from app.ui.cards.sources import SourcesView
-from app.ui.motion import Ticker
-from app.ui.presenter.browsing import newest_picture
-from app.ui.presenter.folding import Fold
-from app.ui.presenter.view import Card, Picture, Status
-from app.ui.theme import Theme
+from app.ui.bubble.rows import ProseText, RowWidget
+from app.ui.cards.contents import BrowserView, CardPart, SourcesView
+from app.ui.cards.head import CardHead, elapsed_words, paint_head
+from app.ui.cards.picture import CodeView, PictureView
+from app.ui.presenter.cards import newest_picture
+from app.ui.presenter.view import Card, ShownPicture, Status
+from app.ui.presenter.wording import Fold
+from app.ui.theme.motion import Ticker
+from app.ui.theme.theme import Theme
 
 Part = TypeVar("Part", bound=QWidget)
 
@@ -87,12 +83,12 @@ class CardRow(_Openable):
         self._line = 0.0
         self._elapsed = ""
         self.is_open = is_open
-        self._sentence: Prose | None = None
+        self._sentence: ProseText | None = None
         self._body: CodeView | None = None
         self._output: CodeView | None = None
         self._picture: PictureView | None = None
         self._own: CardPart | None = None
-        self._small: tuple[Picture, QPixmap] | None = None
+        self._small: tuple[ShownPicture, QPixmap] | None = None
 
     def show_row(self, row: Card) -> None:
         self._card = row
@@ -138,12 +134,12 @@ class CardRow(_Openable):
         opens = self.is_open if self._has_more() else None
         failed = card.status is Status.FAILED
         color = "bad" if failed else "muted"
-        head = Head(card.glyph, card.verb, card.object, card.status, self._elapsed, opens, color, self._thumbnail())
+        head = CardHead(card.glyph, card.verb, card.object, card.status, self._elapsed, opens, color, self._thumbnail())
         paint_head(painter, self.head_box(), head, self.theme)
         if card.status is Status.RUNNING:
             self._paint_line(painter, box)
 
-    def _parts(self) -> list[Prose | CodeView | PictureView | CardPart]:
+    def _parts(self) -> list[ProseText | CodeView | PictureView | CardPart]:
         parts = (self._sentence, self._own, self._body, self._output, self._picture)
         return [part for part in parts if part is not None]
 
@@ -171,7 +167,7 @@ class CardRow(_Openable):
         if card is None:
             return
         if card.sentence and self._sentence is None:
-            self._sentence = _shown(Prose(theme, "small", theme.color("ink"), self))
+            self._sentence = _shown(ProseText(theme, "small", theme.color("ink"), self))
         if self._sentence is not None:
             self._sentence.show_text(card.sentence)
         body = with_left_out(_own_body(card), card.body_left_out) if self.is_open else ""
@@ -267,7 +263,7 @@ class FoldRow(_Openable):
         paint_head(
             painter,
             self.head_box(),
-            Head("list", self._words(), "", status, seconds, self._fold.is_open),
+            CardHead("list", self._words(), "", status, seconds, self._fold.is_open),
             self.theme,
         )
 

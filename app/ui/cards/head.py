@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPixmap
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPixmap
 
-from app.ui import icons
-from app.ui.mirror import placed
-from app.ui.presenter.view import Status
-from app.ui.style import font
-from app.ui.theme import Color, Theme
+from app.ui.bubble.rows import RowWidget
+from app.ui.presenter.view import ChecklistLine, ShownChecklist, Status
+from app.ui.theme import drawing
+from app.ui.theme.drawing import font, lines_of, placed
+from app.ui.theme.motion import Ticker
+from app.ui.theme.theme import Color, Theme
 
 _MARKS = {
     Status.WAITING: ("pause", "accent"),
@@ -23,7 +24,7 @@ _MARKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class CardHead:
     """What the line shows. `opens` is None where there is nothing to open, else whether it is open."""
 
     glyph: str
@@ -36,7 +37,7 @@ class Head:
     thumbnail: QPixmap | None = None
 
 
-def paint_head(painter: QPainter, box: QRectF, head: Head, theme: Theme) -> None:
+def paint_head(painter: QPainter, box: QRectF, head: CardHead, theme: Theme) -> None:
     """Draw the line into `box`; what does not fit is elided, the object's end first."""
     inset = theme.size("card_padding")
     side = theme.size("glyph")
@@ -44,13 +45,13 @@ def paint_head(painter: QPainter, box: QRectF, head: Head, theme: Theme) -> None
     left = box.left() + inset
     way = painter.layoutDirection()
     glyph = placed(QRectF(left, middle - side / 2, side, side), box, way)
-    icons.draw(painter, head.glyph, glyph, theme.color(head.glyph_color))
+    drawing.draw(painter, head.glyph, glyph, theme.color(head.glyph_color))
     left += side + theme.size("gap") + theme.size("grid") / 2
     right = _paint_right(painter, box, QRectF(left, box.top(), box.right() - inset - left, box.height()), head, theme)
     _paint_words(painter, placed(QRectF(left, box.top(), right - left, box.height()), box, way), head, theme)
 
 
-def _paint_right(painter: QPainter, whole: QRectF, box: QRectF, head: Head, theme: Theme) -> float:
+def _paint_right(painter: QPainter, whole: QRectF, box: QRectF, head: CardHead, theme: Theme) -> float:
     """Chevron, mark and time, from the end; the answer is where the words must end, left to right."""
     way = painter.layoutDirection()
     side, gap = theme.size("small_glyph"), theme.size("gap")
@@ -60,13 +61,13 @@ def _paint_right(painter: QPainter, whole: QRectF, box: QRectF, head: Head, them
         closed = 180 if way is Qt.LayoutDirection.RightToLeft else 0
         painter.translate(placed(QRectF(x - side, middle, side, 0), whole, way).center())
         painter.rotate(90 if head.opens else closed)
-        icons.draw(painter, "chevron", QRectF(-side / 2, -side / 2, side, side), theme.color("muted"))
+        drawing.draw(painter, "chevron", QRectF(-side / 2, -side / 2, side, side), theme.color("muted"))
         painter.restore()
         x -= side + gap / 2
     if head.status in _MARKS:
         glyph, color = _MARKS[head.status]
         mark = placed(QRectF(x - side, middle - side / 2, side, side), whole, way)
-        icons.draw(painter, glyph, mark, theme.color(color))
+        drawing.draw(painter, glyph, mark, theme.color(color))
         x -= side + gap / 2
     if head.thumbnail is not None:
         size = head.thumbnail.deviceIndependentSize()
@@ -95,7 +96,7 @@ def _paint_thumbnail(painter: QPainter, place: QRectF, picture: QPixmap, theme: 
     painter.drawPath(outline)
 
 
-def _paint_words(painter: QPainter, box: QRectF, head: Head, theme: Theme) -> None:
+def _paint_words(painter: QPainter, box: QRectF, head: CardHead, theme: Theme) -> None:
     plain, strong = font(theme, "text"), font(theme, "text", strong=True)
     verb_width = min(QFontMetricsF(plain).horizontalAdvance(head.verb), box.width())
     painter.setFont(plain)
@@ -121,3 +122,58 @@ def elapsed_words(seconds: float) -> str:
     if whole < 1:
         return ""
     return f"{whole} s" if whole < 60 else f"{whole // 60}:{whole % 60:02d}"
+
+
+_Line = tuple[ChecklistLine, QRect, Qt.TextFlag]
+
+
+class ChecklistRow(RowWidget):
+    """Steps that are done step back; what is left stands out."""
+
+    def __init__(self, theme: Theme, ticker: Ticker) -> None:
+        super().__init__(theme, ticker)
+        self._steps: tuple[ChecklistLine, ...] = ()
+        self._lines: tuple[_Line, ...] = ()
+
+    def show_row(self, row: ShownChecklist) -> None:
+        self._steps = row.steps
+        self.setAccessibleName(self._words())
+        self.setAccessibleDescription("\n".join(f"{'✓' if step.done else '○'} {step.text}" for step in row.steps))
+        self.update()
+
+    def height_for(self, width: int) -> int:
+        theme, lines = self.theme, list[_Line]()
+        metrics, inset = QFontMetrics(font(theme, "text")), theme.size("card_padding")
+        left = inset + theme.size("glyph") + theme.size("gap") + theme.size("grid") // 2
+        y = theme.size("card_height") - theme.size("grid")
+        for step in self._steps:
+            flags, box = lines_of(metrics, width - left - inset, step.text)
+            lines.append((step, QRect(left, y, width - left - inset, box.height()), flags))
+            y += box.height() + theme.size("grid")
+        self._lines = tuple(lines)
+        return y + inset - theme.size("grid")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = self.theme, QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(*theme.color("hairline")))
+        painter.setBrush(QColor(*theme.color("raised")))
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.drawRoundedRect(box, theme.size("card_radius"), theme.size("card_radius"))
+        status = Status.OK if all(step.done for step in self._steps) else Status.RUNNING
+        head = QRectF(0, 0, self.width(), theme.size("card_height"))
+        paint_head(painter, head, CardHead("list", self._words(), "", status), theme)
+        painter.setFont(font(theme, "text"))
+        first_line, side = QFontMetrics(painter.font()).height(), theme.size("small_glyph")
+        left = theme.size("card_padding") + (theme.size("glyph") - side) / 2
+        for step, place, flags in self._lines:
+            mark, color = ("check", "ok") if step.done else ("circle", "muted")
+            where = QRectF(left, place.top() + (first_line - side) / 2, side, side)
+            drawing.draw(painter, mark, where, theme.color(color))
+            painter.setPen(QColor(*theme.color("muted" if step.done else "ink")))
+            painter.drawText(place, flags, step.text)
+
+    def _words(self) -> str:
+        done = sum(step.done for step in self._steps)
+        words = QCoreApplication.translate("Cards", "{done} of {total} done")
+        return words.format(done=done, total=len(self._steps))

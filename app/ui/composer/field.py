@@ -2,19 +2,56 @@
 
 from __future__ import annotations
 
+import datetime
+import tomllib
+
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
-from app.ui.composer.recall import Recall
-from app.ui.style import font
-from app.ui.theme import Theme
+from app.base import paths
+from app.ui.theme.drawing import font
+from app.ui.theme.theme import Theme
+
+_KEPT = 200
+
+
+class Recall:
+    """Goes back and forth through what was sent; what was being written is kept at the end."""
+
+    def __init__(self) -> None:
+        self._sent: list[str] = []
+        self._draft = ""
+        self._place = 0
+
+    def sent(self, text: str) -> None:
+        if not self._sent or self._sent[-1] != text:
+            self._sent = [*self._sent, text][-_KEPT:]
+        self._draft = ""
+        self._place = len(self._sent)
+
+    def earlier(self, writing: str) -> str | None:
+        """The text before; None where there is none."""
+        if self._place == 0:
+            return None
+        if self._place == len(self._sent):
+            self._draft = writing
+        self._place -= 1
+        return self._sent[self._place]
+
+    def later(self) -> str | None:
+        """The text after, at last the draft; None where there is none."""
+        if self._place >= len(self._sent):
+            return None
+        self._place += 1
+        return self._draft if self._place == len(self._sent) else self._sent[self._place]
+
 
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _BREAKS = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
 
 
-class Field(QPlainTextEdit):
+class ComposerField(QPlainTextEdit):
     """Plain text only, also from the clipboard; files and pictures that are pasted or dropped are `offered`."""
 
     offered = Signal(object)
@@ -99,3 +136,10 @@ class Field(QPlainTextEdit):
 
 def _holds_files(data: QMimeData) -> bool:
     return data.hasUrls() and any(url.isLocalFile() for url in data.urls())
+
+
+def todays() -> str:
+    """Today's line of `resources/suggestions.toml`."""
+    tree = tomllib.loads((paths.resources() / "suggestions.toml").read_text(encoding="utf-8"))
+    known: list[str] = tree["suggestions"]
+    return known[datetime.date.today().toordinal() % len(known)]

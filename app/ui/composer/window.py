@@ -22,12 +22,11 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFileDialog, QLabel
 
 from app.ui.buttons import GlyphButton
-from app.ui.composer.chips import Chips
-from app.ui.composer.field import Field
-from app.ui.floating import Floating, Surroundings
-from app.ui.mirror import put
-from app.ui.style import font
-from app.ui.theme import Theme
+from app.ui.composer.attachments import Chips
+from app.ui.composer.field import ComposerField
+from app.ui.theme.drawing import font, put
+from app.ui.theme.theme import Theme
+from app.ui.windows.floating import Floating, WindowDeps
 
 
 class ComposerWindow(Floating):
@@ -42,7 +41,7 @@ class ComposerWindow(Floating):
     picture_offered = Signal(object)
     screenshot_wanted = Signal()
 
-    def __init__(self, theme: Theme, around: Surroundings, placeholder: str) -> None:
+    def __init__(self, theme: Theme, around: WindowDeps, placeholder: str) -> None:
         super().__init__(theme, around, takes_focus=True)
         tr = QCoreApplication.translate
         self.ask_files: Callable[[], list[str]] = self._asked_in_a_dialog
@@ -133,8 +132,8 @@ class ComposerWindow(Floating):
             box = QRectF(self.body()).adjusted(width / 2, width / 2, -width / 2, -width / 2)
             painter.drawRoundedRect(box, theme.size("radius"), theme.size("radius"))
 
-    def _field(self, placeholder: str) -> Field:
-        field = Field(self.theme, self)
+    def _field(self, placeholder: str) -> ComposerField:
+        field = ComposerField(self.theme, self)
         field.setPlaceholderText(placeholder)
         field.setAccessibleName(QCoreApplication.translate("Composer", "Message"))
         field.sent.connect(self._send)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,21 +13,110 @@ from PySide6.QtCore import QEventLoop, QPoint, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
-from app.ui import style, theme
-from app.ui.bubble.chip import ChipWindow
+from app.agent.agent_events import AgentEvent, to_json
+from app.agent.archive import ExportFormat, PastConversation, Spent
+from app.base.errors import WispError
+from app.ui.bubble.header import ChipWindow
 from app.ui.bubble.window import BubbleWindow
-from app.ui.composer.attached import Attached
+from app.ui.composer.attachments import Attached
 from app.ui.composer.window import ComposerWindow
-from app.ui.floating import Floating, Surroundings
-from app.ui.gallery import pages, samples
-from app.ui.interrupts import Interrupts
-from app.ui.motion import Ticker
-from app.ui.orb.state import Orb
+from app.ui.gallery import samples
 from app.ui.orb.window import OrbWindow
-from app.ui.presenter.folding import folded
-from app.ui.presenter.view import Card
-from app.ui.rows import RowMaker
-from app.ui.theme import Theme
+from app.ui.pages.listing import Page
+from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
+from app.ui.presenter.view import Card, News, Orb
+from app.ui.presenter.wording import folded
+from app.ui.system.instance import Interrupts
+from app.ui.theme import drawing, theme
+from app.ui.theme.motion import Ticker
+from app.ui.theme.theme import Theme
+from app.ui.windows.floating import Floating, WindowDeps
+from app.ui.windows.stage import RowMaker
+
+_HOUR_S = 3600
+_SAMPLES = (
+    ("Send Anna the letter with her new address", 0.4, 3, 0.11),
+    ("What is on the screen?", 3, 1, 0.004),
+    ("Rename the holiday pictures by date, and put those with Karl in them into a folder of their own", 27, 8, 0.62),
+    ("Open the calculator and type 12*7=", 52, 1, 0.0),
+    ("Summarise the three reports in Downloads", 170, 4, 0.37),
+)
+
+
+class MemoryArchive:
+    """Keeps conversations while it lives."""
+
+    def __init__(self, kept: Mapping[PastConversation, list[AgentEvent]] | None = None) -> None:
+        known = {} if kept is None else kept
+        self._kept = {one.id: (one, events) for one, events in known.items()}
+
+    async def conversations(self, search: str = "", limit: int = 200) -> list[PastConversation]:
+        words = search.casefold().split()
+        found = [one for one, _ in self._kept.values() if all(word in one.title.casefold() for word in words)]
+        return sorted(found, key=lambda one: one.changed_at, reverse=True)[:limit]
+
+    async def events(self, conversation_id: str) -> list[AgentEvent]:
+        return list(self._found(conversation_id)[1])
+
+    async def rename(self, conversation_id: str, title: str) -> None:
+        one, events = self._found(conversation_id)
+        self._kept[conversation_id] = (replace(one, title=title), events)
+
+    async def delete(self, conversation_id: str) -> None:
+        self._found(conversation_id)
+        del self._kept[conversation_id]
+
+    async def export(self, conversation_id: str, form: ExportFormat) -> str:
+        one, events = self._found(conversation_id)
+        if form is ExportFormat.JSON:
+            return json.dumps({"title": one.title, "events": [to_json(event) for event in events]}, indent=2)
+        return f"# {one.title}\n"
+
+    async def spent(self, since: float) -> Spent:
+        costs = [one.cost_usd for one, _ in self._kept.values() if one.changed_at >= since]
+        known = [cost for cost in costs if cost is not None]
+        return Spent(cost_usd=sum(known) if len(known) == len(costs) else None, turns=len(costs))
+
+    def _found(self, conversation_id: str) -> tuple[PastConversation, list[AgentEvent]]:
+        if conversation_id not in self._kept:
+            raise WispError("This conversation is not kept any more.")
+        return self._kept[conversation_id]
+
+
+def past(now: float | None = None) -> list[PastConversation]:
+    """Sample conversations, the newest first."""
+    end = time.time() if now is None else now
+    return [
+        PastConversation(str(number), title, end - hours * _HOUR_S - 300, end - hours * _HOUR_S, turns, cost)
+        for number, (title, hours, turns, cost) in enumerate(_SAMPLES)
+    ]
+
+
+_NEWS = (
+    News("1", "info", "A command of an earlier time still runs: python -m http.server (run-3)", "", 100.0),
+    News("2", "warning", "The service is busy; trying again in 4 s.", "", 4000.0),
+    News("3", "question", "There are two Annas in your contacts. Anna Berg or Anna Lind?", "", 7000.0),
+    News("4", "error", "The key was refused. Open the settings and enter another one.", "", 7900.0),
+    News("5", "done", "The letter is in your outbox.", "", 8190.0),
+)
+_NOW = 8200.0
+_DAY = 1_790_000_000.0
+"""The gallery's own today: the same words every day."""
+
+
+def pages(theme: Theme) -> dict[str, Page]:
+    """Each page by its name; history, news and usage are those of the header's buttons."""
+    history, deleting = HistoryPage(theme), HistoryPage(theme)
+    for page in (history, deleting):
+        page.show_conversations(past(_DAY), _DAY)
+    deleting.ask_to_delete("1")
+    inbox = InboxPage(theme)
+    inbox.show_news(_NEWS, _NOW)
+    usage = UsagePage(theme)
+    usage.show_spent(Spent(12_840, 1_203, 96_000, 4_100, 0.06, 1), Spent(61_400, 8_822, 512_300, 20_480, 0.41, 6))
+    usage.show_today(Spent(182_000, 24_010, 1_730_000, 81_000, None, 21))
+    return {"history": history, "deleting": deleting, "news": inbox, "usage": usage}
+
 
 Piece = TypeVar("Piece", bound=Floating)
 
@@ -40,7 +131,7 @@ class Board(QWidget):
     def __init__(self, look: Theme) -> None:
         super().__init__()
         self._theme = look
-        self._around = Surroundings(None, composited=True)
+        self._around = WindowDeps(None, composited=True)
         self._ticker = Ticker(look.ms("frame"), self)
         self._makers: list[RowMaker] = []
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, on=False)
@@ -81,7 +172,7 @@ class Board(QWidget):
         for name, events in scenes.items():
             yield f"bubble-{name}", self._bubble(events)
         yield "minimised", self._minimised()
-        for name, page in pages.pages(self._theme).items():
+        for name, page in pages(self._theme).items():
             bubble = self._bubble(samples.finished())
             bubble.show_page(page, getattr(bubble.header, name, bubble.header.history))
             yield f"page-{name}", bubble
@@ -149,10 +240,10 @@ def boards(own: Path | None = None, *, reduced: bool = False) -> dict[str, Board
     Needs a QApplication."""
     made = {}
     for scheme in theme.SCHEMES:
-        look = theme.load(scheme, scale=style.system_scale(), own=own, reduced=reduced)
+        look = theme.load(scheme, scale=drawing.system_scale(), own=own, reduced=reduced)
         board = Board(look)
-        board.setStyleSheet(style.sheet(look))
-        board.setPalette(style.palette(look))
+        board.setStyleSheet(drawing.sheet(look))
+        board.setPalette(drawing.palette(look))
         made[scheme] = board
     return made
 

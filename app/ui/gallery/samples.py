@@ -9,12 +9,12 @@ from typing import Any
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
 
-from app.agent import events as agent
+from app.agent import agent_events as agent
 from app.ui.bridge import Attachment
-from app.ui.composer.attached import Attached
+from app.ui.composer.attachments import Attached
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
-from app.ui.theme import Theme
+from app.ui.theme.theme import Theme
 
 Events = Sequence[agent.AgentEvent]
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QConicalGradient, QFont, QPainter, QPainterPath, QPen, QRadialGradient
 
-from app.ui import icons
-from app.ui.orb.state import Orb
-from app.ui.theme import Color, Theme
+from app.ui.presenter.view import Orb
+from app.ui.theme import drawing
+from app.ui.theme.theme import Color, Theme
 
 _GLYPHS = {Orb.NEEDS_YOU: "hand", Orb.DRIVING: "pause", Orb.SLEEP: "moon", Orb.ERROR: "alert"}
 _RIPPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class OrbFrame:
     """One frame of the orb. `phase` goes round from 0 to 1; `share` is a step's progress, None where nobody knows;
     `level` is how loud it is; `breath` is how far it breathes in; `is_free`: nobody is asked."""
 
@@ -30,7 +30,7 @@ class Look:
     is_free: bool = False
 
 
-def paint(painter: QPainter, center: QPointF, diameter: float, look: Look, theme: Theme, *, shadow: bool) -> None:
+def paint(painter: QPainter, center: QPointF, diameter: float, look: OrbFrame, theme: Theme, *, shadow: bool) -> None:
     """Draw the orb around `center`, in device-independent pixels."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     radius = diameter / 2 * (1 + 0.03 * look.breath)
@@ -66,7 +66,7 @@ def _shadow(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> 
     painter.drawEllipse(middle, radius + blur, radius + blur)
 
 
-def _sphere(painter: QPainter, center: QPointF, radius: float, look: Look, theme: Theme) -> None:
+def _sphere(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:
     lit, body, far = theme.orb(look.state.value)
     ball = QRadialGradient(QPointF(center.x() - radius * 0.32, center.y() - radius * 0.42), radius * 1.75)
     for place, color in ((0.0, lit), (0.38, body), (1.0, far)):
@@ -101,7 +101,7 @@ def _light(painter: QPainter, center: QPointF, radius: float, phase: float, lit:
     painter.restore()
 
 
-def _rim(painter: QPainter, center: QPointF, radius: float, look: Look, theme: Theme) -> None:
+def _rim(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:
     """A thin light along the upper edge; an error takes a notch out of it."""
     (rim,) = theme.orb("rim")
     sweep = QConicalGradient(center, 120)
@@ -133,7 +133,7 @@ def _hollow(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> 
     painter.drawEllipse(center, radius - width / 2, radius - width / 2)
 
 
-def _progress(painter: QPainter, center: QPointF, radius: float, look: Look, theme: Theme) -> None:
+def _progress(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:
     """The ring of an acting orb: filled to the step's share, or an arc that goes round where nobody knows it."""
     (mark,) = theme.orb("glyph")
     reach = radius * 0.62
@@ -149,7 +149,7 @@ def _progress(painter: QPainter, center: QPointF, radius: float, look: Look, the
         painter.drawArc(box, 90 * 16, round(-360 * 16 * max(look.share, 0.02)))
 
 
-def _ripples(painter: QPainter, center: QPointF, radius: float, look: Look, theme: Theme) -> None:
+def _ripples(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:
     _, body, _ = theme.orb(Orb.LISTENING.value)
     reach = theme.size("orb_margin") * 0.8 * (0.35 + 0.65 * look.level)
     painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -159,14 +159,14 @@ def _ripples(painter: QPainter, center: QPointF, radius: float, look: Look, them
         painter.drawEllipse(center, radius + reach * share, radius + reach * share)
 
 
-def _glyph(painter: QPainter, center: QPointF, radius: float, look: Look, theme: Theme) -> None:
+def _glyph(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:
     name = _GLYPHS.get(look.state)
     if name is None:
         return
     (mark,) = theme.orb("glyph")
     color = theme.color("ink") if look.state is Orb.DRIVING else mark
     side = radius * (0.84 if look.state is not Orb.SLEEP else 1.0)
-    icons.draw(painter, name, QRectF(center.x() - side / 2, center.y() - side / 2, side, side), color)
+    drawing.draw(painter, name, QRectF(center.x() - side / 2, center.y() - side / 2, side, side), color)
 
 
 def _freedom(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> None:
@@ -178,10 +178,10 @@ def _freedom(painter: QPainter, center: QPointF, radius: float, theme: Theme) ->
     painter.drawEllipse(middle, side / 2, side / 2)
     inner = side * 0.66
     place = QRectF(middle.x() - inner / 2, middle.y() - inner / 2, inner, inner)
-    icons.draw(painter, "unlock", place, theme.color("accent_ink"))
+    drawing.draw(painter, "unlock", place, theme.color("accent_ink"))
 
 
-def _badge(painter: QPainter, center: QPointF, radius: float, look: Look, theme: Theme) -> None:
+def _badge(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:
     """How much is unread; an exclamation mark where the person is waited for."""
     side = theme.size("badge")
     middle = QPointF(center.x() + radius * 0.72, center.y() - radius * 0.72)

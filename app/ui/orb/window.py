@@ -4,24 +4,87 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QCoreApplication, QPointF, QRectF, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
+    QContextMenuEvent,
     QEnterEvent,
     QHideEvent,
+    QMouseEvent,
     QPainter,
     QPainterPath,
     QPaintEvent,
     QShowEvent,
 )
+from PySide6.QtWidgets import QApplication
 
 from app.base.geometry import Rect
-from app.ui.floating import Surroundings
-from app.ui.motion import Glide, Ticker
-from app.ui.orb.handle import Handle
-from app.ui.orb.painting import Look, paint
-from app.ui.orb.state import Orb
-from app.ui.theme import Theme
+from app.ui.orb.painting import OrbFrame, paint
+from app.ui.presenter.view import Orb
+from app.ui.theme.motion import Glide, Ticker
+from app.ui.theme.theme import Theme
+from app.ui.windows.floating import Floating, WindowDeps
+
+
+class Handle(Floating):
+    """`clicked`, `moved` (with the resting orb's rectangle, once let go) and `menu_wanted` are its facts."""
+
+    ROLE = QAccessible.Role.Button
+    clicked = Signal()
+    dragged = Signal()
+    moved = Signal(object)
+    menu_wanted = Signal(QPoint)
+
+    def __init__(self, theme: Theme, around: WindowDeps) -> None:
+        super().__init__(theme, around)
+        self._pressed: QPoint | None = None
+        self._dragging = False
+
+    def rest_rect(self) -> Rect:
+        """The resting orb's square, in global device-independent pixels: what placement reckons with."""
+        side = self.theme.size("orb")
+        inset = (self.width() - side) // 2
+        corner = self.pos()
+        return Rect(corner.x() + inset, corner.y() + inset, side, side)
+
+    def put(self, rect: Rect) -> None:
+        """Move so that the resting orb's square is there."""
+        inset = (self.width() - self.theme.size("orb")) // 2
+        self.move(rect.x - inset, rect.y - inset)
+
+    def press(self) -> None:
+        """What a click does."""
+        self.clicked.emit()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._pressed = event.globalPosition().toPoint() - self.pos()
+            self._dragging = False
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._pressed is None:
+            return
+        target = event.globalPosition().toPoint() - self._pressed
+        if not self._dragging and (target - self.pos()).manhattanLength() < QApplication.startDragDistance():
+            return
+        self._dragging = True
+        self.move(target)
+        self.dragged.emit()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton or self._pressed is None:
+            return
+        self._pressed = None
+        if self._dragging:
+            self._dragging = False
+            self.moved.emit(self.rest_rect())
+        else:
+            self.clicked.emit()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu_wanted.emit(event.globalPos())
+
 
 _TURNS = {Orb.THINKING: "thinking_turn", Orb.BUSY: "busy_turn", Orb.LISTENING: "ripple"}
 
@@ -29,7 +92,7 @@ _TURNS = {Orb.THINKING: "thinking_turn", Orb.BUSY: "busy_turn", Orb.LISTENING: "
 class OrbWindow(Handle):
     """Always there; `show_state` is all it is told."""
 
-    def __init__(self, theme: Theme, around: Surroundings, ticker: Ticker) -> None:
+    def __init__(self, theme: Theme, around: WindowDeps, ticker: Ticker) -> None:
         super().__init__(theme, around)
         self._ticker = ticker
         self._step = f"orb {id(self)}"
@@ -122,7 +185,7 @@ class OrbWindow(Handle):
             spent = 1 - self._bounce * 1000 / self.theme.ms("bounce")
             center.setY(center.y() - math.sin(spent * math.pi) * self.theme.count("grid") * 2)
         breath = math.sin(self._breathing_s * 1000 / self.theme.ms("breath") * math.tau) if self._breathing_s > 0 else 0
-        look = Look(self._state, self._phase, self._share, self._level, breath, self._unread, self._is_free)
+        look = OrbFrame(self._state, self._phase, self._share, self._level, breath, self._unread, self._is_free)
         paint(painter, center, self._size.value, look, self.theme, shadow=self.around.composited)
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QCoreApplication, QSize, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QKeyEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -18,18 +20,64 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.base import paths
 from app.settings import store
 from app.settings.catalog import Setting
 from app.settings.store import Settings
-from app.ui import icons
 from app.ui.machine import Machine, NoMachine
-from app.ui.preferences.fields import Field, words_label
-from app.ui.preferences.findings import FindingsList
-from app.ui.preferences.folders import Folders
-from app.ui.preferences.keyrow import KeyRow
-from app.ui.preferences.pages import Page, label, pages
-from app.ui.style import font
-from app.ui.theme import Theme
+from app.ui.preferences.fields import PreferencesPage, SettingField, label, pages, words_label
+from app.ui.preferences.findings import FindingsList, KeyRow
+from app.ui.theme import drawing
+from app.ui.theme.drawing import font
+from app.ui.theme.theme import Theme
+
+
+class Folders(QWidget):
+    """A line for each folder with a button that opens it, and the promise about privacy."""
+
+    def __init__(self, theme: Theme, open_folder: Callable[[Path], None] | None = None) -> None:
+        super().__init__()
+        self._theme = theme
+        self._open = open_folder or opened
+        tr = QCoreApplication.translate
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(theme.size("gap"))
+        box.addWidget(words_label(theme, tr("Settings", "Data folder"), strong=True))
+        for words, folder in (
+            (tr("Settings", "Conversations, memories, files it made"), paths.data_dir()),
+            (tr("Settings", "Settings and rules"), paths.config_dir()),
+            (tr("Settings", "Log, crash reports, window places: may be deleted"), paths.state_dir()),
+        ):
+            box.addLayout(self._line(words, folder))
+        moved = tr("Settings", "To move all of it, start Wisp with WISP_DATA_DIR=/another/folder.")
+        box.addWidget(words_label(theme, moved, quiet=True))
+        box.addSpacing(theme.size("padding"))
+        box.addWidget(words_label(theme, tr("Settings", "Privacy"), strong=True))
+        for promise in (
+            tr("Settings", "What you say and the pictures of the screen go to the model you chose, and nowhere else."),
+            tr("Settings", "The offline provider and models on this computer send nothing to anybody."),
+            tr("Settings", "There is no telemetry. Crash reports stay here until you send one yourself."),
+        ):
+            box.addWidget(words_label(theme, promise, quiet=True))
+
+    def _line(self, words: str, folder: Path) -> QHBoxLayout:
+        row, texts = QHBoxLayout(), QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addWidget(words_label(self._theme, words))
+        texts.addWidget(words_label(self._theme, str(folder), quiet=True))
+        button = QPushButton(QCoreApplication.translate("Settings", "Open"))
+        button.setAccessibleDescription(str(folder))
+        button.clicked.connect(lambda: self._open(folder))
+        row.addLayout(texts, 1)
+        row.addWidget(button)
+        return row
+
+
+def opened(folder: Path) -> None:
+    """Show a folder in the system's own program."""
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+
 
 _PROVIDERS_WITH_KEYS = ("anthropic", "openai")
 
@@ -91,9 +139,9 @@ class SettingsWindow(QWidget):
         row.addWidget(self.index)
         row.addLayout(right, 1)
 
-    def _add_page(self, page: Page) -> None:
+    def _add_page(self, page: PreferencesPage) -> None:
         title = QCoreApplication.translate("Settings", page.title)
-        glyph = icons.icon(page.glyph, self._theme.size("small_glyph"), self._theme.color("muted"))
+        glyph = drawing.icon(page.glyph, self._theme.size("small_glyph"), self._theme.color("muted"))
         self.index.addItem(QListWidgetItem(glyph, title))
         inner, theme = QWidget(), self._theme
         box = QVBoxLayout(inner)
@@ -128,8 +176,8 @@ class SettingsWindow(QWidget):
         self.editors[f"key.{provider}"] = row.field
         return row
 
-    def _field(self, setting: Setting[Any]) -> Field:
-        field = Field(self._theme, setting, self._settings[setting])
+    def _field(self, setting: Setting[Any]) -> SettingField:
+        field = SettingField(self._theme, setting, self._settings[setting])
         field.chosen.connect(lambda value: self._keep(setting, value))
         self.editors[setting.key] = field.editor
         return field

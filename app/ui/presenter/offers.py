@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.agent import events as agent
-from app.base.clipping import clip_line
-from app.ui.presenter.items import added
-from app.ui.presenter.view import Offer, View
+from app.agent import agent_events as agent
+from app.agent.archive import Spent
+from app.base.texts import clip_line
+from app.ui.presenter.cards import added
+from app.ui.presenter.view import Approval, News, Offer, ShownPicture, TakeBack, View
 
 _QUESTION = "ask_followup_question"
 _MOST = 8
@@ -33,3 +34,131 @@ def _answers(options: object) -> tuple[str, ...]:
         return ()
     lines = (clip_line(option, _ANSWER_CHARS) for option in options if isinstance(option, str))
     return tuple(dict.fromkeys(line for line in lines if line))[:_MOST]
+
+
+def question(key: str, event: agent.ApprovalWanted) -> Approval:
+    """Everything the person must know before they answer, word for word."""
+    return Approval(
+        key,
+        event.approval_id,
+        event.call_id,
+        event.sentence,
+        event.detail,
+        who=event.who,
+        undo=event.undo,
+        rule=event.rule,
+        sources=tuple(event.sources),
+        reasons=tuple(event.reasons),
+        scopes=tuple(event.scopes),
+        picture=_picture(event),
+    )
+
+
+def _picture(event: agent.ApprovalWanted) -> ShownPicture | None:
+    if event.picture is None:
+        return None
+    media = event.picture
+    return ShownPicture(media.data, media.width, media.height, media.label, event.ring)
+
+
+_TOOLS = frozenset({"write_file", "replace_in_file", "delete_file", "execute_command"})
+
+
+def noted(view: View, event: agent.ToolFinished) -> View:
+    """The view that remembers the files which a call has changed, where the change can be undone."""
+    if not event.ok or event.tool not in _TOOLS or event.payload.get("undoable") is not True:
+        return view
+    path, deleted = event.payload.get("path"), event.payload.get("deleted")
+    changed = [path, *(deleted if isinstance(deleted, (list, tuple)) else ())]
+    return replace(view, changed=view.changed | {one for one in changed if isinstance(one, str)})
+
+
+def offer_takeback(view: View, event: agent.TurnEnded) -> View:
+    """The view with the offer below everything else; nothing for a turn that has changed no file."""
+    if not view.changed:
+        return view
+    made = TakeBack(f"i{view.serial}", event.turn_id, len(view.changed))
+    return replace(added(view, made), changed=frozenset())
+
+
+def accepted(view: View, turn_id: str) -> View:
+    """The person takes a turn's changes back: nobody can do that twice."""
+    left = (item for item in view.items if not (isinstance(item, TakeBack) and item.turn_id == turn_id))
+    return replace(view, items=tuple(left))
+
+
+KEPT = 100
+_TEXT_CHARS = 240
+_LEVELS = {
+    agent.Outcome.FINISHED: "done",
+    agent.Outcome.WAITING: "question",
+    agent.Outcome.STOPPED: "stopped",
+    agent.Outcome.FAILED: "error",
+    agent.Outcome.ANSWERED: "done",
+    agent.Outcome.UNVERIFIED: "done",
+    agent.Outcome.CUT_OFF: "error",
+    agent.Outcome.REPEATING: "error",
+}
+
+
+def after(view: View, event: agent.AgentEvent, now: float) -> View:
+    """The view with the event in the inbox, where it is one to be told and nobody looks."""
+    if view.attended:
+        return view
+    if isinstance(event, agent.TurnEnded):
+        return add_news(view, _LEVELS[event.outcome], event.text, now)
+    if isinstance(event, agent.ApprovalWanted):
+        return add_news(view, "approval", event.sentence, now)
+    if isinstance(event, agent.Notice) and event.level != "info":
+        return add_news(view, event.level, event.sentence, now)
+    return view
+
+
+def add_news(view: View, level: str, text: str, now: float) -> View:
+    """One more piece of news, about the thread's newest item."""
+    item = view.items[-1].key if view.items else ""
+    number = int(view.news[-1].key[1:]) + 1 if view.news else 0
+    made = News(f"n{number}", level, clip_line(text, _TEXT_CHARS), item, now)
+    return replace(view, news=(*view.news, made)[-KEPT:], unread=view.unread + 1, unseen=view.unseen + 1)
+
+
+def seen(view: View) -> View:
+    """The person has opened the inbox."""
+    return replace(view, unseen=0) if view.unseen else view
+
+
+def cleared(view: View) -> View:
+    """The person needs none of it any more."""
+    return replace(view, news=(), unseen=0)
+
+
+def turn_begun(view: View) -> View:
+    """A turn begins: the one before is part of the conversation now."""
+    return replace(view, before=conversation(view), turn=Spent())
+
+
+def used(view: View, event: agent.UsageChanged) -> View:
+    """The turn has used this so far."""
+    spent = Spent(
+        event.input_tokens,
+        event.output_tokens,
+        event.cache_read_tokens,
+        event.cache_write_tokens,
+        event.cost_usd,
+        turns=1,
+    )
+    return replace(view, turn=spent)
+
+
+def conversation(view: View) -> Spent:
+    """All turns of the conversation; its money is not known where that of one turn is not."""
+    one, other = view.before, view.turn
+    known = one.cost_usd is not None and other.cost_usd is not None
+    return Spent(
+        one.input_tokens + other.input_tokens,
+        one.output_tokens + other.output_tokens,
+        one.cache_read_tokens + other.cache_read_tokens,
+        one.cache_write_tokens + other.cache_write_tokens,
+        (one.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+        one.turns + other.turns,
+    )

@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.agent import events as agent
-from app.ui.orb.state import Orb
-from app.ui.presenter import checklists, news, spending, takeback
-from app.ui.presenter.cardsteps import KEPT_CHARS, CardSteps, open_card
-from app.ui.presenter.cardwords import Words
-from app.ui.presenter.items import added, dropped_below, replaced
-from app.ui.presenter.offers import offered, withdrawn
-from app.ui.presenter.questions import question
-from app.ui.presenter.view import Approval, Asked, Card, Command, Ended, Item, Said, Status, Told, View
+from app.agent import agent_events as agent
+from app.ui.presenter import cards, offers
+from app.ui.presenter.cards import KEPT_CHARS, CardSteps, added, dropped_below, open_card, replaced
+from app.ui.presenter.offers import offered, question, withdrawn
+from app.ui.presenter.view import Approval, Asked, Card, Command, Item, Orb, SpokenItem, Status, Told, TurnOutcome, View
+from app.ui.presenter.wording import Words
 
 SAID_CHARS = 2_000
 """Speech longer than this goes on in another item, so that no single widget has to lay out a book."""
@@ -64,10 +61,10 @@ class Presenter:
             agent.ModeChanged: _mode_changed,
             agent.UsageChanged: _usage,
             agent.Notice: _notice,
-            agent.TurnEnded: lambda old, event, now: takeback.offered(_turn_ended(old, event, now), event),
+            agent.TurnEnded: lambda old, event, now: offers.offer_takeback(_turn_ended(old, event, now), event),
         }
         step = steps.get(type(event))
-        return dropped_below(news.after(step(view, event, now), event, now)) if step else view
+        return dropped_below(offers.after(step(view, event, now), event, now)) if step else view
 
 
 def attended(view: View) -> View:
@@ -83,7 +80,7 @@ def unattended(view: View) -> View:
 def noticed(view: View, level: str, sentence: str, now: float = 0.0) -> View:
     """A sentence of the presence itself."""
     view = added(view, Told(_key(view), level, sentence))
-    return view if view.attended else news.noted(view, level, sentence, now)
+    return view if view.attended else offers.add_news(view, level, sentence, now)
 
 
 def retold(how: Presenter, events: Iterable[agent.AgentEvent], before: View) -> View:
@@ -116,7 +113,7 @@ def _key(view: View) -> str:
 
 
 def _turn_started(view: View, event: agent.TurnStarted, now: float) -> View:
-    view = spending.turn_begun(withdrawn(view))
+    view = offers.turn_begun(withdrawn(view))
     view = replace(view, running=True, since=now, orb=Orb.THINKING, doing="", checklist="", changed=frozenset())
     return added(view, Asked(_key(view), event.text)) if event.text.strip() else view
 
@@ -138,20 +135,20 @@ def _state_changed(view: View, event: agent.StateChanged, _now: float) -> View:
 def _said(view: View, event: agent.SayDelta, _now: float) -> View:
     text = event.text
     last = view.items[-1] if view.items else None
-    goes_on = isinstance(last, Said) and last.call_id == event.call_id and not last.done
+    goes_on = isinstance(last, SpokenItem) and last.call_id == event.call_id and not last.done
     if not goes_on:
         text = text.lstrip()
         if not text:
             return view
-        view = added(view, Said(_key(view), event.call_id, event.tone, ""))
+        view = added(view, SpokenItem(_key(view), event.call_id, event.tone, ""))
     while text:
         said = view.items[-1]
-        assert isinstance(said, Said)
+        assert isinstance(said, SpokenItem)
         room = _room(said.text, text)
         view = replaced(view, replace(said, text=said.text + text[:room], done=room < len(text)))
         text = text[room:]
         if text:
-            view = added(view, Said(_key(view), event.call_id, event.tone, "", continued=True))
+            view = added(view, SpokenItem(_key(view), event.call_id, event.tone, "", continued=True))
     return view
 
 
@@ -166,7 +163,7 @@ def _room(shown: str, more: str) -> int:
 
 def _with_outcome(view: View, event: agent.ToolFinished) -> View:
     """What a call brought beyond its card."""
-    view = offered(checklists.read(takeback.noted(view, event), event), event)
+    view = offered(cards.read(offers.noted(view, event), event), event)
     command = event.payload.get("command") if event.ok and event.tool == "attempt_completion" else None
     if not isinstance(command, str) or not command.strip() or len(command) > KEPT_CHARS:
         return view  # a command that is cut would be another command
@@ -204,7 +201,7 @@ def _with_card(view: View, call_id: str, status: Status) -> View:
 
 
 def _usage(view: View, event: agent.UsageChanged, _now: float) -> View:
-    return spending.used(view, event)
+    return offers.used(view, event)
 
 
 def _notice(view: View, event: agent.Notice, _now: float) -> View:
@@ -215,7 +212,7 @@ def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
     def closed(item: Item) -> Item:
         if isinstance(item, Card) and item.is_open:
             return replace(item, status=Status.STOPPED, elapsed_s=now - item.since)
-        if isinstance(item, Said) and not item.done:
+        if isinstance(item, SpokenItem) and not item.done:
             return replace(item, done=True)
         return replace(item, closed=True) if isinstance(item, Approval) and item.is_open else item
 
@@ -228,7 +225,7 @@ def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
     )
     if not event.text.strip() or _was_said(view, event):
         return view
-    return added(view, Ended(_key(view), event.outcome, event.text))
+    return added(view, TurnOutcome(_key(view), event.outcome, event.text))
 
 
 def _was_said(view: View, event: agent.TurnEnded) -> bool:
@@ -239,7 +236,7 @@ def _was_said(view: View, event: agent.TurnEnded) -> bool:
     for item in reversed(view.items):
         if isinstance(item, Asked):
             break
-        if isinstance(item, Said):
+        if isinstance(item, SpokenItem):
             said.append(item.text)
     return _bare(event.text) in _bare("".join(reversed(said)))
 

@@ -5,9 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.agent.agent_events import Outcome, Scope
 from app.agent.archive import Spent
-from app.agent.events import Outcome, Scope
-from app.ui.orb.state import Orb
+
+
+class Orb(StrEnum):
+    """SLEEP and LISTENING are the presence's own, the others follow the agent."""
+
+    IDLE = "idle"
+    THINKING = "thinking"
+    BUSY = "busy"
+    LISTENING = "listening"
+    NEEDS_YOU = "needs_you"
+    DRIVING = "driving"
+    SLEEP = "sleep"
+    ERROR = "error"
 
 
 class Status(StrEnum):
@@ -22,7 +34,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ShownPicture:
     """An encoded picture with its size in pixels; `ring` is where it clicked, in the picture's pixels."""
 
     data: bytes
@@ -41,7 +53,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SpokenItem:
     """Speech, or a part of it: a long one goes on in further items, `continued` from the second on."""
 
     key: str
@@ -53,12 +65,12 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class BrowserStep:
     """What a browser showed after one step: where it was, the page, the console's new lines."""
 
     action: str
     url: str
-    picture: Picture | None = None
+    picture: ShownPicture | None = None
     console: tuple[str, ...] = ()
 
 
@@ -88,7 +100,7 @@ class Card:
     output: str = ""
     output_left_out: int = 0
     sentence: str = ""
-    picture: Picture | None = None
+    picture: ShownPicture | None = None
     since: float = 0.0
     elapsed_s: float | None = None
     left_s: float | None = None
@@ -96,7 +108,7 @@ class Card:
     small: bool = False
     call: str = ""
     url: str = ""
-    sights: tuple[Sight, ...] = ()
+    sights: tuple[BrowserStep, ...] = ()
     sources: tuple[Source, ...] = ()
 
     @property
@@ -132,7 +144,7 @@ class Approval:
     reasons: tuple[str, ...] = ()
     scopes: tuple[Scope, ...] = (Scope.ONCE,)
     scope: Scope = Scope.ONCE
-    picture: Picture | None = None
+    picture: ShownPicture | None = None
 
     @property
     def is_open(self) -> bool:
@@ -148,7 +160,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChecklistLine:
     """One line of a checklist."""
 
     text: str
@@ -156,11 +168,11 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Checklist:
+class ShownChecklist:
     """What a turn means to do, and how far it is."""
 
     key: str
-    steps: tuple[Step, ...]
+    steps: tuple[ChecklistLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +202,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class TurnOutcome:
     """How a turn came out, with its words: the result, the question, or what went wrong."""
 
     key: str
@@ -198,7 +210,7 @@ class Ended:
     text: str
 
 
-Item = Asked | Said | Card | Approval | Offer | Checklist | Command | TakeBack | Told | Ended
+Item = Asked | SpokenItem | Card | Approval | Offer | ShownChecklist | Command | TakeBack | Told | TurnOutcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
-from app.desktop.x11.describing import describing
+from app.desktop.x11.apps import describing
 
 _HERE = Path(__file__).parent
 _SYSTEMS = "/usr/bin/python3"

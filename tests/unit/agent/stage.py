@@ -9,22 +9,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.agent.events import AgentEvent, StateChanged, TurnEnded, TurnStarted
-from app.agent.parts import Parts
+from app.agent.agent_events import AgentEvent, StateChanged, TurnEnded, TurnStarted
+from app.agent.deps import SessionDeps
 from app.agent.policy import Mode, Policy
-from app.agent.policy.policy import Surroundings
+from app.agent.policy.policy import PolicyDeps
 from app.agent.session import Session
 from app.base.errors import NeedsPerson, ToolFailed
-from app.protocol.call import ToolCall
+from app.protocol.call import Media, ToolCall, ToolResult
 from app.protocol.dialects.choose import by_name
-from app.protocol.result import Media, ToolResult
-from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec
+from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
 from app.providers.scripted import Reply, Scripted
 from app.settings.store import Settings
-from app.tools.context import TurnContext
 from app.tools.executor import Executor
-from app.tools.registry import Family, Registry
-from app.tools.say import SAY, Voice
+from app.tools.registry import Family, Registry, TurnContext
+from app.tools.say import SAY, Speech
 
 PICTURE = Media(b"picture", "image/png", 280, 280, "the screen")
 
@@ -125,7 +123,7 @@ WORKBENCH = Family(
         ),
         _spec("note", Effect.READS, Param("text", required=True), feeds_back=False),
         _spec("run", Effect.EXECUTES, Param("command", required=True)),
-        _spec("click", Effect.DESKTOP, Param("x", Kind.INTEGER, required=True)),
+        _spec("click", Effect.DESKTOP, Param("x", ValueType.INTEGER, required=True)),
         _spec("fetch", Effect.NETWORK, Param("url", required=True)),
         _spec("long", Effect.READS, Param("name")),
     ),
@@ -154,13 +152,13 @@ class Stage:
             "model": "scripted",
             "dialect": by_name(dialect),
             "registry": self.registry,
-            "executor": Executor(self.registry, [Voice(), self.bench], self.clock, seed=1),
-            "policy": Policy(folder, mode, surroundings=Surroundings(unaimed=("click",))),
+            "executor": Executor(self.registry, [Speech(), self.bench], self.clock, seed=1),
+            "policy": Policy(folder, mode, surroundings=PolicyDeps(unaimed=("click",))),
             "settings": Settings(settings or {}, {}),
             "clock": self.clock,
             "chance": random.Random(1),
         }
-        self.session = Session(Parts(**{**chosen, **parts}))
+        self.session = Session(SessionDeps(**{**chosen, **parts}))
         self._names: dict[str, str] = {}
         self._turns: dict[str, str] = {}
         self.session.subscribe(self._keep)

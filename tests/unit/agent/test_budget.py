@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from app.agent.agent_events import UsageChanged
 from app.agent.budget import Budget, Ceilings, Price, price_of
-from app.agent.events import UsageChanged
 from app.providers.api import Usage
 from app.settings.store import Settings
 from tests.unit.agent.stage import FakeClock

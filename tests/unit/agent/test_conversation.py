@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.agent.conversation import Conversation
-from app.agent.events import ToolProgress
+from app.agent.agent_events import ToolProgress
+from app.agent.deps import ConversationRequests
 from app.agent.policy import Mode, Policy
+from app.protocol.call import JsonValue
 from app.protocol.message import user
-from app.protocol.result import JsonValue
 from tests.unit.agent.stage import Stage
 
 
-def _stage(folder: Path, *replies: Any, **parts: Any) -> tuple[Stage, Conversation]:
+def _stage(folder: Path, *replies: Any, **parts: Any) -> tuple[Stage, ConversationRequests]:
     policy = Policy(folder)
-    conversation = Conversation(policy)
+    conversation = ConversationRequests(policy)
     return Stage(folder, *replies, policy=policy, conversation=conversation, **parts), conversation
 
 

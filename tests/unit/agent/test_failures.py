@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from app.agent.events import AgentEvent, ApprovalWanted, Notice, Outcome, SayDelta, State, ToolFinished, TurnEnded
+from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, SayDelta, State, ToolFinished, TurnEnded
 from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, ToolsDeclined, Unreachable
-from app.providers.api import Said, Stopped, Usage
+from app.providers.api import Stopped, TextDelta, Usage
 from app.providers.scripted import Fail, Pause, Reply
 from tests.unit.agent.stage import Stage, texts
 
@@ -126,7 +126,7 @@ async def test_a_model_that_writes_the_call_again_does_no_harm(tmp_path: Path) -
 
 async def test_a_long_call_written_again_does_no_harm(tmp_path: Path) -> None:
     line = "x" * 99 + "\n"
-    begun: Reply = [Said('<write path="a.txt"><![CDATA['), *[Said(line)] * 2000]
+    begun: Reply = [TextDelta('<write path="a.txt"><![CDATA['), *[TextDelta(line)] * 2000]
     stage = Stage(tmp_path, begun, '<write path="a.txt"><![CDATA[short]]></write>', "Written.")
     await stage.send()
     assert stage.bench.done == ["write a.txt: short"]

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from app.agent.events import AgentEvent, ApprovalWanted, Notice, Outcome, Scope
-from app.agent.permits import Permits
-from app.agent.policy import Act, Control, Mode
-from app.protocol.call import ToolCall
-from app.protocol.result import Media
+from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, Scope
+from app.agent.policy import Action, Control, Mode
+from app.agent.turn import Grants
+from app.protocol.call import Media, ToolCall
 from app.protocol.spec import Effect
 from tests.unit.agent.stage import PICTURE, Stage
 
@@ -130,8 +129,8 @@ async def test_a_models_words_change_no_rule(tmp_path: Path) -> None:
 
 
 async def test_a_yes_for_the_task_covers_no_other_text(tmp_path: Path) -> None:
-    permits = Permits()
-    typed = Act("computer_type", frozenset({Effect.DESKTOP}), frozenset({"terminal"}), (SEND,), text="ls\n")
+    permits = Grants()
+    typed = Action("computer_type", frozenset({Effect.DESKTOP}), frozenset({"terminal"}), (SEND,), text="ls\n")
     permits.add(typed, ("screen",))
     assert permits.cover(typed, ("screen",))
     assert not permits.cover(replace(typed, text="rm -r ~\n"), ("screen",))

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from app.agent.events import ApprovalWanted, Outcome, SayDelta, TagStart, ToolFinished, ToolProgress, UsageChanged
-from app.agent.parts import Nearby
+from app.agent.agent_events import ApprovalWanted, Outcome, SayDelta, TagStart, ToolFinished, ToolProgress, UsageChanged
+from app.agent.deps import Nearby
 from app.desktop.choose import open_desktop
-from app.providers.api import Said, Stopped, Usage
+from app.providers.api import Stopped, TextDelta, Usage
 from app.providers.scripted import Reply
 from app.tools.executor import Executor
-from app.tools.goals import GOALS, Goals
 from app.tools.registry import Registry
-from app.tools.say import SAY, Voice
+from app.tools.say import SAY, Speech
+from app.tools.subagent import GOALS, Goals
 from tests.unit.agent.stage import WORKBENCH, FakeClock, Stage, Workbench
 
 _DONE = "<attempt_completion><result>The button is on.</result></attempt_completion>"
@@ -33,8 +33,8 @@ class GoalStage(Stage):
             folder,
             *replies,
             registry=registry,
-            executor=Executor(registry, [Voice(), own, Goals(desktop)], clock, seed=1),
-            nearby=Nearby(near, Executor(near, [Voice(), own], clock, seed=1)),
+            executor=Executor(registry, [Speech(), own, Goals(desktop)], clock, seed=1),
+            nearby=Nearby(near, Executor(near, [Speech(), own], clock, seed=1)),
             **more,
         )
         self.registry, self.bench, self.desktop = registry, own, desktop
@@ -154,7 +154,7 @@ async def test_words_of_the_person_end_it_and_are_heard(made: Any) -> None:
 
 async def test_what_it_costs_counts_for_the_turn(made: Any) -> None:
     def costing(text: str) -> list[object]:
-        return [Usage(input_tokens=1000, output_tokens=100), Said(text), Stopped("end_turn")]
+        return [Usage(input_tokens=1000, output_tokens=100), TextDelta(text), Stopped("end_turn")]
 
     stage = made(costing("<computer_use>Go.</computer_use>"), costing("<look/>"), costing(_DONE), costing("Over."))
     await stage.send()

@@ -4,39 +4,38 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.agent.approvals import Approvals
 from app.agent.budget import Budget, Ceilings
-from app.agent.goals import Pursuit
-from app.agent.history import History
+from app.agent.deps import Nearby, SessionDeps
+from app.agent.gate import Approvals
 from app.agent.loop import Loop
-from app.agent.parts import Nearby, Parts
 from app.agent.policy import Mode, Policy
+from app.agent.recording import History
+from app.agent.subagent import Pursuit
 from app.agent.turn import Mood, Turn
 from app.base import ids
 from app.base.clock import SystemClock
-from app.desktop.desk import Desktop
+from app.desktop.desktop import Desktop
 from app.desktop.headless import HeadlessDesktop, Started, Typed
 from app.protocol.dialects.choose import by_name
 from app.providers.offline.provider import OfflineProvider
 from app.settings.store import Settings
 from app.tools.computer import COMPUTER, Computer
 from app.tools.executor import Executor
-from app.tools.pursuit import Limits, Pursued
-from app.tools.registry import Registry
-from app.tools.say import SAY, Voice
-from app.tools.windows import WINDOWS, Windows
+from app.tools.registry import GoalLimits, Pursued, Registry
+from app.tools.say import SAY, Speech
+from app.tools.windows import WINDOWS, WindowTools
 
 
 async def _pursued(folder: Path, desktop: Desktop, goal: str) -> Pursued:
     clock, settings = SystemClock(), Settings({}, {})
     registry = Registry(SAY, COMPUTER, WINDOWS)
-    executor = Executor(registry, [Voice(), Computer(desktop), Windows(desktop)], clock, dry_run=True)
-    parts = Parts(
+    executor = Executor(registry, [Speech(), Computer(desktop), WindowTools(desktop)], clock, dry_run=True)
+    parts = SessionDeps(
         OfflineProvider(), "offline", by_name("xml"), registry, executor, Policy(folder, Mode.ASK), settings,
         follows_plan=True,
     )  # fmt: skip
 
-    async def run(inner: Parts, history: History, turn: Turn) -> object:
+    async def run(inner: SessionDeps, history: History, turn: Turn) -> object:
         return await Loop(inner, history, Approvals(ids.counter("a"), attended=False)).run(turn)
 
     def tell(_event: object) -> None:
@@ -44,7 +43,7 @@ async def _pursued(folder: Path, desktop: Desktop, goal: str) -> Pursued:
 
     turn = Turn("t1", tell, Mood(tell), Budget(Ceilings.of(settings), None, clock), follows_plan=True)
     pursuit = Pursuit(parts, Nearby(registry, executor), turn, run)  # type: ignore[arg-type]
-    return await pursuit.pursue("c1", goal, Limits(10, 60.0))
+    return await pursuit.pursue("c1", goal, GoalLimits(10, 60.0))
 
 
 async def test_plain_commands_are_carried_out(tmp_path: Path) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from app.agent.events import ModeChanged, Notice
+from app.agent.agent_events import ModeChanged, Notice
 from app.agent.policy import Mode, Policy
-from app.agent.policy.policy import Surroundings
+from app.agent.policy.policy import PolicyDeps
 from tests.unit.agent.stage import Stage
 
 
 async def test_yolo_is_told_with_its_time_and_its_end(tmp_path: Path) -> None:
     ended = asyncio.Event()
-    policy = Policy(tmp_path, surroundings=Surroundings(yolo_s=0.2))
+    policy = Policy(tmp_path, surroundings=PolicyDeps(yolo_s=0.2))
     stage = Stage(tmp_path, policy=policy)
     stage.session.subscribe(lambda event: ended.set() if event == ModeChanged("ask") else None)
     stage.session.switch_mode(Mode.YOLO)

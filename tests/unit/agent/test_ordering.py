@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from app.agent.ordering import AT_ONCE, Reach, keep_order, reach_of, side_by_side
+from app.agent.scheduling import AT_ONCE, Reach, keep_order, reach_of, side_by_side
+from app.assembly import registry
 from app.protocol.call import Block, Child
 from app.protocol.spec import Effect, Param, ToolSpec, unbound
-from app.wiring.tools import registry
 
 
 def _must_wait(first: tuple[Effect, str], second: tuple[Effect, str], toolset: str = "") -> bool:

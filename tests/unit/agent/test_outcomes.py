@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.events import Notice, Outcome
+from app.agent.agent_events import Notice, Outcome
 from app.agent.evidence import Evidence
-from app.protocol.result import Media, ToolResult
+from app.protocol.call import Media, ToolResult
 from app.protocol.spec import Effect
-from app.providers.api import Said, Stopped
+from app.providers.api import Stopped, TextDelta
 from tests.unit.agent.stage import Stage
 
 PICTURE = (Media("image/png", b"", 1, 1, ""),)
@@ -63,7 +63,7 @@ async def test_an_answer_that_stays_too_long_ends_as_cut_off(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("before", ["", '<write path="a.txt">x</write>', "<say>"])
 async def test_a_model_that_repeats_itself_is_cut_off_in_the_stream(tmp_path: Path, before: str) -> None:
-    endless = [Said("I will do that now. ") for _ in range(3000)]
-    stage = Stage(tmp_path, [Said(before), *endless], [Said("go on "), *endless])
+    endless = [TextDelta("I will do that now. ") for _ in range(3000)]
+    stage = Stage(tmp_path, [TextDelta(before), *endless], [TextDelta("go on "), *endless])
     ended = await stage.send()
     assert ended.outcome is Outcome.REPEATING

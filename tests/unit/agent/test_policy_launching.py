@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from app import wiring
 from app.agent.policy import Control, Policy
+from app.assembly import registry
 from app.protocol.call import ToolCall
 
-REGISTRY = wiring.registry()
+REGISTRY = registry()
 MANAGER = Control("sub", "pcmanfm", "icon", "evil", is_launcher=True)
 EDITOR = Control("notes", "mousepad", "icon", "evil")
 DOUBLE = ("computer_click", {"target": "evil", "count": 2})

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from app import wiring
-from app.agent.ordering import keep_order, reach_of
 from app.agent.policy import Mode, Policy, Provenance
+from app.agent.scheduling import keep_order, reach_of
+from app.assembly import registry
 from app.protocol.call import Block, ToolCall
 from app.protocol.spec import Effect
 
-REGISTRY = wiring.registry()
+REGISTRY = registry()
 OPEN = REGISTRY.find("open_app")
 FETCH = REGISTRY.find("web_fetch")
 TAINTED = Provenance(("screen",))

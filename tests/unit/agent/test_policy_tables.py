@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app import wiring
 from app.agent.policy import Control, Decision, Mode, Policy, Provenance
-from app.agent.policy.policy import Surroundings
+from app.agent.policy.policy import PolicyDeps
+from app.assembly import registry
 from app.protocol.call import ToolCall
 from app.protocol.spec import Effect, ToolSpec, unbound
-from app.services.sandbox.classes import CommandClass, Wishes, classify
+from app.services.sandbox.sandbox import CommandClass, SandboxRequest, classify
 
 ROOT = Path(__file__).resolve().parents[2] / "data" / "policy"
-SPECS = {spec.name: spec for spec in wiring.registry().specs} | {
+SPECS = {spec.name: spec for spec in registry().specs} | {
     name: ToolSpec(name, "A stand-in.", effect, unbound)
     for name, effect in (("fetch", Effect.NETWORK), ("seek", Effect.NETWORK), ("keep_memory", Effect.SETTINGS))
 }
@@ -37,7 +37,7 @@ class Judge:
     def classify(self, call: ToolCall) -> CommandClass | None:
         if call.name != "execute_command":
             return None
-        wishes = Wishes(network=call.flag("network"), outside=call.flag("outside"))
+        wishes = SandboxRequest(network=call.flag("network"), outside=call.flag("outside"))
         cwd = self._folder / call.text("cwd", ".")
         return classify(call.text("command"), cwd, self._folder, wishes, no_wall=self._missing)
 
@@ -52,7 +52,7 @@ ROWS = list(_rows())
 
 
 def _policy(folder: Path, row: dict[str, Any]) -> Policy:
-    around = Surroundings(Judge(folder, walled=not row.get("unwalled")), own_keys=OWN_KEYS)
+    around = PolicyDeps(Judge(folder, walled=not row.get("unwalled")), own_keys=OWN_KEYS)
     return Policy(folder, Mode(row.get("mode", "ask")), surroundings=around, persons=folder / "none.toml")
 
 
@@ -116,7 +116,7 @@ def test_no_rule_loosens_a_denial_and_no_workspace_loosens_anything(
     def decided(person: str, workspace: str) -> Decision:
         persons.write_text(person)
         theirs.write_text(workspace)
-        around = Surroundings(Judge(shared, walled=True), own_keys=OWN_KEYS)
+        around = PolicyDeps(Judge(shared, walled=True), own_keys=OWN_KEYS)
         policy = Policy(shared, Mode(row.get("mode", "ask")), surroundings=around, persons=persons)
         return policy.decide(call, spec, _seen(row), _provenance(row)).decision
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.agent.repetition import Repetition
-from app.protocol.result import Media, ToolResult
+from app.agent.turn import LoopDetector
+from app.protocol.call import Media, ToolResult
 
 
 def _result(echo: str, *media: Media) -> ToolResult:
@@ -11,19 +11,19 @@ def _result(echo: str, *media: Media) -> ToolResult:
 
 
 def test_equal_calls_in_a_row_are_counted_whatever_the_order_of_their_arguments() -> None:
-    repetition = Repetition()
+    repetition = LoopDetector()
     counts = [repetition.note("read", {"a": 1, "b": 2}), repetition.note("read", {"b": 2, "a": 1})]
     assert counts == [1, 2]
 
 
 def test_another_tool_or_argument_starts_again() -> None:
-    repetition = Repetition()
+    repetition = LoopDetector()
     calls = [("read", "x"), ("read", "x"), ("read", "y"), ("list", "y"), ("read", "x")]
     assert [repetition.note(name, {"path": path}) for name, path in calls] == [1, 2, 1, 1, 1]
 
 
 def test_a_result_that_differs_is_progress() -> None:
-    repetition = Repetition()
+    repetition = LoopDetector()
     counts = []
     for echo in ("10 lines", "10 lines", "20 lines", "20 lines"):
         counts.append(repetition.note("tail", {}))
@@ -32,7 +32,7 @@ def test_a_result_that_differs_is_progress() -> None:
 
 
 def test_a_picture_that_differs_is_progress() -> None:
-    repetition = Repetition()
+    repetition = LoopDetector()
     for data in (b"one", b"two"):
         repetition.note("look", {})
         repetition.came(_result("A picture.", Media(data, "image/png", 1, 1)))
@@ -40,7 +40,7 @@ def test_a_picture_that_differs_is_progress() -> None:
 
 
 def test_results_that_stay_the_same_are_counted_whatever_was_called() -> None:
-    repetition = Repetition()
+    repetition = LoopDetector()
     counts = []
     for call, echo in (("a", "Clicked."), ("b", "Clicked."), ("c", "Clicked."), ("d", "Typed.")):
         repetition.note(call, {})
@@ -51,7 +51,7 @@ def test_results_that_stay_the_same_are_counted_whatever_was_called() -> None:
 
 
 def test_a_screen_that_stays_the_same_is_counted_through_the_actions_between() -> None:
-    repetition = Repetition()
+    repetition = LoopDetector()
     screen = Media(b"same", "image/png", 1, 1)
     counts = []
     for number in range(3):
@@ -66,7 +66,7 @@ def test_a_screen_that_stays_the_same_is_counted_through_the_actions_between() -
 
 
 def test_a_person_who_wants_it_to_go_on_starts_the_counts_again() -> None:
-    repetition = Repetition()
+    repetition = LoopDetector()
     for _ in range(5):
         repetition.note("look", {})
         repetition.came(_result("Same."))
@@ -76,7 +76,7 @@ def test_a_person_who_wants_it_to_go_on_starts_the_counts_again() -> None:
 
 
 def test_equal_results_within_one_pass_are_no_standstill() -> None:
-    repetition = Repetition()
+    repetition = LoopDetector()
     for key in "abcde":
         repetition.note("press", {"key": key})
         repetition.came(_result("Pressed."))

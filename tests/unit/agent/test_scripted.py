@@ -14,9 +14,9 @@ from app.providers.api import (
     NativeCallEnded,
     NativeCallStarted,
     Request,
-    Said,
     Stopped,
     StreamEvent,
+    TextDelta,
     Thinking,
     Usage,
 )
@@ -64,9 +64,9 @@ async def test_a_script_file_is_played_step_by_step(tmp_path: Path) -> None:
     clock = FakeClock()
     provider = load(_file(tmp_path, _SCRIPT), clock)
     first, none = await _played(provider)
-    assert (first, none) == ([Said("Hello,"), Said(" you."), Stopped("end_turn")], None)
+    assert (first, none) == ([TextDelta("Hello,"), TextDelta(" you."), Stopped("end_turn")], None)
     second, error = await _played(provider)
-    assert second == [Thinking("hm"), Said("Half")]
+    assert second == [Thinking("hm"), TextDelta("Half")]
     assert isinstance(error, OverLimit)
     assert (str(error), error.retry_after_s, clock.slept) == ("Too much.", 7.0, [2.0])
     third, none = await _played(provider)
@@ -88,14 +88,14 @@ async def test_a_script_that_is_over_refuses() -> None:
 
 async def test_a_json_script_is_the_same(tmp_path: Path) -> None:
     provider = load(_file(tmp_path, '{"replies": ["Hi.", {"steps": [{"stop": "refusal"}]}]}', "s.json"))
-    assert await _played(provider) == ([Said("Hi."), Stopped("end_turn")], None)
+    assert await _played(provider) == ([TextDelta("Hi."), Stopped("end_turn")], None)
     assert await _played(provider) == ([Stopped("refusal")], None)
 
 
 async def test_every_character_of_the_text_is_said() -> None:
     text = "  one\n\ntwo   three, a-very-long-word \n"
     events, _ = await _played(Scripted([text]))
-    assert "".join(event.text for event in events if isinstance(event, Said)) == text
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == text
 
 
 async def test_a_stream_that_is_closed_early_is_counted() -> None:

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agent.seam import Seam
+from app.agent.continuation import Continuation
 
 _OPEN = '<write_file path="a.html"><![CDATA[\n<html>\n<body>\n  <p>one</p>\n'
 
 
 def _joined(written: str, continuation: str, size: int) -> tuple[str, bool]:
-    seam = Seam(written)
+    seam = Continuation(written)
     new = "".join(seam.feed(continuation[at : at + size]) for at in range(0, len(continuation), size))
     return new + seam.finish(), seam.restarted
 
@@ -39,13 +39,13 @@ def test_a_call_written_anew_with_other_words_replaces_the_old_one(size: int) ->
 
 
 def test_a_long_call_is_known_by_its_opening() -> None:
-    seam = Seam("the end of what was written", '<write_file path="a">')
+    seam = Continuation("the end of what was written", '<write_file path="a">')
     assert seam.feed('<write_file path="a">once more') == '<write_file path="a">once more'
     assert seam.restarted
 
 
 def test_the_end_of_a_long_call_may_be_repeated_too() -> None:
-    seam = Seam("the end of what was written", '<write_file path="a">')
+    seam = Continuation("the end of what was written", '<write_file path="a">')
     assert seam.feed("of what was written and on") + seam.finish() == " and on"
     assert not seam.restarted
 

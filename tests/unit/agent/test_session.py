@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.events import (
+from app.agent.agent_events import (
     AgentEvent,
     ApprovalAnswered,
     ApprovalWanted,

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.agent import stream as streams
-from app.agent.stream import Stream, wait_before
+from app.agent import streaming as streams
+from app.agent.streaming import ProviderStream, wait_before
 from app.base.errors import OverLimit, Unreachable
-from app.providers.api import Said, StreamEvent
+from app.providers.api import StreamEvent, TextDelta
 
 
 class _Silent:
@@ -23,7 +23,7 @@ class _Silent:
 
     async def events(self) -> AsyncIterator[StreamEvent]:
         try:
-            yield Said("Hello.")
+            yield TextDelta("Hello.")
             await asyncio.Event().wait()
         finally:
             self.closed += 1
@@ -36,10 +36,10 @@ async def test_silence_counts_as_a_lost_connection_and_the_stream_is_closed() ->
     silent = _Silent(closing)
     heard: list[StreamEvent] = []
     with pytest.raises(Unreachable, match=r"silent for 0\.01 seconds"):
-        async with Stream(silent.events(), 0.01) as stream:
+        async with ProviderStream(silent.events(), 0.01) as stream:
             async for event in stream:
                 heard.append(event)
-    assert (heard, silent.closed) == ([Said("Hello.")], 1)
+    assert (heard, silent.closed) == ([TextDelta("Hello.")], 1)
 
 
 async def test_the_first_long_silence_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +47,7 @@ async def test_the_first_long_silence_is_told_once(monkeypatch: pytest.MonkeyPat
     told, closing = list[str](), asyncio.Event()
     closing.set()
     with pytest.raises(Unreachable):
-        async with Stream(_Silent(closing).events(), 0.05, lambda: told.append("quiet")) as stream:
+        async with ProviderStream(_Silent(closing).events(), 0.05, lambda: told.append("quiet")) as stream:
             async for _ in stream:
                 await asyncio.sleep(0)
     assert told == ["quiet"]
@@ -56,7 +56,7 @@ async def test_the_first_long_silence_is_told_once(monkeypatch: pytest.MonkeyPat
 async def test_a_stream_that_will_not_close_is_left_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "_CLOSING_S", 0.01)
     silent = _Silent(asyncio.Event())
-    async with Stream(silent.events(), 5.0) as stream:
+    async with ProviderStream(silent.events(), 5.0) as stream:
         await anext(stream)
     assert silent.closed == 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.agent.transcript import Transcript
+from app.agent.continuation import Transcript
 from app.protocol.call import Block
 from app.protocol.message import CallPart, Message, OpaquePart, Role, TextPart, assistant
 

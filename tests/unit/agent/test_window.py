@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.agent.history import Entry, History, Kind
-from app.agent.window import Window, estimated_tokens, picture_tokens, plan, rule_of
+from app.agent.context import ContextWindow, estimated_tokens, picture_tokens, plan, rule_of
+from app.agent.recording import Entry, EntryKind, History
+from app.protocol.call import Media
 from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, ResultPart, Role, TextPart, assistant, user
-from app.protocol.result import Media
 
 
 def _picture(number: int) -> Media:
@@ -15,8 +15,8 @@ def _picture(number: int) -> Media:
 def _with_pictures(count: int) -> History:
     history = History()
     for number in range(count):
-        history.add(Kind.MODEL, assistant(f"look {number}"))
-        history.add(Kind.RESULTS, Message(Role.USER, (TextPart("seen"), ImagePart(_picture(number)))))
+        history.add(EntryKind.MODEL, assistant(f"look {number}"))
+        history.add(EntryKind.RESULTS, Message(Role.USER, (TextPart("seen"), ImagePart(_picture(number)))))
     return history
 
 
@@ -26,7 +26,7 @@ def _left(history: History) -> list[bytes]:
 
 
 def test_pictures_stay_until_there_are_too_many_then_all_but_the_last_go_at_once() -> None:
-    window = Window("some-model", 200_000)
+    window = ContextWindow("some-model", 200_000)
     history = _with_pictures(19)
     before = history.messages
     assert (window.evict_pictures(history), history.messages) == (0, before)
@@ -40,8 +40,8 @@ def test_pictures_inside_results_count_too() -> None:
     history = History()
     for number in range(20):
         result = ResultPart(f"c{number}", "seen", (_picture(number),))
-        history.add(Kind.RESULTS, Message(Role.USER, (result,)))
-    assert Window("some-model", 200_000).evict_pictures(history) == 17
+        history.add(EntryKind.RESULTS, Message(Role.USER, (result,)))
+    assert ContextWindow("some-model", 200_000).evict_pictures(history) == 17
     parts = history.messages[0].parts
     assert parts[0] == ResultPart("c0", "seen\n[An earlier picture was taken out: picture 0]")
     assert parts[19] == ResultPart("c19", "seen", (_picture(19),))
@@ -49,8 +49,8 @@ def test_pictures_inside_results_count_too() -> None:
 
 def test_signed_thinking_goes_with_the_first_edit_where_the_model_forbids_edits() -> None:
     history = _with_pictures(40)
-    history.add(Kind.MODEL, Message(Role.ASSISTANT, (OpaquePart("anthropic", {"signature": "s"}), TextPart("hm"))))
-    assert Window("claude-opus-5-5", 200_000).evict_pictures(history) == 37
+    history.add(EntryKind.MODEL, Message(Role.ASSISTANT, (OpaquePart("anthropic", {"signature": "s"}), TextPart("hm"))))
+    assert ContextWindow("claude-opus-5-5", 200_000).evict_pictures(history) == 37
     assert history.messages[-1] == assistant("hm")
 
 
@@ -64,26 +64,26 @@ def test_a_picture_costs_one_token_for_each_28_pixel_square() -> None:
 
 def test_a_window_is_full_by_the_providers_count_or_by_ours() -> None:
     history = History()
-    history.add(Kind.PERSON, user("x" * 3500))
+    history.add(EntryKind.PERSON, user("x" * 3500))
     assert estimated_tokens(history) == 1000
-    assert not Window("m", 2000).is_full(history, 0)
-    assert Window("m", 2000).is_full(history, 0, fixed_tokens=501)
-    assert Window("m", 2000).is_full(history, 1501)
+    assert not ContextWindow("m", 2000).is_full(history, 0)
+    assert ContextWindow("m", 2000).is_full(history, 0, fixed_tokens=501)
+    assert ContextWindow("m", 2000).is_full(history, 1501)
 
 
 def test_a_compaction_keeps_what_the_person_said_and_the_last_entries() -> None:
     history = History()
-    history.add(Kind.PERSON, user("Never touch b.txt. Sort the files."))
+    history.add(EntryKind.PERSON, user("Never touch b.txt. Sort the files."))
     for number in range(8):
-        history.add(Kind.MODEL, assistant(f"call {number}"))
-        history.add(Kind.RESULTS, user(f"result {number}"))
+        history.add(EntryKind.MODEL, assistant(f"call {number}"))
+        history.add(EntryKind.RESULTS, user(f"result {number}"))
     compaction = plan(history)
     assert compaction is not None
     assert "call 4" in compaction.material
     assert "call 5" not in compaction.material
     entries = compaction.entries("Files 0 to 4 are sorted.")
-    assert entries[0] == Entry(Kind.PERSON, user("Never touch b.txt. Sort the files."))
-    assert entries[1].kind is Kind.SUMMARY
+    assert entries[0] == Entry(EntryKind.PERSON, user("Never touch b.txt. Sort the files."))
+    assert entries[1].kind is EntryKind.SUMMARY
     assert [entry.message for entry in entries[2:]] == [
         message for number in (5, 6, 7) for message in (assistant(f"call {number}"), user(f"result {number}"))
     ]
@@ -91,19 +91,19 @@ def test_a_compaction_keeps_what_the_person_said_and_the_last_entries() -> None:
 
 def test_a_kept_result_is_never_parted_from_its_call() -> None:
     history = History()
-    history.add(Kind.PERSON, user("Go."))
+    history.add(EntryKind.PERSON, user("Go."))
     for number in range(5):
         call = CallPart(f"c{number}", "look", {})
-        history.add(Kind.MODEL, Message(Role.ASSISTANT, (call,)))
-        history.add(Kind.RESULTS, Message(Role.USER, (ResultPart(f"c{number}", "seen"),)))
-        history.add(Kind.NOTE, user("note"))
+        history.add(EntryKind.MODEL, Message(Role.ASSISTANT, (call,)))
+        history.add(EntryKind.RESULTS, Message(Role.USER, (ResultPart(f"c{number}", "seen"),)))
+        history.add(EntryKind.NOTE, user("note"))
     compaction = plan(history)
     assert compaction is not None
-    assert compaction.kept[0].kind is Kind.MODEL
+    assert compaction.kept[0].kind is EntryKind.MODEL
 
 
 def test_a_short_conversation_cannot_be_compacted() -> None:
     history = History()
-    history.add(Kind.PERSON, user("Hello."))
-    history.add(Kind.MODEL, assistant("Hello."))
+    history.add(EntryKind.PERSON, user("Hello."))
+    history.add(EntryKind.MODEL, assistant("Hello."))
     assert plan(history) is None

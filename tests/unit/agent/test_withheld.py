@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.agent.withheld import Withheld
+from app.agent.continuation import ProseBuffer
 
 _TOOLS = frozenset({"say", "read_file"})
 
 
 def _spoken(text: str, chunk: int) -> tuple[str, str]:
-    withheld = Withheld(_TOOLS, is_on=True)
+    withheld = ProseBuffer(_TOOLS, is_on=True)
     spoken = "".join(withheld.take(text[at : at + chunk]) for at in range(0, len(text), chunk))
     return spoken, withheld.rest()
 
@@ -39,11 +39,11 @@ def test_only_what_may_be_a_call_waits(spoken: str, kept: str, chunk: int) -> No
 
 
 def test_switched_off_it_keeps_nothing() -> None:
-    assert Withheld(_TOOLS, is_on=False).take('{"name": 1}') == '{"name": 1}'
+    assert ProseBuffer(_TOOLS, is_on=False).take('{"name": 1}') == '{"name": 1}'
 
 
 def test_after_the_rest_was_taken_it_begins_anew() -> None:
-    withheld = Withheld(_TOOLS, is_on=True)
+    withheld = ProseBuffer(_TOOLS, is_on=True)
     assert withheld.take('x\n{"a": 1}') == "x\n"
     assert withheld.rest() == '{"a": 1}'
     assert withheld.take(" and more") == " and more"

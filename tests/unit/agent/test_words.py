@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.agent.words import only_announces, told
+from app.agent.prompt import only_announces, told
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.base.redaction import cleaned, shown, without_secrets
+from app.base.texts import cleaned, shown, without_secrets
 
 DATA = Path(__file__).parents[2] / "data" / "redaction"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.base import paths
-from app.base.clipping import clip_line, clip_middle
 from app.base.errors import NeedsPerson
+from app.base.texts import clip_line, clip_middle
 
 
 @pytest.mark.parametrize(

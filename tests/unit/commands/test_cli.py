@@ -12,10 +12,10 @@ import pytest
 
 from app.base import paths
 from app.cli import COMMANDS, main
-from app.commands.checks.report import Verdict
+from app.commands.checks import CheckVerdict
 from app.commands.doctor import examine
-from app.services.processes.run import Record
-from app.services.sandbox.enclosure import Before, Settled
+from app.services.processes.commands import RunRecord
+from app.services.sandbox.sandbox import Before, SettledRun
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -114,9 +114,11 @@ def test_what_was_set_aside_after_a_command_is_listed_and_put_back(
 ) -> None:
     folder = paths.state_dir() / "commands" / "r1"
     folder.mkdir(parents=True)
-    record = Record("r1", "make", str(tmp_path), pty=False, started_at=1.0, ended_at=2.0, before=Before(str(tmp_path)))
+    record = RunRecord(
+        "r1", "make", str(tmp_path), pty=False, started_at=1.0, ended_at=2.0, before=Before(str(tmp_path))
+    )
     record.save(folder)
-    record.note(folder, Settled({".envrc": ".envrc.set-aside"}))
+    record.note(folder, SettledRun({".envrc": ".envrc.set-aside"}))
     (tmp_path / ".envrc.set-aside").write_text("x")
     assert main(["undo", "--list"]) == 0
     assert f"set aside after r1 in {tmp_path}: .envrc.set-aside (was .envrc)" in capsys.readouterr().out
@@ -134,10 +136,10 @@ def test_undo_with_nothing_to_undo_says_so(capsys: pytest.CaptureFixture[str]) -
 
 def test_the_doctor_finds_this_machine_able_and_gives_a_fix_with_every_note() -> None:
     findings = {finding.name: finding for finding in examine()}
-    failed = [finding for finding in findings.values() if finding.verdict is Verdict.FAIL]
+    failed = [finding for finding in findings.values() if finding.verdict is CheckVerdict.FAIL]
     assert failed == []
     assert findings["Screen capture"].detail == "captured the pixel it drew itself"
-    assert all(finding.fix for finding in findings.values() if finding.verdict is Verdict.NOTE)
+    assert all(finding.fix for finding in findings.values() if finding.verdict is CheckVerdict.NOTE)
 
 
 def test_every_line_of_a_dry_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:

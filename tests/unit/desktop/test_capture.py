@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from app.base.geometry import Geometry, Point, Rect, Size
-from app.desktop.api import Frame
-from app.desktop.capture import Budget, cursor_in, encoded, fitted, tokens_of
+from app.desktop.backends import Frame
+from app.desktop.capture import PictureBudget, cursor_in, encoded, fitted, tokens_of
 
 _sides = st.integers(min_value=1, max_value=8000)
-_budgets = st.builds(Budget, st.integers(200, 3000), st.integers(100, 5000))
+_budgets = st.builds(PictureBudget, st.integers(200, 3000), st.integers(100, 5000))
 
 
 @pytest.mark.parametrize(
@@ -28,19 +28,19 @@ def test_tokens_are_counted_as_the_vendor_does(size: Size, tokens: int) -> None:
 @pytest.mark.parametrize(
     ("screen", "budget", "sent"),
     [
-        (Size(1280, 800), Budget(), Size(1280, 800)),
-        (Size(1920, 1080), Budget(), Size(1456, 819)),
-        (Size(3840, 2160), Budget(), Size(1456, 819)),
-        (Size(1920, 1080), Budget(2576, 4784), Size(1920, 1080)),
-        (Size(3840, 2160), Budget(2576, 4784), Size(2576, 1449)),
+        (Size(1280, 800), PictureBudget(), Size(1280, 800)),
+        (Size(1920, 1080), PictureBudget(), Size(1456, 819)),
+        (Size(3840, 2160), PictureBudget(), Size(1456, 819)),
+        (Size(1920, 1080), PictureBudget(2576, 4784), Size(1920, 1080)),
+        (Size(3840, 2160), PictureBudget(2576, 4784), Size(2576, 1449)),
     ],
 )
-def test_screens_are_sent_as_large_as_the_budget_allows(screen: Size, budget: Budget, sent: Size) -> None:
+def test_screens_are_sent_as_large_as_the_budget_allows(screen: Size, budget: PictureBudget, sent: Size) -> None:
     assert fitted(screen, budget) == sent
 
 
 @given(_sides, _sides, _budgets)
-def test_no_picture_is_ever_over_the_budget_or_enlarged(width: int, height: int, budget: Budget) -> None:
+def test_no_picture_is_ever_over_the_budget_or_enlarged(width: int, height: int, budget: PictureBudget) -> None:
     sent = fitted(Size(width, height), budget)
     assert budget.fits(sent) or sent.width == 1 or sent.height == 1
     assert sent.width <= width
@@ -49,7 +49,7 @@ def test_no_picture_is_ever_over_the_budget_or_enlarged(width: int, height: int,
 
 @given(st.integers(300, 4000), st.integers(300, 4000), st.floats(0, 0.999), st.floats(0, 0.999))
 def test_a_point_comes_back_within_a_pixel_of_the_picture(width: int, height: int, x: float, y: float) -> None:
-    geometry = Geometry(Rect(-100, 50, width, height), fitted(Size(width, height), Budget()))
+    geometry = Geometry(Rect(-100, 50, width, height), fitted(Size(width, height), PictureBudget()))
     column, row = int(x * geometry.sent.width), int(y * geometry.sent.height)
     back = geometry.to_picture(geometry.to_screen(column, row))
     assert abs(back[0] - column) <= 1

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.desktop.x11.apps import DesktopEntries
-from app.desktop.x11.describing import describing, with_flags
+from app.desktop.x11.apps import DesktopEntries, describing, with_flags
 
 
 def test_toolkits_that_wait_to_be_asked_are_asked_and_nothing_is_silenced() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.base.geometry import Rect
-from app.desktop.api import Frame
-from app.desktop.frames import bounds_of, changed_tiles, is_black, merged, part_of
+from app.desktop.backends import Frame
+from app.desktop.capture import bounds_of, changed_tiles, is_black, merged, part_of
 
 _AREA = Rect(10, 20, 200, 100)
 

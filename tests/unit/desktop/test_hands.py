@@ -9,8 +9,8 @@ import pytest
 
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.desktop.api import Button
-from app.desktop.desk import Desktop
+from app.desktop.backends import Button
+from app.desktop.desktop import Desktop
 from app.desktop.headless import HeadlessDesktop, Moved, Pressed, Released, Scrolled, Started, Typed
 from tests.support.hands import Tools
 
@@ -184,7 +184,7 @@ async def test_what_was_done_is_not_done_again_because_looking_failed(
             raise ToolFailed("The screen could not be captured.", transient=True)
         return headless.picture
 
-    monkeypatch.setattr("app.desktop.frames.part_of", look)
+    monkeypatch.setattr("app.desktop.capture.part_of", look)
     with pytest.raises(ToolFailed, match="It was carried out") as failure:
         await tools("computer_click", x=1, y=1)
     assert not failure.value.transient

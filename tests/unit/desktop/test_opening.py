@@ -9,11 +9,10 @@ import pytest
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
-from app.desktop.api import App, Launched, Window
-from app.desktop.backend import Backend
+from app.desktop.backends import App, Backend, Launched, Window
 from app.desktop.headless import HeadlessDesktop
-from app.desktop.opening import Opened, Opener
-from app.desktop.stop import StopFlag
+from app.desktop.programs import Opened, Opener
+from app.desktop.takeover import StopFlag
 
 BROWSER = Window("w1", "Start", "browser", Rect(0, 0, 400, 300), 7, is_active=True)
 EDITOR = Window("w2", "Notes", "editor", Rect(0, 0, 400, 300), 8)

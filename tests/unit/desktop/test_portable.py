@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import pytest
 
+from app.desktop import portable
 from app.desktop.keys import chord
-from app.desktop.portable import drivers
-from app.desktop.portable.listening import PortableListener
+from app.desktop.portable import PortableListener
 
 
 class Key(Enum):
@@ -52,11 +52,11 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     for module in (package, keyboard, mouse):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     Listener.made = []
-    drivers.key_driver.cache_clear()
-    drivers.button_driver.cache_clear()
+    portable.key_driver.cache_clear()
+    portable.button_driver.cache_clear()
     yield Listener.made
-    drivers.key_driver.cache_clear()
-    drivers.button_driver.cache_clear()
+    portable.key_driver.cache_clear()
+    portable.button_driver.cache_clear()
 
 
 def _told() -> tuple[list[str], Callable[[], None], Callable[[], None]]:

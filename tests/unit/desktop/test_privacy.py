@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from app.base.geometry import Point, Rect
-from app.desktop.api import Frame, Window
+from app.desktop.backends import Frame, Window
 from app.desktop.headless import HeadlessDesktop
 from app.desktop.privacy import Private, Veiled, private_by
-from app.desktop.stop import StopFlag
+from app.desktop.takeover import StopFlag
 
 _WHITE = bytes((255, 255, 255, 0))
 _WHOLE = Rect(0, 0, 100, 80)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.base.errors import ToolFailed
-from app.desktop.api import App
+from app.desktop.backends import App
 from app.desktop.programs import choose, is_terminal
 
 _APPS = (

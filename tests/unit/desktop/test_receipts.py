@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.base.geometry import Rect
-from app.desktop.api import Window
-from app.desktop.receipts import Receipt, receipt
+from app.desktop.backends import Window
+from app.desktop.verification import Receipt, receipt
 
 _BELOW = Window("w1", "Notes", "Mousepad", Rect(0, 0, 400, 300), is_active=True)
 _DIALOG = Window("w2", "Save As", "Mousepad", Rect(50, 50, 100, 100), is_active=True, is_dialog=True)

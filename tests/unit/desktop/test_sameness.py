@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from app.base.geometry import Geometry, Point, Rect
-from app.desktop.api import Frame, Window
-from app.desktop.capture import Capture
+from app.desktop.backends import Frame, Window
+from app.desktop.capture import Capture, part_of
 from app.desktop.elements import Element
-from app.desktop.frames import part_of
-from app.desktop.sameness import Changed, Sameness, is_alike
+from app.desktop.staleness import StalenessCheck, TargetChanged, is_alike
 from tests.unit.agent.stage import FakeClock
 
 AREA = Rect(0, 0, 200, 100)
@@ -41,7 +40,7 @@ class Desk:
         self.shown = shown
         self.windows: Sequence[Window] = (Window("w1", "Letter", "mailer", AREA),)
         self.clock = FakeClock()
-        self.sameness = Sameness(self._grab, lambda: self.windows, self._at, self.clock)
+        self.sameness = StalenessCheck(self._grab, lambda: self.windows, self._at, self.clock)
 
     def look(self, name: str = "c1") -> Capture:
         capture = Capture(name, Geometry(AREA, AREA.size), b"", "", None, self.clock.now(), "", self.shown)
@@ -75,7 +74,7 @@ async def test_what_changed_by_itself_is_not_clicked() -> None:
     desk = Desk(PLAIN)
     capture = desk.look()
     desk.shown = WORD
-    with pytest.raises(Changed, match="changed since the capture"):
+    with pytest.raises(TargetChanged, match="changed since the capture"):
         await desk.sameness.check(PLACE, capture)
     await desk.sameness.check(Point(20, 20), capture)
 
@@ -87,7 +86,7 @@ async def test_what_an_action_of_ours_changed_counts_as_seen() -> None:
     desk.sameness.acted(WORD)
     await desk.sameness.check(PLACE, capture)
     desk.shown = OTHER
-    with pytest.raises(Changed):
+    with pytest.raises(TargetChanged):
         await desk.sameness.check(PLACE, capture)
 
 
@@ -95,7 +94,7 @@ async def test_another_window_there_is_refused_even_where_it_looks_alike() -> No
     desk = Desk(PLAIN)
     capture = desk.look()
     desk.windows = (Window("w2", "Allow this?", "trap", AREA), *desk.windows)
-    with pytest.raises(Changed, match="'Allow this\\?'"):
+    with pytest.raises(TargetChanged, match="'Allow this\\?'"):
         await desk.sameness.check(PLACE, capture)
 
 
@@ -103,11 +102,11 @@ async def test_a_place_that_keeps_changing_is_clicked_after_a_fresh_look() -> No
     desk = Desk(PLAIN)
     capture = desk.look()
     desk.shown = WORD
-    with pytest.raises(Changed):
+    with pytest.raises(TargetChanged):
         await desk.sameness.check(PLACE, capture)
     desk.clock.advance(1)
     fresh = desk.look("c2")
     desk.shown = OTHER
     await desk.sameness.check(PLACE, fresh)
-    with pytest.raises(Changed):
+    with pytest.raises(TargetChanged):
         await desk.sameness.check(PLACE, capture)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from app.base.geometry import Rect
-from app.desktop.api import Frame
-from app.desktop.settle import Patience, Settled, Watch
+from app.desktop.backends import Frame
+from app.desktop.verification import Patience, Settled, SettleWatch
 
 _AREA = Rect(0, 0, 128, 64)
 _PATIENCE = Patience(first_s=0.12, quiet_s=0.045, limit_s=2.0, poll_s=0.01)
@@ -44,8 +44,8 @@ def _picture(*blocks: Rect) -> Frame:
 def settle(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[float], Frame]], tuple[Settled, float]]:
     def run(play: Callable[[float], Frame], is_mine: Callable[[Rect], bool] = lambda _: False) -> tuple[Settled, float]:
         clock = PlayedTime()
-        monkeypatch.setattr("app.desktop.settle.asyncio.sleep", clock.sleep)
-        watch = Watch(lambda: play(clock.seconds), clock, is_mine)
+        monkeypatch.setattr("app.desktop.verification.asyncio.sleep", clock.sleep)
+        watch = SettleWatch(lambda: play(clock.seconds), clock, is_mine)
         return asyncio.run(watch.settle(_PATIENCE)), clock.seconds
 
     return run

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.base.errors import ToolFailed
-from app.desktop.thread import DesktopThread
+from app.desktop.desktop import DesktopThread
 
 
 @pytest.fixture

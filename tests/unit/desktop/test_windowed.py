@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.base.errors import ToolFailed
-from app.desktop.api import App
+from app.desktop.backends import App
 from app.desktop.programs import choose
-from app.desktop.x11.windowed import windowed_program
+from app.desktop.x11.apps import windowed_program
 
 _PROGRAM = b"\x7fELF...libc.so.6.libgtk-3.so.0..."
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base.errors import ToolMisuse
-from app.desktop.writing import LIMIT_CHARS, Piece, Route, plan, slices
+from app.desktop.input import LIMIT_CHARS, Piece, Route, plan, slices
 
 
 def test_lines_and_tabs_are_keys_and_what_the_layout_lacks_goes_another_way() -> None:

@@ -10,13 +10,13 @@ import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.desktop.api import Frame, Window
+from app.desktop.backends import Frame, Window
 from app.desktop.elements import Element, Match, NoAccessibility, Outline, OutlineRequest
 from app.desktop.headless import HeadlessDesktop
-from app.desktop.locate import Ambiguous, Located, Locator, NotFound, Search
-from app.desktop.ocr.api import TextBox
-from app.desktop.ocr.written import Written
-from app.desktop.stop import StopFlag
+from app.desktop.ocr.elements import OcrElements
+from app.desktop.ocr.rapid import TextBox
+from app.desktop.takeover import StopFlag
+from app.desktop.targets import Ambiguous, Located, Locator, NotFound, Search
 
 
 class Told(NoAccessibility):
@@ -92,7 +92,7 @@ def locator(told: Told | None = None, ocr: Recogniser | None = None, windows: Se
     async def grab(area: Rect) -> Frame:
         return backend.screen.grab(area)
 
-    return Locator(backend, Written(backend, grab, ocr or Recogniser()))
+    return Locator(backend, OcrElements(backend, grab, ocr or Recogniser()))
 
 
 async def locate(locator: Locator, description: str, area: Rect | None = None) -> Located:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.desktop.accessibility.matching import score
-from app.desktop.accessibility.words import readings
+from app.desktop.accessibility.matching import readings, score
 from tests.unit.desktop_screen.trees import node
 
 

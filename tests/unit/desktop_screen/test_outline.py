@@ -5,10 +5,9 @@ from __future__ import annotations
 from app.base.geometry import Rect
 from app.desktop.accessibility.nodes import Node, Program
 from app.desktop.accessibility.outline import Outliner
-from app.desktop.accessibility.refs import RefBook
-from app.desktop.accessibility.stacking import Stack
-from app.desktop.api import Window
-from app.desktop.elements import Outline, OutlineRequest, View
+from app.desktop.accessibility.refs import RefBook, Stack
+from app.desktop.backends import Window
+from app.desktop.elements import Outline, OutlineRequest, OutlineView
 from tests.unit.desktop_screen.trees import greyed, node, program
 
 
@@ -34,7 +33,7 @@ class Reader:
         self._outliner, self._refs = Outliner(), RefBook()
 
     def read(
-        self, *programs: Program, view: View = View.FULL, budget: int = 1000, stack: Stack | None = None
+        self, *programs: Program, view: OutlineView = OutlineView.FULL, budget: int = 1000, stack: Stack | None = None
     ) -> Outline:
         return self._outliner.told(programs, self._refs, stack or Stack(), OutlineRequest(view, budget=budget))
 
@@ -51,7 +50,7 @@ def test_the_full_view_tells_all_that_carries_a_name_or_a_value() -> None:
 
 
 def test_the_interactive_view_tells_controls_below_their_window() -> None:
-    assert Reader().read(program("editor", a_window()), view=View.INTERACTIVE).text.splitlines() == [
+    assert Reader().read(program("editor", a_window()), view=OutlineView.INTERACTIVE).text.splitlines() == [
         'e1 frame "Letter" (0,0,400,300)',
         '  e2 button "Save" (5,5,40,20)',
         '  e4 toggle button "Bold" (50,25,20,20) greyed',
@@ -61,16 +60,16 @@ def test_the_interactive_view_tells_controls_below_their_window() -> None:
 
 def test_what_changed_came_and_went_is_told_since_the_last_reading_in_any_view() -> None:
     reader, window = Reader(), a_window()
-    reader.read(program("editor", window), view=View.INTERACTIVE)
+    reader.read(program("editor", window), view=OutlineView.INTERACTIVE)
     window.children[3].value = "Dear Bob"
     window.children[2].parent, window.children = None, [*window.children[:2], window.children[3], node("button", "New")]
-    told = reader.read(program("editor", window), view=View.DIFF).text.splitlines()
+    told = reader.read(program("editor", window), view=OutlineView.DIFF).text.splitlines()
     assert told == [
         '~ e6 entry "Title" = "Dear Bob" (0,50,200,20) focused',
         '+ e7 button "New" (0,0,10,10)',
         '- e5 label "Saved a minute ago" (0,280,200,10)',
     ]
-    assert reader.read(program("editor", window), view=View.DIFF).text == "nothing changed"
+    assert reader.read(program("editor", window), view=OutlineView.DIFF).text == "nothing changed"
 
 
 def test_a_name_cannot_pass_for_a_line_of_ours() -> None:
@@ -105,7 +104,9 @@ def test_what_another_window_hides_is_covered() -> None:
             Window("w2", "Letter", "editor", Rect(0, 0, 400, 300), pid=7),
         ]
     )
-    lines = Reader().read(program("editor", a_window(), pid=7), view=View.INTERACTIVE, stack=stack).text.splitlines()
+    lines = (
+        Reader().read(program("editor", a_window(), pid=7), view=OutlineView.INTERACTIVE, stack=stack).text.splitlines()
+    )
     assert lines == [
         'e1 frame "Letter" (0,0,400,300)',
         '  e2 button "Save" (5,5,40,20) covered',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.base.geometry import Point, Rect
-from app.desktop.accessibility.scaling import AS_TOLD, Scale, scale_of
+from app.desktop.accessibility.nodes import AS_TOLD, Scale, scale_of
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.base.geometry import Point, Rect
-from app.desktop.accessibility.stacking import Stack
-from app.desktop.api import Window
+from app.desktop.accessibility.refs import Stack
+from app.desktop.backends import Window
 from tests.unit.desktop_screen.trees import node, program
 
 LETTER = Window("w1", "Letter", "editor", Rect(0, 0, 100, 100), 7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.desktop.accessibility.words import Reading, normal, readings, roles_called, synonyms
+from app.desktop.accessibility.matching import Description, normal, readings, roles_called, synonyms
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_kind_of_element_in_a_description_narrows_the_roles(description: str, 
 
 @pytest.mark.parametrize("description", ["Radio button", "Menu", "Text", "the Save button", "7", "+"])
 def test_the_literal_name_is_always_the_first_reading(description: str) -> None:
-    assert readings(description)[0] == Reading(normal(description))
+    assert readings(description)[0] == Description(normal(description))
 
 
 SIGNS = """

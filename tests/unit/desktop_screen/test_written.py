@@ -8,12 +8,12 @@ import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
-from app.desktop.accessibility.words import Reading
-from app.desktop.api import Frame, Window
+from app.desktop.accessibility.matching import Description
+from app.desktop.backends import Frame, Window
 from app.desktop.headless import HeadlessDesktop
-from app.desktop.ocr.api import TextBox
-from app.desktop.ocr.written import Written, is_written
-from app.desktop.stop import StopFlag
+from app.desktop.ocr.elements import OcrElements, is_written
+from app.desktop.ocr.rapid import TextBox
+from app.desktop.takeover import StopFlag
 
 _WINDOW = Window("w1", "Ops", "xterm", Rect(100, 100, 400, 200), 7)
 
@@ -47,7 +47,7 @@ class _Room:
         self.screen = _Screen(lines)
         self.headless = HeadlessDesktop()
         self.headless.opened[:] = [_WINDOW]
-        self.written = Written(self.headless.backend(StopFlag()), self.screen.grab, self.screen)
+        self.written = OcrElements(self.headless.backend(StopFlag()), self.screen.grab, self.screen)
 
     async def first(self) -> str:
         return (await self.written.inside(self.headless.opened[0]))[0].ref
@@ -125,7 +125,7 @@ async def test_a_text_that_was_never_read_is_a_mistake_of_the_call() -> None:
 
 async def test_a_part_of_a_line_has_a_ref_of_its_own() -> None:
     room = _Room(_line("File Edit View"))
-    [(element, score)] = await room.written.fitting(_WINDOW, (Reading("edit"),))
+    [(element, score)] = await room.written.fitting(_WINDOW, (Description("edit"),))
     assert (element.name, element.box) == ("edit", Rect(170, 120, 40, 20))
     assert 0.9 < score < 0.94
     assert (await room.written.element(element.ref)).box == element.box

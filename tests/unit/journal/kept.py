@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from app.agent.agent_events import AgentEvent
 from app.agent.archive import PastConversation
-from app.agent.events import AgentEvent
 from app.base import ids
 from app.base.clock import SystemClock
+from app.history.archive import Journal, JournalArchive, Trail
+from app.history.recorder import JournalRecord
 from app.providers.scripted import Reply
 from app.services.journal.database import Database
-from app.wiring.archive import JournalArchive
-from app.wiring.auditing import Trail
-from app.wiring.journal import Journal
-from app.wiring.recording import JournalRecord
 from tests.unit.agent.stage import Stage
 
 

@@ -12,17 +12,17 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app.agent.agent_events import Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, TurnStarted
 from app.agent.archive import ExportFormat, Spent
-from app.agent.events import Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, TurnStarted
 from app.agent.policy import Mode
+from app.assistant import assembled
 from app.base import paths
 from app.base.errors import WispError
 from app.protocol.message import OpaquePart, TextPart
-from app.providers.api import OpaqueBlock, Said, Usage
+from app.providers.api import OpaqueBlock, TextDelta, Usage
 from app.settings.store import Settings
 from app.ui.presenter.presenter import Presenter, retold
 from app.ui.presenter.view import Asked, View
-from app.wiring.assistant import assembled
 from tests.unit.agent.stage import texts
 from tests.unit.journal.kept import Kept
 
@@ -138,8 +138,8 @@ async def test_a_deleted_conversation_leaves_no_word_on_the_disk(tmp_path: Path)
 async def test_money_is_counted_over_all_conversations_also_deleted_ones(tmp_path: Path) -> None:
     kept = Kept(
         tmp_path,
-        [Said("a"), Usage(1_000_000, 0, 10, 20)],
-        [Said("b"), Usage(0, 1_000_000)],
+        [TextDelta("a"), Usage(1_000_000, 0, 10, 20)],
+        [TextDelta("b"), Usage(0, 1_000_000)],
         model="claude-sonnet-4-5",
     )
     await kept.stage.send("One.")
@@ -157,7 +157,7 @@ async def test_money_is_counted_over_all_conversations_also_deleted_ones(tmp_pat
 
 
 async def test_a_price_that_is_not_known_makes_no_sum(tmp_path: Path) -> None:
-    kept = Kept(tmp_path, [Said("a"), Usage(10, 10)], model="nobody-knows-1")
+    kept = Kept(tmp_path, [TextDelta("a"), Usage(10, 10)], model="nobody-knows-1")
     await kept.stage.send("One.")
     assert (await kept.newest()).cost_usd is None
     assert await kept.archive.spent(0.0) == Spent(10, 10, 0, 0, None, 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services.journal.audit import AuditEntry, Finding, Head, append, newest, verify
+from app.services.journal.audit import AuditEntry, AuditFault, ChainHead, append, newest, verify
 from app.services.journal.database import Database, JournalFailed
 
 
@@ -30,9 +30,9 @@ def _tampered(path: Path, *statements: str) -> None:
             db.execute(statement)
 
 
-def _found(path: Path) -> list[Finding]:
+def _found(path: Path) -> list[AuditFault]:
     with sqlite3.connect(path) as db:
-        return verify(db, Head(path.with_name("journal.head")).read())
+        return verify(db, ChainHead(path.with_name("journal.head")).read())
 
 
 async def test_what_nobody_touched_is_whole(tmp_path: Path) -> None:
@@ -54,27 +54,32 @@ async def test_an_empty_audit_is_whole(tmp_path: Path) -> None:
     [
         (
             ["update audit set details = '[9]' where number = 3"],
-            [Finding(3, "It was changed after it was written.")],
+            [AuditFault(3, "It was changed after it was written.")],
         ),
-        (["update audit set at = 1.0 where number = 1"], [Finding(1, "It was changed after it was written.")]),
-        (["delete from audit where number = 2"], [Finding(2, "It is missing.")]),
-        (["delete from audit where number in (2, 3)"], [Finding(2, "The entries 2 to 3 are missing.")]),
-        (["delete from audit where number = 5"], [Finding(5, "It is missing: the end was cut off.")]),
-        (["delete from audit where number > 2"], [Finding(3, "The entries 3 to 5 are missing: the end was cut off.")]),
-        (["delete from audit"], [Finding(1, "The entries 1 to 5 are missing: the end was cut off.")]),
+        (["update audit set at = 1.0 where number = 1"], [AuditFault(1, "It was changed after it was written.")]),
+        (["delete from audit where number = 2"], [AuditFault(2, "It is missing.")]),
+        (["delete from audit where number in (2, 3)"], [AuditFault(2, "The entries 2 to 3 are missing.")]),
+        (["delete from audit where number = 5"], [AuditFault(5, "It is missing: the end was cut off.")]),
+        (
+            ["delete from audit where number > 2"],
+            [AuditFault(3, "The entries 3 to 5 are missing: the end was cut off.")],
+        ),
+        (["delete from audit"], [AuditFault(1, "The entries 1 to 5 are missing: the end was cut off.")]),
         (
             ["delete from audit where number = 2", "update audit set number = number - 1 where number > 2"],
             [
-                Finding(2, "It does not follow on the entry before it: one was put in its place."),
-                Finding(2, "It was changed after it was written."),
-                Finding(3, "It was changed after it was written."),
-                Finding(4, "It was changed after it was written."),
-                Finding(5, "It is missing: the end was cut off."),
+                AuditFault(2, "It does not follow on the entry before it: one was put in its place."),
+                AuditFault(2, "It was changed after it was written."),
+                AuditFault(3, "It was changed after it was written."),
+                AuditFault(4, "It was changed after it was written."),
+                AuditFault(5, "It is missing: the end was cut off."),
             ],
         ),
     ],
 )
-async def test_a_change_is_found_at_its_entry(tmp_path: Path, statements: list[str], expected: list[Finding]) -> None:
+async def test_a_change_is_found_at_its_entry(
+    tmp_path: Path, statements: list[str], expected: list[AuditFault]
+) -> None:
     path = await _written(tmp_path, 5)
     _tampered(path, *statements)
     assert _found(path) == expected
@@ -89,13 +94,15 @@ async def test_an_end_that_was_written_anew_is_found_by_the_note(tmp_path: Path)
     database.close()
     assert _found(path) == []  # the note follows whoever writes by the program's own means …
     (tmp_path / "journal.head").write_text(head)
-    assert _found(path) == [Finding(5, "It is another one than was noted beside the journal.")]  # … a copy of it tells
+    assert _found(path) == [
+        AuditFault(5, "It is another one than was noted beside the journal.")
+    ]  # … a copy of it tells
 
 
 async def test_a_note_that_was_taken_away_is_missed(tmp_path: Path) -> None:
     path = await _written(tmp_path, 2)
     (tmp_path / "journal.head").unlink()
-    assert _found(path) == [Finding(2, "The note of the newest entry, beside the journal, is missing.")]
+    assert _found(path) == [AuditFault(2, "The note of the newest entry, beside the journal, is missing.")]
 
 
 @pytest.mark.parametrize("statement", ["update audit set details = ''", "delete from audit"])

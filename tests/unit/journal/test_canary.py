@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.parts import Nearby
+from app.agent.deps import Nearby
 from app.agent.policy import Control, Mode, Policy
-from app.agent.policy.tables import table
+from app.agent.policy.sentences import table
 from app.base.clock import SystemClock
-from app.base.redaction import without_secrets
+from app.base.texts import without_secrets
 from app.desktop.choose import open_desktop
-from app.desktop.desk import Desktop
+from app.desktop.desktop import Desktop
 from app.protocol.call import ToolCall
 from app.tools.computer import COMPUTER, Computer
 from app.tools.executor import Executor
-from app.tools.goals import GOALS, Goals
 from app.tools.registry import Registry
-from app.tools.say import SAY, Voice
+from app.tools.say import SAY, Speech
 from app.tools.screen import SCREEN, ScreenReading
-from app.tools.windows import WINDOWS, Windows
+from app.tools.subagent import GOALS, Goals
+from app.tools.windows import WINDOWS, WindowTools
 from tests.unit.journal.kept import Kept
 
 CANARY = "sesame4711"
@@ -63,7 +63,7 @@ def desktop() -> Iterator[Desktop]:
 async def _written(folder: Path, desktop: Desktop, *replies: str, dialect: str = "xml") -> bytes:
     clock = SystemClock()
     near = Registry(SAY, COMPUTER, SCREEN, WINDOWS)
-    hands = [Voice(), Computer(desktop), ScreenReading(desktop), Windows(desktop)]
+    hands = [Speech(), Computer(desktop), ScreenReading(desktop), WindowTools(desktop)]
     whole = Registry(SAY, COMPUTER, SCREEN, WINDOWS, GOALS)
     kept = Kept(
         folder, *replies, file="private.db", mode=Mode.YOLO, attended=False,

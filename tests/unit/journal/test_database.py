@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.events import Notice, Outcome
+from app.agent.agent_events import Notice, Outcome
 from app.base.errors import WispError
-from app.services.journal.database import Database
-from app.services.journal.migrations import steps
+from app.services.journal.database import Database, steps
 from tests.unit.journal.kept import Kept
 
 DATA = Path(__file__).parents[2] / "data" / "journal"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.events import AgentEvent, Outcome, TagStart, ToolFinished, TurnEnded
+from app.agent.agent_events import AgentEvent, Outcome, TagStart, ToolFinished, TurnEnded
 from app.agent.policy import Mode
-from app.agent.words import ending, told
+from app.agent.prompt import ending, told
 from app.protocol.message import CallPart, Message, ResultPart, Role
 from app.providers.api import OpaqueBlock
 from app.providers.scripted import Reply, native_call

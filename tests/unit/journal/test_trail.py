@@ -11,15 +11,13 @@ import pytest
 
 from app.agent.policy import Control, Mode
 from app.base.clock import SystemClock
-from app.base.redaction import WITHHELD
-from app.protocol.call import ToolCall
-from app.protocol.result import ToolResult
+from app.base.texts import WITHHELD
+from app.protocol.call import ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec
 from app.services.journal.audit import newest
-from app.tools.context import TurnContext
 from app.tools.executor import Executor
-from app.tools.registry import Family, Registry
-from app.tools.say import SAY, Voice
+from app.tools.registry import Family, Registry, TurnContext
+from app.tools.say import SAY, Speech
 from tests.unit.agent.stage import texts
 from tests.unit.journal.kept import Kept
 
@@ -125,7 +123,7 @@ class _Typist:
 async def test_an_attempt_to_type_a_password_leaves_no_trace_of_it(tmp_path: Path) -> None:
     spec = ToolSpec("computer_type", "Type.", Effect.DESKTOP, _Typist.type, attrs=(Param("text", required=True),))
     registry = Registry(SAY, Family(_Typist, (spec,)))
-    executor = Executor(registry, [Voice(), _Typist()], SystemClock())
+    executor = Executor(registry, [Speech(), _Typist()], SystemClock())
     kept = Kept(
         tmp_path,
         '<computer_type text="Tr0ub4dor"/>',

@@ -8,8 +8,7 @@ import pytest
 
 from app.base.errors import ToolMisuse
 from app.protocol.arguments import to_call, unknown_tool
-from app.protocol.call import Block, Child
-from app.protocol.result import JsonValue
+from app.protocol.call import Block, Child, JsonValue
 from app.protocol.spec import ToolSpec
 from tests.unit.protocol.tools import APP, DONE, READ, SAY, WRITE
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.protocol.dialects.batch import read_batch
-from app.protocol.events import BatchClosed, CallClosed, Ended, Misread
-from app.protocol.limits import Limits
+from app.protocol.message import BatchClosed, CallClosed, DeclaredEnd, Misread
+from app.protocol.payload import Limits
 from tests.unit.protocol.tools import events, outline
 
 
@@ -109,7 +109,7 @@ def test_what_only_speaks_of_a_batch_is_text(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["Done.<end>", "Done.\n<end>\n", "Done. <end> "])
 def test_the_end_is_told(text: str) -> None:
-    assert Ended() in events(text, read_batch())
+    assert DeclaredEnd() in events(text, read_batch())
 
 
 def test_a_batch_beyond_the_limit_is_an_error() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from app.protocol.arguments import to_call
 from app.protocol.call import Block
-from app.protocol.dialects.fallback import read_foreign, split_foreign
+from app.protocol.dialects.foreign import read_foreign, split_foreign
 from tests.unit.protocol.tools import ALL, APP, READ
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agent.stream import is_passing
-from app.protocol.json_text import load, well_formed
+from app.agent.streaming import is_passing
+from app.protocol.payload import load, well_formed
 from app.providers.api import NativeCallEnded
-from app.providers.failures import Service, unreadable
-from app.providers.native import call_ended
+from app.providers.pairing import call_ended
+from app.providers.wire_errors import Service, unreadable
 from tests.unit.journal.kept import Kept
 
 _HALF = r"smile \ud83d end"

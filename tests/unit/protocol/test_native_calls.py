@@ -7,8 +7,8 @@ import json
 import pytest
 
 from app.protocol.call import Block
-from app.protocol.dialects.native_calls import NativeCalls
-from app.protocol.events import CallClosed, CallCut, CallDelta, CallOpened, Misread
+from app.protocol.dialects.native import NativeCalls
+from app.protocol.message import CallClosed, CallCut, CallDelta, CallOpened, Misread
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])

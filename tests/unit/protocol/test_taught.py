@@ -10,16 +10,16 @@ import jsonschema
 import pytest
 
 from app.agent.prompt import system_prompt
+from app.assembly import registry
 from app.base import paths
 from app.commands import tools as command
-from app.protocol import docs, schema
+from app.protocol import docs
+from app.protocol.call import ToolResult
 from app.protocol.dialects.api import Answer, Dialect
 from app.protocol.dialects.choose import NAMES, by_name
 from app.protocol.message import ResultPart
-from app.protocol.result import ToolResult
-from app.protocol.spec import Effect, Kind, Param, ToolSpec, unbound
+from app.protocol.spec import Effect, Param, ToolSpec, ValueType, unbound
 from app.settings.store import Settings
-from app.wiring.tools import registry
 from tests.unit.protocol.tools import ALL, APP, READ
 
 
@@ -41,7 +41,7 @@ def test_the_batch_example_is_valid_json() -> None:
 
 
 def test_a_schema_keeps_types_bounds_and_nested_objects() -> None:
-    assert schema.of_tool(READ) == {
+    assert docs.of_tool(READ) == {
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "the file"},
@@ -57,7 +57,7 @@ def test_a_schema_keeps_types_bounds_and_nested_objects() -> None:
         "required": ["path"],
         "additionalProperties": False,
     }
-    properties = schema.of_tool(APP)["properties"]
+    properties = docs.of_tool(APP)["properties"]
     assert isinstance(properties, dict)
     assert properties["doc"] == {
         "type": "array",
@@ -75,7 +75,7 @@ def test_a_schema_keeps_types_bounds_and_nested_objects() -> None:
 
 @pytest.mark.parametrize("spec", ALL, ids=lambda spec: spec.name)
 def test_every_schema_is_one(spec: object) -> None:
-    jsonschema.Draft202012Validator.check_schema(schema.of_tool(spec))  # type: ignore[arg-type]
+    jsonschema.Draft202012Validator.check_schema(docs.of_tool(spec))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -101,7 +101,7 @@ def test_the_command_prints_schemas_as_json(capsys: pytest.CaptureFixture[str]) 
     assert command.run(argparse.Namespace(dialect="xml", json=True), ALL) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [tool["name"] for tool in listed] == [spec.name for spec in ALL]
-    assert listed[1]["input_schema"] == json.loads(json.dumps(schema.of_tool(READ)))
+    assert listed[1]["input_schema"] == json.loads(json.dumps(docs.of_tool(READ)))
 
 
 _CHARS_A_TOKEN = 3.6
@@ -113,7 +113,10 @@ _RARE = tuple(
         "Make a thing of the named kind. It stands on the desktop until it is deleted, and can be changed.",
         Effect.WRITES,
         unbound,
-        attrs=(Param("name", description="what it is called", required=True), Param("size", Kind.INTEGER, minimum=1)),
+        attrs=(
+            Param("name", description="what it is called", required=True),
+            Param("size", ValueType.INTEGER, minimum=1),
+        ),
         children=(Param("html", description="what it shows", required=True), Param("doc", description="about it")),
     )
     for number in range(8)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from app.protocol.call import Block, Child
-from app.protocol.dialects.xml_reader import finished, read_xml
-from app.protocol.limits import Limits
+from app.protocol.dialects.xml import finished, read_xml
+from app.protocol.payload import Limits
 from app.protocol.spec import Close, Param
 from tests.unit.protocol.tools import ALL, WRITE, call, events, outline, shown
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.protocol.dialects.xml_reader import read_xml
-from app.protocol.limits import Limits
+from app.protocol.dialects.xml import read_xml
+from app.protocol.payload import Limits
 from tests.unit.protocol.tools import ALL, call, outline
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.protocol.call import Block, Child
-from app.protocol.dialects.api import Reader
-from app.protocol.dialects.xml_reader import read_xml
-from app.protocol.events import CallClosed, CallCut, CallDelta, Invented, Misread, ReaderEvent, Text, Thought
-from app.protocol.spec import Close, Effect, Kind, Param, ToolSpec, unbound
+from app.protocol.dialects.api import DialectReader
+from app.protocol.dialects.xml import read_xml
+from app.protocol.message import CallClosed, CallCut, CallDelta, Invented, Misread, ReaderEvent, Text, Thought
+from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType, unbound
 
 SAY = ToolSpec(
     "say",
@@ -26,10 +26,10 @@ READ = ToolSpec(
     unbound,
     attrs=(
         Param("path", required=True, description="the file"),
-        Param("line", Kind.INTEGER, minimum=1, maximum=99),
-        Param("whole", Kind.FLAG),
+        Param("line", ValueType.INTEGER, minimum=1, maximum=99),
+        Param("whole", ValueType.FLAG),
         Param("mode", choices=("text", "hex")),
-        Param("scale", Kind.NUMBER),
+        Param("scale", ValueType.NUMBER),
     ),
     examples=('<read_file path="a.txt"/>',),
     aliases=("cat",),
@@ -50,9 +50,9 @@ APP = ToolSpec(
     attrs=(Param("name"),),
     children=(
         Param("html", short=False, close=Close.LAST),
-        Param("doc", attrs=(Param("lang"), Param("pages", Kind.INTEGER)), many=True),
-        Param("tags", Kind.LIST),
-        Param("settings", Kind.OBJECT),
+        Param("doc", attrs=(Param("lang"), Param("pages", ValueType.INTEGER)), many=True),
+        Param("tags", ValueType.LIST),
+        Param("settings", ValueType.OBJECT),
     ),
 )
 DONE = ToolSpec(
@@ -61,13 +61,13 @@ DONE = ToolSpec(
 ALL = (SAY, READ, WRITE, APP, DONE)
 
 
-def events(text: str, reader: Reader | None = None) -> list[ReaderEvent]:
+def events(text: str, reader: DialectReader | None = None) -> list[ReaderEvent]:
     """All reports about a whole message."""
     reader = reader or read_xml(ALL)
     return [*reader.feed(text), *reader.flush()]
 
 
-def outline(text: str, reader: Reader | None = None) -> list[object]:
+def outline(text: str, reader: DialectReader | None = None) -> list[object]:
     """What was read: prose as text, reasoning and the rest as pairs, calls as blocks without id, place and notes."""
     seen: list[object] = []
     for event in events(text, reader):
@@ -88,7 +88,7 @@ def outline(text: str, reader: Reader | None = None) -> list[object]:
     return seen
 
 
-def shown(text: str, reader: Reader | None = None) -> list[tuple[str, str]]:
+def shown(text: str, reader: DialectReader | None = None) -> list[tuple[str, str]]:
     """What was shown of payloads while they arrived, pieces of one argument joined."""
     seen: list[tuple[str, str]] = []
     for event in events(text, reader):

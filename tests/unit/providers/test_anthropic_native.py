@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from app.base.errors import Refused
+from app.protocol.call import Media
 from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role, TextPart, assistant, user
-from app.protocol.result import Media
 from app.providers.anthropic.provider import AnthropicProvider
 from app.providers.api import (
     Alive,
@@ -18,8 +18,8 @@ from app.providers.api import (
     NativeCallStarted,
     OpaqueBlock,
     Request,
-    Said,
     StreamEvent,
+    TextDelta,
     Thinking,
 )
 from tests.support.loopback import AnthropicServer, Call, Ping, Reply, Status, Thought
@@ -78,7 +78,7 @@ async def test_a_conversation_with_toolset_thinking_and_pictures_keeps_all_the_v
         Message(Role.ASSISTANT, (*made, CallPart("c2", "screen_capture", {}, "computer"))),
         Message(Role.USER, (ResultPart("c1", "Clicked."), ResultPart("c2", "", (PICTURE,)))),
     )
-    assert Said("Done.") in await told(provider, *history)
+    assert TextDelta("Done.") in await told(provider, *history)
     said = server.bodies[1]["messages"]
     assert [block["type"] for block in said[1]["content"]] == ["thinking", "tool_use", "tool_use"]
     assert said[1]["content"][1] == {
@@ -131,7 +131,7 @@ async def test_a_tool_type_that_is_refused_is_left_out_once_and_for_all(server: 
     server.replies = [refusal, "one", "two"]
     for word in ("one", "two"):
         provider = AnthropicProvider("sk-test", base_url=server.url)
-        assert Said(word) in await told(provider)
+        assert TextDelta(word) in await told(provider)
         await provider.close()
     kinds = [[tool.get("type", "ours") for tool in body["tools"]] for body in server.bodies]
     assert kinds[0] == ["computer_toolset_20260801", "ours", "ours"]
@@ -150,8 +150,8 @@ async def test_a_field_that_is_refused_again_is_a_refusal(server: AnthropicServe
 async def test_the_vendors_pings_are_signs_of_life(server: AnthropicServer, provider: AnthropicProvider) -> None:
     server.replies = ["warm", Reply.of("x", Ping(), Ping())]
     await told(provider)
-    assert [event for event in await told(provider) if isinstance(event, (Alive, Said))] == [
-        Said("x"),
+    assert [event for event in await told(provider) if isinstance(event, (Alive, TextDelta))] == [
+        TextDelta("x"),
         Alive(),
         Alive(),
     ]

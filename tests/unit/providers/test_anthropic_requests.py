@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.protocol.call import Media
 from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role, TextPart, assistant, user
-from app.protocol.result import Media
-from app.providers.anthropic.requests import Manner, Memory, body_of
+from app.providers.anthropic.wire import Memory, RequestOptions, body_of
 from app.providers.api import Request
 from app.providers.profiles import profile_of
 
@@ -17,7 +17,7 @@ THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
 
 def body(*messages: Message, model: str = PLAIN, memory: Memory | None = None, **more: Any) -> dict[str, Any]:
     request = Request(model, "You are Wisp.", messages or (user("hello"),), **more)
-    return body_of(request, Manner(profile_of(model)), memory or Memory())
+    return body_of(request, RequestOptions(profile_of(model)), memory or Memory())
 
 
 def marked(sent: dict[str, Any]) -> list[str]:
@@ -159,6 +159,6 @@ def test_a_model_without_these_features_is_not_asked_for_them() -> None:
 def test_a_server_that_refuses_a_field_is_sent_the_rest() -> None:
     request = Request(BINDING, "", (user("a"),))
     refused = frozenset({"computer_tool", "block_binding", "effort", "thinking"})
-    manner = Manner(profile_of(BINDING), refused)
+    manner = RequestOptions(profile_of(BINDING), refused)
     assert set(body_of(request, manner, Memory())) == {"model", "max_tokens", "messages"}
     assert manner.betas == ()

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from app.base.errors import NeedsPerson
-from app.providers.addresses import server_address
 from app.providers.catalog import choose, default_name, takes_pictures
-from app.providers.profiles import profile_of
-from app.providers.remembered import Facts, remember
+from app.providers.profiles import ModelFacts, profile_of, remember
+from app.providers.wire_errors import server_address
 from app.settings.store import Settings
 
 
@@ -65,5 +64,5 @@ def test_some_models_are_known_to_take_pictures_or_not(model: str, known: bool |
 def test_what_a_run_finds_out_about_pictures_counts_at_once() -> None:
     local = settings(base_url="http://127.0.0.1:11434/v1")
     before = takes_pictures(local, "some-model")
-    remember(server_address("http://127.0.0.1:11434/v1"), "some-model", Facts(pictures=False))
+    remember(server_address("http://127.0.0.1:11434/v1"), "some-model", ModelFacts(pictures=False))
     assert (before, takes_pictures(local, "some-model")) == (None, False)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.base.errors import ContextOverflow, Refused, Unreachable
-from app.providers import failures
-from app.providers.addresses import is_local
-from app.providers.failures import Fault, Service
+from app.providers import wire_errors
+from app.providers.wire_errors import Fault, Service, is_local
 
 SERVICE = Service("Acme", "Give a key.")
 
@@ -48,7 +47,7 @@ def test_an_unknown_model_is_told_from_other_refusals(status: int, message: str,
 
 def test_a_long_list_of_models_is_cut() -> None:
     offered = tuple(f"m{n}" for n in range(25))
-    sentence = str(failures.unknown_model(SERVICE, "x", offered))
+    sentence = str(wire_errors.unknown_model(SERVICE, "x", offered))
     assert sentence == (
         f"Acme does not serve the model 'x'. It offers: {', '.join(offered[:20])} and 5 more. Choose one with --model."
     )
@@ -62,11 +61,11 @@ def test_what_a_service_says_is_quoted_on_one_line_and_not_for_ever() -> None:
 
 
 def test_a_wait_may_be_told_as_a_date() -> None:
-    assert failures.retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
+    assert wire_errors.retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
 
 
 def test_a_refused_connection_names_the_address_and_the_cause() -> None:
-    error = failures.not_connected(SERVICE, "http://here:1", OSError("no route"))
+    error = wire_errors.not_connected(SERVICE, "http://here:1", OSError("no route"))
     assert type(error) is Unreachable
     assert str(error) == (
         "Acme cannot be reached at http://here:1 (no route). Check the network connection and try again."

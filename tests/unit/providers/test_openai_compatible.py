@@ -9,17 +9,14 @@ from typing import Any
 import pytest
 
 from app.base.errors import Refused, ToolsDeclined
+from app.protocol.call import Media
 from app.protocol.message import CallPart, ImagePart, Message, ResultPart, Role, TextPart, user
-from app.protocol.result import Media
-from app.providers.api import NativeCallEnded, NativeCallStarted, Request, Said, Stopped, Usage
+from app.providers.api import NativeCallEnded, NativeCallStarted, Request, Stopped, TextDelta, Usage
 from app.providers.catalog import choose
-from app.providers.openai_compatible import discovery
-from app.providers.openai_compatible.discovery import Endpoint, local_endpoints, takes_pictures
-from app.providers.openai_compatible.provider import OpenAICompatibleProvider
-from app.providers.openai_compatible.replies import Reading
-from app.providers.openai_compatible.requests import body_of
-from app.providers.profiles import profile_of
-from app.providers.remembered import Facts, facts_of
+from app.providers.openai_compatible import provider
+from app.providers.openai_compatible.provider import Endpoint, OpenAICompatibleProvider, local_endpoints, takes_pictures
+from app.providers.openai_compatible.wire import ChunkReading, body_of
+from app.providers.profiles import ModelFacts, facts_of, profile_of
 from app.settings.store import Settings
 from tests.contract.providers import streamed
 from tests.support.loopback import Fault, OpenAIServer, Reply, Seen, Status
@@ -46,7 +43,7 @@ async def told(server: OpenAIServer, request: Request) -> list[Any]:
 
 
 def read(*deltas: dict[str, Any], stop: str = "stop") -> list[Any]:
-    reading = Reading()
+    reading = ChunkReading()
     events = [event for delta in deltas for event in reading.read({"choices": [{"delta": delta}]})]
     events += reading.read({"choices": [{"delta": {}, "finish_reason": stop}]})
     return [*events, *reading.finish()]
@@ -107,13 +104,13 @@ def test_a_call_without_an_id_gets_one() -> None:
 
 
 def test_a_refusal_is_said_and_told() -> None:
-    assert read({"refusal": "I will not."}) == [Said("I will not."), Stopped("refusal")]
+    assert read({"refusal": "I will not."}) == [TextDelta("I will not."), Stopped("refusal")]
     assert read({"refusal": "No."}, stop="content_filter")[-1] == Stopped("refusal")
 
 
 def test_figures_may_come_with_any_chunk() -> None:
     usage = {"prompt_tokens": 30, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 10}}
-    assert list(Reading().read({"choices": [], "usage": usage})) == [Usage(20, 4, 10)]
+    assert list(ChunkReading().read({"choices": [], "usage": usage})) == [Usage(20, 4, 10)]
 
 
 async def test_a_server_without_a_field_is_asked_without_it_from_then_on() -> None:
@@ -122,8 +119,8 @@ async def test_a_server_without_a_field_is_asked_without_it_from_then_on() -> No
         Status(422, message="stream_options: extra fields not permitted"),
     ]
     async with OpenAIServer([*refusals, "one", "two"]) as server:
-        assert Said("one") in await told(server, asked())
-        assert Said("two") in await told(server, asked())
+        assert TextDelta("one") in await told(server, asked())
+        assert TextDelta("two") in await told(server, asked())
     optional = {"max_tokens", "max_completion_tokens", "stream_options"}
     assert [sorted(optional & set(body)) for body in server.bodies] == [
         ["max_tokens", "stream_options"],
@@ -138,7 +135,7 @@ async def test_a_model_that_declines_tools_is_said_so_and_remembered() -> None:
         for _ in range(2):
             with pytest.raises(ToolsDeclined, match=MODEL):
                 await told(server, asked(tools=(TOOL,)))
-        assert Said("well") in await told(server, asked())
+        assert TextDelta("well") in await told(server, asked())
         assert [bool(body.get("tools")) for body in server.bodies] == [True, False]
         assert facts_of(server.url, MODEL).tools is False
         settings = Settings({"model.provider": "openai", "model.id": MODEL, "model.base_url": server.url}, {})
@@ -147,8 +144,8 @@ async def test_a_model_that_declines_tools_is_said_so_and_remembered() -> None:
 
 async def test_a_model_that_declines_pictures_reads_a_note_instead_and_it_is_remembered() -> None:
     async with OpenAIServer(["one", "two"], takes_pictures=False) as server:
-        assert Said("one") in await told(server, with_picture())
-        assert Said("two") in await told(server, with_picture())
+        assert TextDelta("one") in await told(server, with_picture())
+        assert TextDelta("two") in await told(server, with_picture())
     assert len(server.bodies) == 3
     assert server.bodies[-1]["messages"][-1]["content"] == (
         "look\n\n[A picture of the screen is left out: this model reads no pictures. Read the screen as text instead.]"
@@ -191,7 +188,7 @@ async def test_every_servers_way_to_decline_tools_is_known(status: int, words: s
 @pytest.mark.parametrize(("status", "words"), NO_PICTURES)
 async def test_every_servers_way_to_decline_pictures_is_known(status: int, words: str) -> None:
     async with OpenAIServer([Status(status, message=words), "one"]) as server:
-        assert Said("one") in await told(server, with_picture())
+        assert TextDelta("one") in await told(server, with_picture())
 
 
 @pytest.mark.parametrize(("status", "words"), OTHER)
@@ -201,7 +198,7 @@ async def test_a_refusal_for_another_reason_teaches_nothing(status: int, words: 
         with pytest.raises(Refused) as caught:
             await told(server, asked(message, tools=(TOOL,)))
         assert type(caught.value) is Refused
-        assert facts_of(server.url, MODEL) == Facts()
+        assert facts_of(server.url, MODEL) == ModelFacts()
 
 
 async def test_a_refusal_inside_the_stream_counts_too() -> None:
@@ -213,7 +210,7 @@ async def test_a_refusal_inside_the_stream_counts_too() -> None:
 
     refusal = Reply.of(Fault("", "Model does not support images. Please use a model that does."))
     async with Late([refusal, Reply.of("", "one")]) as server:
-        assert Said("one") in await told(server, with_picture())
+        assert TextDelta("one") in await told(server, with_picture())
 
 
 def _says(path: str, answer: dict[str, Any]) -> Callable[[Seen], Status]:
@@ -245,7 +242,7 @@ async def test_the_server_is_asked_once_and_before_a_picture_is_sent() -> None:
         await told(server, with_picture())
         await told(server, with_picture())
         assert [seen.path for seen in server.others] == ["/api/show"]
-        assert facts_of(server.url, MODEL) == Facts(pictures=False)
+        assert facts_of(server.url, MODEL) == ModelFacts(pictures=False)
     assert "image_url" not in json.dumps(server.bodies)
 
 
@@ -272,7 +269,7 @@ async def test_without_address_and_key_the_first_server_here_answers_with_its_fi
             return (Endpoint("Ollama", server.url, ("first", "second")),)
 
         provider = OpenAICompatibleProvider(find=found)
-        assert Said("hello") in await streamed(provider, asked(model=""))
+        assert TextDelta("hello") in await streamed(provider, asked(model=""))
         await provider.close()
         assert server.bodies[0]["model"] == "first"
 
@@ -294,9 +291,9 @@ async def test_a_server_without_a_model_says_what_to_do() -> None:
 async def test_the_path_of_an_address_may_be_left_out() -> None:
     async with OpenAIServer(["hello"]) as server:
         provider = OpenAICompatibleProvider(base_url=server.url.removesuffix("/v1"))
-        assert Said("hello") in await streamed(provider, asked())
+        assert TextDelta("hello") in await streamed(provider, asked())
         await provider.close()
 
 
 def test_the_usual_ports_are_looked_at() -> None:
-    assert discovery.KNOWN == (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
+    assert provider.KNOWN == (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))

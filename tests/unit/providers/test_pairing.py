@@ -7,8 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.protocol.call import Media
 from app.protocol.message import CallPart, ImagePart, Message, Part, ResultPart, Role, TextPart, assistant, user
-from app.protocol.result import Media
 from app.providers.pairing import HALTED, paired
 
 PICTURE = Media(b"png", "image/png", 1, 1)

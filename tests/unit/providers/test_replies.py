@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.providers import api
-from app.providers.anthropic.replies import Reading as Messages
-from app.providers.native import WireError
-from app.providers.openai_compatible.replies import Reading as Completions
+from app.providers.anthropic.wire import MessageReading as Messages
+from app.providers.openai_compatible.wire import ChunkReading as Completions
+from app.providers.pairing import WireError
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.text(max_size=4),
@@ -50,7 +50,7 @@ CHUNK = _object("usage", choices=st.lists(CHOICE, max_size=2))
 
 def check(event: api.StreamEvent) -> None:
     match event:
-        case api.Said() | api.Thinking():
+        case api.TextDelta() | api.Thinking():
             assert isinstance(event.text, str)
         case api.NativeCallStarted():
             assert isinstance(event.call_id, str)

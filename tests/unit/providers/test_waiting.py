@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from app.providers.api import Alive
-from app.providers.waiting import alive_until
+from app.providers.wire_errors import alive_until
 
 
 async def _never() -> None:

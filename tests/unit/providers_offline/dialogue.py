@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from app.agent.words import told
+from app.agent.prompt import told
 from app.protocol.arguments import to_call
-from app.protocol.call import ToolCall
+from app.protocol.call import JsonValue, ToolCall, ToolResult, tool_error
 from app.protocol.dialects.api import Answer
 from app.protocol.dialects.xml import XmlDialect
-from app.protocol.events import CallClosed, CallDelta, CallOpened
-from app.protocol.message import Message, Role, assistant, user
-from app.protocol.result import JsonValue, ToolResult, tool_error
-from app.providers.api import Request, Said, Stopped, StreamEvent
+from app.protocol.message import CallClosed, CallDelta, CallOpened, Message, Role, assistant, user
+from app.providers.api import Request, Stopped, StreamEvent, TextDelta
 from app.providers.offline.provider import OfflineProvider
 from app.tools.computer import COMPUTER
 from app.tools.say import SAY
@@ -77,7 +75,7 @@ class Dialogue:
         self.messages.append(message)
 
     def _read(self, events: list[StreamEvent]) -> Reply:
-        raw = "".join(event.text for event in events if isinstance(event, Said))
+        raw = "".join(event.text for event in events if isinstance(event, TextDelta))
         (stopped,) = [event for event in events if isinstance(event, Stopped)]
         calls = calls_in(raw)
         said = [call.text("text" if call.name == "say" else "result") for call in calls if call.name in VOICES]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.protocol.result import JsonValue, ToolResult, tool_error
-from app.providers.api import Request, Said, Stopped, Usage
+from app.protocol.call import JsonValue, ToolResult, tool_error
+from app.providers.api import Request, Stopped, TextDelta, Usage
 from app.providers.offline.provider import OfflineProvider
 from app.tools.executor import DRY_RUN
 from tests.unit.providers_offline.dialogue import Dialogue, Reply
@@ -314,7 +314,7 @@ async def test_the_answer_streams_a_token_at_a_time_and_ends_with_usage() -> Non
     await talk.say("open the calculator and type 5")
     request = Request("offline", "", tuple(talk.messages[:1]))
     events = [event async for event in OfflineProvider().stream(request)]
-    pieces = [event.text for event in events if isinstance(event, Said)]
+    pieces = [event.text for event in events if isinstance(event, TextDelta)]
     assert "".join(pieces) == '<say tone="warm">Opening the calculator.</say><open_app name="calculator"/>'
     assert len(pieces) > 15 and max(map(len, pieces)) <= 8
     assert events[len(pieces) :] == [Usage(), Stopped("end_turn")]

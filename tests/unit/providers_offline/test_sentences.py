@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.providers.offline import wording
 from app.providers.offline.reading import read_wish
-from app.providers.offline.steps import Plan, Refusal, Resume, Talk
+from app.providers.offline.words import Plan, Refusal, Resume, Talk
 from tests.unit.providers_offline.table import DECLINED, DONE, SENTENCES, Sentence
 
 CHAINED = tuple(sentence for sentence in DONE if sentence.calls[-1][0] != "computer_type")

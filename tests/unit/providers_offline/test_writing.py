@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.protocol.result import JsonValue
-from app.providers.offline import wording, write
+from app.protocol.call import JsonValue
+from app.providers.offline import provider, wording
 from app.providers.offline.reading import read_wish
-from app.providers.offline.steps import Plan, Step
+from app.providers.offline.words import Plan, PlannedCall
 from tests.unit.providers_offline.dialogue import calls_in
 from tests.unit.providers_offline.table import DONE
 
@@ -54,7 +54,7 @@ def spoken_and_written(wish: str) -> str:
     reading = read_wish(wish)
     assert isinstance(reading, Plan)
     steps = enumerate(reading.steps)
-    return "".join(write.speech(wording.doing(step, index), "warm") + write.call(step) for index, step in steps)
+    return "".join(provider.speech(wording.doing(step, index), "warm") + provider.call(step) for index, step in steps)
 
 
 def test_the_calls_of_every_sentence_read_back() -> None:
@@ -66,17 +66,17 @@ def test_the_calls_of_every_sentence_read_back() -> None:
 @given(TEXT | MARKUP)
 @settings(max_examples=400, deadline=None)
 def test_any_text_to_type_reads_back_exactly(text: str) -> None:
-    assert as_pairs(write.call(Step("computer_type", {"text": text}))) == [("computer_type", {"text": text})]
+    assert as_pairs(provider.call(PlannedCall("computer_type", {"text": text}))) == [("computer_type", {"text": text})]
 
 
 @given(TEXT | MARKUP)
 @settings(max_examples=400, deadline=None)
 def test_any_words_for_the_person_are_one_call_and_nothing_else(text: str) -> None:
-    assert [name for name, _ in as_pairs(write.completion(f"Found: {text}"))] == ["attempt_completion"]
-    assert [name for name, _ in as_pairs(write.speech(f"Found: {text}", "warm"))] == ["say"]
+    assert [name for name, _ in as_pairs(provider.completion(f"Found: {text}"))] == ["attempt_completion"]
+    assert [name for name, _ in as_pairs(provider.speech(f"Found: {text}", "warm"))] == ["say"]
 
 
 @given(TEXT | MARKUP)
 @settings(max_examples=200, deadline=None)
 def test_pieces_are_the_whole_text(text: str) -> None:
-    assert "".join(write.pieces(text)) == text
+    assert "".join(provider.pieces(text)) == text

@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from app.base.errors import NeedsPerson, WispError
-from app.services.checkpoints.store import Checkpoints
-from app.services.workspace import beneath
-from app.services.workspace.changes import Changes, Origin
-from app.services.workspace.places import Workspace
+from app.services.files import safe_open
+from app.services.files.changes import ChangeOrigin, Changes
+from app.services.files.checkpoints import Checkpoints
+from app.services.files.places import Workspace
 
 _WRITER = Path(__file__).with_name("writer.py")
 _FILES = 8
@@ -47,7 +47,7 @@ def _is_whole(data: bytes) -> bool:
 def test_killed_in_the_middle_every_file_is_old_or_new_and_undo_still_works(tmp_path: Path) -> None:
     workspace, changes = _made(tmp_path)
     for number in range(_FILES):
-        changes.write(workspace.locate(f"{number}.txt"), (content(number),), Origin("start"))
+        changes.write(workspace.locate(f"{number}.txt"), (content(number),), ChangeOrigin("start"))
     chance = random.Random(7)
     written = 0
     for _ in range(12):
@@ -91,7 +91,7 @@ def test_without_room_nothing_changes_and_that_is_told(tmp_path: Path, room: int
         _room_for(room),
         pytest.raises(NeedsPerson, match=r"path: there is no room left to write 'a.txt'; nothing was"),
     ):
-        changes.write(workspace.locate("a.txt"), (b"x" * 50_000,) * 10, Origin())
+        changes.write(workspace.locate("a.txt"), (b"x" * 50_000,) * 10, ChangeOrigin())
     assert ({path.name: path.read_bytes() for path in file.parent.iterdir()}) == {"a.txt": b"old"}
 
 
@@ -100,7 +100,7 @@ def test_without_room_for_the_copy_nothing_changes(tmp_path: Path) -> None:
     file = tmp_path / "project" / "a.txt"
     file.write_bytes(b"x" * 500_000)
     with _room_for(100_000), pytest.raises(WispError):
-        changes.write(workspace.locate("a.txt"), (b"new",), Origin())
+        changes.write(workspace.locate("a.txt"), (b"new",), ChangeOrigin())
     assert ([path.name for path in file.parent.iterdir()], file.stat().st_size) == (["a.txt"], 500_000)
 
 
@@ -109,14 +109,14 @@ def test_without_room_for_the_list_of_changes_nothing_changes(tmp_path: Path) ->
     file = tmp_path / "project" / "a.txt"
     file.write_bytes(b"old")
     with _room_for(1_000), pytest.raises(WispError):
-        changes.write(workspace.locate("a.txt"), (b"new",), Origin())
+        changes.write(workspace.locate("a.txt"), (b"new",), ChangeOrigin())
     assert ({path.name: path.read_bytes() for path in file.parent.iterdir()}) == {"a.txt": b"old"}
 
 
 def test_folders_made_for_a_file_that_could_not_be_written_are_gone(tmp_path: Path) -> None:
     workspace, changes = _made(tmp_path)
     with _room_for(0), pytest.raises(NeedsPerson):
-        changes.write(workspace.locate("a/b/c.txt"), (b"new",), Origin())
+        changes.write(workspace.locate("a/b/c.txt"), (b"new",), ChangeOrigin())
     assert list((tmp_path / "project").iterdir()) == []
 
 
@@ -146,7 +146,7 @@ def test_without_permission_nothing_changes_and_that_is_told(what: str) -> None:
         file.chmod(0o444 if what == "file" else 0o666)
         file.parent.chmod(0o777 if what == "file" else 0o555)
         with _as_somebody_else(), pytest.raises(NeedsPerson, match=r"path: there is no permission for 'a.txt'"):
-            changes.write(workspace.locate("a.txt"), (b"new",), Origin())
+            changes.write(workspace.locate("a.txt"), (b"new",), ChangeOrigin())
         assert (file.read_text(), list(file.parent.iterdir())) == ("old", [file])
         file.parent.chmod(0o755)
 
@@ -156,7 +156,7 @@ def test_a_folder_that_keeps_turning_into_a_link_leads_no_write_outside(
     tmp_path: Path, with_openat2: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not with_openat2:
-        monkeypatch.setattr(beneath, "_has_openat2", lambda: False)
+        monkeypatch.setattr(safe_open, "_has_openat2", lambda: False)
     workspace, changes = _made(tmp_path)
     outside, project = tmp_path / "outside", tmp_path / "project"
     outside.mkdir()
@@ -177,7 +177,7 @@ def test_a_folder_that_keeps_turning_into_a_link_leads_no_write_outside(
     done = 0
     for number in range(300):
         with suppress(WispError):
-            changes.write(workspace.locate("sub/f.txt"), (b"%d" % number,), Origin())
+            changes.write(workspace.locate("sub/f.txt"), (b"%d" % number,), ChangeOrigin())
             done += 1
     over.set()
     swapper.join()
@@ -190,7 +190,7 @@ def test_old_copies_are_dropped_and_new_ones_kept(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / "checkpoints", kept_bytes=25_000)
     changes = Changes(workspace, checkpoints)
     for number in range(10):
-        changes.write(workspace.locate("a.txt"), (b"%d" % number * 10_000,), Origin(f"t{number}"))
+        changes.write(workspace.locate("a.txt"), (b"%d" % number * 10_000,), ChangeOrigin(f"t{number}"))
     for copy in (tmp_path / "checkpoints" / "objects").iterdir():
         os.utime(copy, (0, 0))
     checkpoints.prune()

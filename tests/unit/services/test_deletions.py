@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from app.services.checkpoints.store import Checkpoints
+from app.services.files.changes import Changes
+from app.services.files.checkpoints import Checkpoints
+from app.services.files.places import Workspace
 from app.services.processes import deletions
 from app.services.processes.deletions import Deleted, Deletions
-from app.services.workspace.changes import Changes
-from app.services.workspace.places import Workspace
 
 
 class _Room:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services.workspace.document_kinds import DocumentKind, Target, kind_of, target_of
+from app.services.workspace.document_kinds import DocumentKind, NamedTarget, kind_of, target_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
 HTML = b"<html><script>location='http://evil.example'</script>"
@@ -97,13 +97,13 @@ def test_a_link_is_plain_only_by_both_of_its_names(tmp_path: Path) -> None:
     [
         ("calculator", None),
         ("text editor", None),
-        ("http://a.example/?x", Target(address="http://a.example/?x")),
-        ("HTTPS://a.example", Target(address="HTTPS://a.example")),
-        ("/tmp/a b.txt", Target(path="/tmp/a b.txt")),
-        ("file:///tmp/a%20b.txt", Target(path="/tmp/a b.txt")),
-        ("file://elsewhere/tmp/a.txt", Target(path="file://elsewhere/tmp/a.txt")),
-        ("mailto:a@b.example?body=x", Target(path="mailto:a@b.example?body=x")),
+        ("http://a.example/?x", NamedTarget(address="http://a.example/?x")),
+        ("HTTPS://a.example", NamedTarget(address="HTTPS://a.example")),
+        ("/tmp/a b.txt", NamedTarget(path="/tmp/a b.txt")),
+        ("file:///tmp/a%20b.txt", NamedTarget(path="/tmp/a b.txt")),
+        ("file://elsewhere/tmp/a.txt", NamedTarget(path="file://elsewhere/tmp/a.txt")),
+        ("mailto:a@b.example?body=x", NamedTarget(path="mailto:a@b.example?body=x")),
     ],
 )
-def test_a_name_is_an_address_a_path_or_a_program(name: str, target: Target | None) -> None:
+def test_a_name_is_an_address_a_path_or_a_program(name: str, target: NamedTarget | None) -> None:
     assert target_of(name) == target

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.services.workspace.blocks import EditRefused
-from app.services.workspace.edits import apply_diff
+from app.services.files.edits import EditRefused, apply_diff
 
 _MARKER = re.compile(r"\\*(?:(?:-{3,}|<{3,}) SEARCH>?|={3,}|(?:\+{3,}|>{3,}) REPLACE>?)\s*")
 _ODD = (

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.base.errors import ToolFailed
-from app.services.parsing import child
+from app.services.files import parsing
 from tests.hostile.observers.processes import descendants, environment_of
 from tests.support.observer import eventually
 from tests.support.walls import needs_wall
@@ -20,7 +20,7 @@ _PROBE = """
 import sys
 sys.path.insert(0, {root!r})
 import os, socket, subprocess
-from app.services.parsing import cell
+from app.services.files import parsing_worker as cell
 cell.lock([sys.prefix, sys.base_prefix, "/usr/lib", "/lib", "/lib64"])
 def tried(act):
     try:
@@ -56,7 +56,7 @@ def test_its_environment_holds_nothing_of_the_persons(monkeypatch: pytest.Monkey
     before = set(descendants())
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as waits_for_ever:
-        pieces = child.pieces("page", {"charset": "", "url": "u"}, waits_for_ever, "u")
+        pieces = parsing.pieces("page", {"charset": "", "url": "u"}, waits_for_ever, "u")
         asked = threading.Thread(target=lambda: list(pieces))
         asked.start()
         assert eventually(lambda: len(set(descendants()) - before) == 1)
@@ -72,17 +72,17 @@ def test_its_environment_holds_nothing_of_the_persons(monkeypatch: pytest.Monkey
 
 def test_what_it_refuses_is_told_in_its_words() -> None:
     with pytest.raises(ToolFailed, match=r"'a\.ipynb' is a damaged or protected document"):
-        list(child.texts("document", {"name": "a.ipynb", "shown": "a.ipynb"}, b"{", "a.ipynb"))
+        list(parsing.texts("document", {"name": "a.ipynb", "shown": "a.ipynb"}, b"{", "a.ipynb"))
 
 
 def test_one_that_dies_is_told_as_damage_or_too_little_room() -> None:
     with pytest.raises(ToolFailed, match="it is damaged, or needs more memory or time than it may have"):
-        list(child.texts("no such job", {}, b"", "a.pdf"))
+        list(parsing.texts("no such job", {}, b"", "a.pdf"))
 
 
 def test_nobody_who_stops_listening_leaves_it_running() -> None:
     def pages() -> Iterator[bytes]:
-        yield from child.pieces("page", {"charset": "", "url": "u"}, b"<p>" + b"word " * 500_000, "u")
+        yield from parsing.pieces("page", {"charset": "", "url": "u"}, b"<p>" + b"word " * 500_000, "u")
 
     before = set(descendants())
     listening = pages()

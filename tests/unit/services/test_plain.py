@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.services.processes.output import local_url
-from app.services.processes.plain import plain
+from app.services.processes.output import local_url, plain
 
 _PIECES = st.one_of(
     st.sampled_from(["\x1b", "[", "]", "31m", "\x07", "\x9b", "\r", "\b", "\n", "a", "\u202e"]), st.text()

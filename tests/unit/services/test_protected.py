@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.base.errors import NeedsPerson, ToolFailed
-from app.services.workspace import protected
-from app.services.workspace.places import Workspace
-from app.services.workspace.searching import Query, search
+from app.services.files import places
+from app.services.files.places import Workspace
+from app.services.files.searching import Query, search
 
 _SECRET = """
 .npmrc .bash_history .config/rclone/rclone.conf .pgpass .config/chromium/Default/Cookies pass.kdbx .pypirc
@@ -70,7 +70,7 @@ def test_what_starts_by_itself_is_read_and_never_written(workspace: Workspace, n
 @pytest.mark.parametrize("name", _NEITHER.split())
 def test_what_projects_hold_is_free(workspace: Workspace, name: str) -> None:
     workspace.check_writable(workspace.locate(f"device:/{name}"))
-    assert not protected.is_local_secret(Path(name))
+    assert not places.is_local_secret(Path(name))
 
 
 def test_a_hard_link_to_a_secret_is_a_secret(workspace: Workspace, home: Path) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.services.network.addresses import Address
-from app.services.network.fetching import MOST_BYTES
-from app.services.web.pages import Page, Pages
+from app.services.web.addresses import Address
+from app.services.web.fetching import MOST_BYTES
+from app.services.web.pages import Pages, WebPage
 from tests.support.site import Reply, Site, site
 
 PAGE = b"""<html><head><title>The  title</title><script>bad()</script></head><body>
@@ -27,14 +27,14 @@ def here() -> Iterator[Site]:
         yield server
 
 
-async def _get(url: str) -> Page:
+async def _get(url: str) -> WebPage:
     return await Pages(loopback=True).get(url)
 
 
 async def test_a_page_is_told_as_its_reader_sees_it(here: Site) -> None:
     here.replies["/"] = Reply(PAGE)
     page = await _get(f"{here.url}/")
-    assert page == Page(
+    assert page == WebPage(
         f"{here.url}/",
         200,
         "text/html",
@@ -72,7 +72,7 @@ async def test_a_redirect_within_the_site_is_followed(here: Site) -> None:
 async def test_a_redirect_to_another_site_is_told_and_not_followed(here: Site) -> None:
     here.replies["/"] = Reply(status=301, headers={"Location": "https://example.org/x"})
     page = await _get(f"{here.url}/")
-    assert page == Page(f"{here.url}/", 301, elsewhere="https://example.org/x")
+    assert page == WebPage(f"{here.url}/", 301, elsewhere="https://example.org/x")
 
 
 @pytest.mark.parametrize(

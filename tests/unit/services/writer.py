@@ -13,12 +13,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 def main() -> None:
     folder = Path(sys.argv[1])
     os.environ["WISP_DATA_DIR"] = str(folder / "wisp")
-    from app.services.workspace.changes import Origin
+    from app.services.files.changes import ChangeOrigin
     from tests.unit.services.test_crashes import _FILES, _made, content
 
     workspace, changes = _made(folder)
     chance = random.Random(int(sys.argv[2]))
-    origin = Origin("writer", "test")
+    origin = ChangeOrigin("writer", "test")
     while True:
         place = workspace.locate(f"{chance.randrange(_FILES)}.txt")
         new = content(chance.randrange(10**6))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.base import paths
-from app.settings import secrets, store
+from app.settings import store
 from app.settings.catalog import ALL, MAX_PASSES, NAME, POINTER_RING, PROVIDER, Setting
 
 
@@ -84,8 +84,8 @@ def test_a_key_is_kept_where_only_the_owner_reads_it(monkeypatch: pytest.MonkeyP
     import keyring.core
 
     keyring.core.init_backend()
-    assert secrets.keep("anthropic", "sk-1") == "file"
-    assert secrets.key_of("anthropic") == "sk-1"
+    assert store.keep("anthropic", "sk-1") == "file"
+    assert store.key_of("anthropic") == "sk-1"
     assert (paths.config_dir() / "keys.json").stat().st_mode & 0o077 == 0
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-2")
-    assert secrets.key_of("anthropic") == "sk-2"
+    assert store.key_of("anthropic") == "sk-2"

@@ -8,12 +8,10 @@ import logging
 import pytest
 
 from app.base.errors import Cancelled
-from app.protocol.call import Block, ToolCall
-from app.protocol.result import ToolResult, tool_error
+from app.protocol.call import Block, ToolCall, ToolResult, tool_error
 from app.protocol.spec import ToolSpec
-from app.tools.context import TurnContext
 from app.tools.executor import Execution, Executor, Gate, WrittenByThePerson
-from app.tools.registry import Registry
+from app.tools.registry import Registry, TurnContext
 from tests.unit.agent.stage import BROKEN, BUSY, LOCKED, WORKBENCH, FakeClock, Workbench
 
 _READ = Block("c1", "read", {"path": "a.txt"})

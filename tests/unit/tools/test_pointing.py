@@ -7,17 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from app.base.geometry import Point, Rect
-from app.desktop.api import Frame, Window
-from app.desktop.capture import Budget
-from app.desktop.desk import Desktop
+from app.desktop.backends import Frame, Window
+from app.desktop.capture import PictureBudget
+from app.desktop.desktop import Desktop
 from app.desktop.headless import HeadlessDesktop, Moved
-from app.desktop.locate import NotFound
-from app.desktop.ocr.api import TextBox
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
+from app.desktop.ocr.rapid import TextBox
+from app.desktop.targets import NotFound
+from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.tools.computer import COMPUTER, Computer
-from app.tools.context import TurnContext
-from app.tools.pictures import Sight
+from app.tools.pictures import ModelSight
+from app.tools.registry import TurnContext
 
 _FRONT = Window("w1", "Board", "game", Rect(200, 100, 800, 600), 3, is_active=True)
 
@@ -36,7 +35,7 @@ class _Room:
         self.headless = HeadlessDesktop()
         self.headless.opened[:] = [_FRONT]
         self.desktop = Desktop(self.headless.backend, ocr=_Blank())
-        self.sight = Sight(Budget(400, 4000))
+        self.sight = ModelSight(PictureBudget(400, 4000))
 
     async def __call__(self, tool: str, **arguments: JsonValue) -> ToolResult:
         [spec] = [spec for spec in COMPUTER.tools if spec.name == tool]
@@ -66,6 +65,6 @@ async def test_points_refer_to_that_picture_afterwards(room: _Room) -> None:
 
 
 async def test_a_model_without_eyes_is_told_that_it_is_not_there(room: _Room) -> None:
-    room.sight = Sight(takes_pictures=lambda: False)
+    room.sight = ModelSight(takes_pictures=lambda: False)
     with pytest.raises(NotFound, match="Nothing on the screen fits 'the white queen'"):
         await room("computer_click", target="the white queen")

@@ -6,19 +6,17 @@ import asyncio
 
 import pytest
 
-from app.protocol.call import Block
+from app.protocol.call import Block, ToolResult
 from app.protocol.dialects.xml import XmlDialect
-from app.protocol.events import CallClosed
-from app.protocol.result import ToolResult
-from app.tools.context import TurnContext
+from app.protocol.message import CallClosed
 from app.tools.executor import Executor, WrittenByThePerson
-from app.tools.registry import Registry
-from app.tools.say import SAY, TONES, Voice
+from app.tools.registry import Registry, TurnContext
+from app.tools.say import SAY, TONES, Speech
 from tests.unit.agent.stage import FakeClock
 
 
 def _result(block: Block) -> ToolResult:
-    executor = Executor(Registry(SAY), [Voice()], FakeClock())
+    executor = Executor(Registry(SAY), [Speech()], FakeClock())
     return asyncio.run(executor.run(block, WrittenByThePerson(), TurnContext("c1"))).result
 
 

@@ -8,15 +8,14 @@ import pytest
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
-from app.desktop.api import Frame, Window
-from app.desktop.desk import Desktop
+from app.desktop.backends import Frame, Window
+from app.desktop.desktop import Desktop
 from app.desktop.elements import Element, NoAccessibility, Outline, OutlineRequest
 from app.desktop.headless import HeadlessDesktop
-from app.desktop.ocr.api import TextBox
-from app.protocol.call import ToolCall
-from app.protocol.result import JsonValue, ToolResult
-from app.tools.context import TurnContext
-from app.tools.pictures import Sight
+from app.desktop.ocr.rapid import TextBox
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.tools.pictures import ModelSight
+from app.tools.registry import TurnContext
 from app.tools.watching import WATCHING, Watching
 
 _ABOUT = (
@@ -71,7 +70,7 @@ class _Room:
 
     async def __call__(self, tool: str, **arguments: JsonValue) -> ToolResult:
         [spec] = [spec for spec in WATCHING.tools if spec.name == tool]
-        watching = Watching(self.desktop, Sight(takes_pictures=lambda: not self.needs_words))
+        watching = Watching(self.desktop, ModelSight(takes_pictures=lambda: not self.needs_words))
         return await spec.execute(watching, ToolCall("1", tool, arguments), TurnContext("1"))
 
     def shows(self, windows: Sequence[Window], *elements: Element) -> None:

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from app.base.errors import ToolMisuse
-from app.protocol.call import ToolCall
-from app.protocol.result import ToolResult
+from app.protocol.call import ToolCall, ToolResult
 from app.services.web.pages import Pages
-from app.tools.context import TurnContext
+from app.tools.registry import TurnContext
 from app.tools.web import Web
 from tests.support.site import Reply, Site, site
 

@@ -8,31 +8,27 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.base.clock import SystemClock
-from app.protocol.call import Block
+from app.protocol.call import Block, JsonValue, ToolResult
 from app.protocol.dialects.xml import XmlDialect
-from app.protocol.events import CallClosed
-from app.protocol.result import JsonValue, ToolResult
-from app.services.checkpoints.store import Checkpoints
+from app.protocol.message import CallClosed
+from app.services.files.changes import Changes
+from app.services.files.checkpoints import Checkpoints
+from app.services.files.places import Workspace
+from app.services.files.safe_open import Folder
+from app.services.processes.commands import CommandLimits, Processes
 from app.services.processes.deletions import Deletions
-from app.services.processes.processes import Limits, Processes
 from app.services.sandbox import choose
-from app.services.tasks.checklist import Checklist
-from app.services.workspace.beneath import Folder
-from app.services.workspace.changes import Changes
-from app.services.workspace.places import Workspace
-from app.tools.code import CODE, Code
-from app.tools.context import TurnContext
+from app.services.tasks import Checklist
 from app.tools.edit import EDITS, Edits
-from app.tools.exec import COMMANDS, Commands
+from app.tools.exec import COMMANDS, WAITS, Commands, Waits
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.file import FILES, Files
-from app.tools.registry import Registry
-from app.tools.search import SEARCH, Searches
+from app.tools.registry import Registry, TurnContext
+from app.tools.search import CODE, SEARCH, Code, Searches
 from app.tools.tasks import TASKS, Tasks
-from app.tools.until import WAITS, Waits
 
 WORK = Registry(FILES, EDITS, SEARCH, COMMANDS, WAITS, CODE, TASKS)
-QUICK = Limits(return_s=1.0, background_s=3.0, quiet_s=0.3)
+QUICK = CommandLimits(return_s=1.0, background_s=3.0, quiet_s=0.3)
 
 
 class Talk:
@@ -62,7 +58,7 @@ class Talk:
 class Bench:
     """`root` is the workspace; `home` and `trash` lie beside it; `told` collects what cards were fed."""
 
-    def __init__(self, folder: Path, limits: Limits = QUICK, *, walled: bool = False) -> None:
+    def __init__(self, folder: Path, limits: CommandLimits = QUICK, *, walled: bool = False) -> None:
         self.root, self.home, self.trash = folder / "project", folder / "home", folder / "trash"
         for made in (self.root, self.home, self.trash):
             made.mkdir(exist_ok=True)

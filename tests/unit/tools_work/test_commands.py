@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from app.base.clock import SystemClock
-from app.protocol.result import ToolResult
-from app.services.processes import tree
-from app.services.processes.processes import Limits, Processes
+from app.protocol.call import ToolResult
+from app.services.processes import starting
+from app.services.processes.commands import CommandLimits, Processes
 from tests.support.observer import eventually
 from tests.unit.tools_work.bench import Bench
 
@@ -111,7 +111,7 @@ async def test_a_quiet_background_command_returns_at_its_first_rest(bench: Bench
 async def test_the_timeout_of_the_call_ends_it_with_all_it_started(bench: Bench) -> None:
     result = await bench.call("execute_command", command="sleep 60 & sleep 60", timeout_seconds=0.3)
     assert (result.payload["exit_code"], result.payload["stopped"]) == (-15, "it was ended after its 0.3 seconds")
-    assert eventually(lambda: tree.members(_text(result, "run_id"), 0, 0.0) == [])
+    assert eventually(lambda: starting.members(_text(result, "run_id"), 0, 0.0) == [])
 
 
 @pytest.mark.parametrize(("yolo", "running"), [(False, True), (True, False)])
@@ -202,9 +202,9 @@ async def test_two_hundred_children_that_ignore_sigterm_are_all_ended(bench: Ben
     command = "trap '' TERM; for i in $(seq 200); do (trap '' TERM; exec sleep 300) & done; echo ready; wait"
     started = await bench.call("execute_command", command=command, background=True)
     run = bench.processes.find(_text(started, "run_id"))
-    assert len(tree.members(run.id, run.record.pid, run.record.born)) >= 200
+    assert len(starting.members(run.id, run.record.pid, run.record.born)) >= 200
     result = await bench.call("stop_command", run_id=run.id)
-    assert (result.ok, tree.members(run.id, run.record.pid, run.record.born)) == (True, [])
+    assert (result.ok, starting.members(run.id, run.record.pid, run.record.born)) == (True, [])
     assert result.payload["stopped"] == "it was stopped"
 
 
@@ -223,7 +223,7 @@ async def test_children_that_fork_again_and_again_are_all_ended(bench: Bench) ->
     started = await bench.call("execute_command", command=f"{_PYTHON} bomb.py & echo on; sleep 0.5", background=True)
     run = bench.processes.find(_text(started, "run_id"))
     await bench.call("stop_command", run_id=run.id)
-    assert tree.members(run.id, 0, 0.0) == []
+    assert starting.members(run.id, 0, 0.0) == []
 
 
 async def test_a_daemon_that_left_its_parents_is_ended_too(open_bench: Bench) -> None:
@@ -293,7 +293,7 @@ async def test_an_unknown_run_is_named(bench: Bench, tool: str) -> None:
 
 
 async def test_too_much_output_on_disk_ends_the_command(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, Limits(return_s=20.0, most_bytes=1_000_000))
+    bench = Bench(tmp_path, CommandLimits(return_s=20.0, most_bytes=1_000_000))
     result = await bench.call("execute_command", command="yes")
     assert result.payload["stopped"] == "it was ended because it wrote more than 1000000 bytes"
 
@@ -305,7 +305,7 @@ async def test_a_command_that_outlives_wisp_is_listed_and_can_be_stopped(bench: 
     [left] = later.left_over()
     assert (left.id, left.record.command, left.stdout.tail(10)) == (run, "echo on; sleep 300", b"on\n")
     await later.stop(left)
-    assert (later.left_over(), tree.members(run, left.record.pid, left.record.born)) == ([], [])
+    assert (later.left_over(), starting.members(run, left.record.pid, left.record.born)) == ([], [])
 
 
 async def test_a_run_that_ended_unseen_has_no_exit_code(bench: Bench, tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ async def test_recent_commands_are_listed_newest_first(bench: Bench) -> None:
 
 
 async def test_old_runs_are_forgotten(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, Limits(kept_runs=3))
+    bench = Bench(tmp_path, CommandLimits(kept_runs=3))
     for number in range(6):
         await bench.call("execute_command", command=f"echo {number}")
     assert len(list((tmp_path / "runs").iterdir())) <= 4

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.protocol.result import FINISHED, WAITING
-from app.services.tasks.checklist import Checklist, Item, parse, render
-from app.services.tasks.options import parse_options
-from app.wiring.checklists import Keeper
+from app.assembly import Keeper
+from app.protocol.call import FINISHED, WAITING
+from app.services.tasks import Checklist, Item, parse, parse_options, render
 from tests.unit.tools_work.bench import Bench
 
 _QUESTION = "<ask_followup_question><question>Which?</question><options>{}</options></ask_followup_question>"

@@ -14,10 +14,9 @@ import pytest
 
 from app.base.clock import SystemClock
 from app.base.errors import ToolFailed
-from app.services.processes.processes import Processes
+from app.services.processes.commands import Processes
 from app.services.sandbox import choose
-from app.services.sandbox.enclosure import Enclosure
-from app.services.sandbox.none import NoWall
+from app.services.sandbox.sandbox import NoWall, SandboxedCommand
 from tests.support.observer import eventually
 from tests.support.walls import needs_wall
 from tests.unit.tools_work.bench import Bench
@@ -277,7 +276,7 @@ class _Broken(NoWall):
     def missing(self) -> str:
         return ""
 
-    def enclose(self, _cwd: Path, _environment: Mapping[str, str], _folder: Path, *, network: bool) -> Enclosure:
+    def enclose(self, _cwd: Path, _environment: Mapping[str, str], _folder: Path, *, network: bool) -> SandboxedCommand:
         raise ToolFailed("The wall fell.")
 
 

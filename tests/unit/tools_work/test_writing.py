@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.services.checkpoints.store import Checkpoints
-from app.services.workspace.changes import MOST_EDITED_BYTES, Changes, Origin
+from app.services.files.changes import MOST_EDITED_BYTES, ChangeOrigin, Changes
+from app.services.files.checkpoints import Checkpoints
 from tests.unit.tools_work.bench import Bench
 
 _DIFF = "------- SEARCH\ntwo\n=======\nTWO\n+++++++ REPLACE"
@@ -153,7 +153,7 @@ async def test_a_deleted_file_is_in_the_trash_and_comes_back(bench: Bench) -> No
 async def test_without_a_trash_a_file_is_deleted_and_still_comes_back(bench: Bench) -> None:
     changes = Changes(bench.workspace, bench.checkpoints, lambda _folder, _name: False)
     (bench.root / "a.txt").write_text("old")
-    done = changes.delete(bench.workspace.locate("a.txt"), Origin("t1", "delete_file"))
+    done = changes.delete(bench.workspace.locate("a.txt"), ChangeOrigin("t1", "delete_file"))
     assert (done.trashed, (bench.root / "a.txt").exists()) == (False, False)
     await bench.call("undo_last_change")
     assert (bench.root / "a.txt").read_text() == "old"
@@ -202,7 +202,7 @@ async def test_a_turn_is_taken_back_after_a_restart(bench: Bench, tmp_path: Path
 async def test_content_too_big_to_be_kept_is_told(bench: Bench, tmp_path: Path) -> None:
     small = Changes(bench.workspace, Checkpoints(tmp_path / "small", most_bytes=10))
     (bench.root / "a.txt").write_text("x" * 11)
-    done = small.write(bench.workspace.locate("a.txt"), (b"new",), Origin("t", "write_file"))
+    done = small.write(bench.workspace.locate("a.txt"), (b"new",), ChangeOrigin("t", "write_file"))
     assert (done.undoable, (bench.root / "a.txt").read_text()) == (False, "new")
 
 

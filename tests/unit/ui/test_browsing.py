@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.agent import events as agent
-from app.protocol.result import JsonValue, Media
-from app.ui.presenter import browsing
+from app.agent import agent_events as agent
+from app.protocol.call import JsonValue, Media
+from app.ui.presenter import cards
 from app.ui.presenter.presenter import Presenter
-from app.ui.presenter.view import Card, Sight, Source, Status, View
+from app.ui.presenter.view import BrowserStep, Card, Source, Status, View
 
 
 def shown(events: Iterable[agent.AgentEvent]) -> list[Card]:
@@ -77,9 +77,9 @@ def test_a_step_that_fails_leaves_its_sentence_on_the_card() -> None:
 
 def test_a_long_browsing_stays_within_bounds() -> None:
     (card,) = shown(event for number in range(80) for event in step(number, "click", x=1, y=1))
-    assert len(card.sights) == browsing.KEPT_SIGHTS
-    assert sum(one.picture is not None for one in card.sights) == browsing.KEPT_PICTURES
-    assert browsing.newest_picture(card) is not None
+    assert len(card.sights) == cards.KEPT_SIGHTS
+    assert sum(one.picture is not None for one in card.sights) == cards.KEPT_PICTURES
+    assert cards.newest_picture(card) is not None
 
 
 def test_a_search_shows_what_it_has_found_and_nonsense_shows_nothing() -> None:
@@ -104,4 +104,4 @@ def test_a_search_shows_what_it_has_found_and_nonsense_shows_nothing() -> None:
 
 def test_a_console_that_is_one_text_is_read_by_lines() -> None:
     (card,) = shown(step(1, "launch", url="u", console="one\n\ntwo"))
-    assert card.sights == (Sight("launch", "u", card.sights[0].picture, ("one", "two")),)
+    assert card.sights == (BrowserStep("launch", "u", card.sights[0].picture, ("one", "two")),)

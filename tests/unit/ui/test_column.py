@@ -7,9 +7,9 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ui.bubble.column import Column
-from app.ui.presenter.folding import Row
-from app.ui.presenter.view import Said, Told
+from app.ui.bubble.thread import Column
+from app.ui.presenter.view import SpokenItem, Told
+from app.ui.presenter.wording import Row
 
 GAP = 8
 
@@ -67,6 +67,8 @@ def test_a_row_is_found_by_its_height_and_by_its_key() -> None:
 
 def test_speech_that_goes_on_in_the_next_row_keeps_no_gap() -> None:
     column = Column(lambda _: 10, GAP)
-    column.show([Said("a", "s", "warm", "x" * 1600, done=True), Said("b", "s", "warm", "y", continued=True)])
+    column.show(
+        [SpokenItem("a", "s", "warm", "x" * 1600, done=True), SpokenItem("b", "s", "warm", "y", continued=True)]
+    )
     column.reckon()
     assert column.tops == [0, 10, 28]

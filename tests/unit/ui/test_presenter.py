@@ -8,26 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agent import events as agent
+from app.agent import agent_events as agent
 from app.agent.archive import Spent
-from app.protocol.result import JsonValue, Media
-from app.ui.presenter import items, presenter, takeback
+from app.protocol.call import JsonValue, Media
+from app.ui.presenter import cards, offers, presenter
 from app.ui.presenter.presenter import SAID_CHARS, Presenter
 from app.ui.presenter.view import (
     Approval,
     Asked,
     Card,
-    Checklist,
+    ChecklistLine,
     Command,
-    Ended,
     Offer,
     Orb,
-    Picture,
-    Said,
+    ShownChecklist,
+    ShownPicture,
+    SpokenItem,
     Status,
-    Step,
     TakeBack,
     Told,
+    TurnOutcome,
     View,
 )
 
@@ -52,12 +52,12 @@ def test_a_turn_begins_with_the_persons_words_and_thinks() -> None:
 
 def test_pieces_of_one_speech_become_one_item() -> None:
     view = shown([agent.SayDelta("s1", "warm", "  Hel"), agent.SayDelta("s1", "warm", "lo.")])
-    assert view.items == (Said("i0", "s1", "warm", "Hello."),)
+    assert view.items == (SpokenItem("i0", "s1", "warm", "Hello."),)
 
 
 def test_speeches_of_two_calls_are_two_items() -> None:
     view = shown([agent.SayDelta("s1", "warm", "One."), agent.SayDelta("s2", "calm", "Two.")])
-    assert [(item.tone, item.text) for item in view.items if isinstance(item, Said)] == [
+    assert [(item.tone, item.text) for item in view.items if isinstance(item, SpokenItem)] == [
         ("warm", "One."),
         ("calm", "Two."),
     ]
@@ -66,7 +66,7 @@ def test_speeches_of_two_calls_are_two_items() -> None:
 def test_a_megabyte_of_speech_is_cut_into_items_and_nothing_is_lost() -> None:
     text = "word " * 200_000
     view = shown(agent.SayDelta("s1", "", text[start : start + 5000]) for start in range(0, len(text), 5000))
-    said = [item for item in view.items if isinstance(item, Said)]
+    said = [item for item in view.items if isinstance(item, SpokenItem)]
     assert "".join(item.text for item in said) == text
     assert max(len(item.text) for item in said) <= SAID_CHARS
     assert [item.continued for item in said[:3]] == [False, True, True]
@@ -193,7 +193,7 @@ def test_a_picture_shows_where_it_clicked() -> None:
             agent.ToolFinished("1", "computer_click", True, "clicked", {"x": 40, "y": 20}, media=(media,)),
         ]
     )
-    assert the_card(view).picture == Picture(b"png", 100, 50, "the screen", (40, 20))
+    assert the_card(view).picture == ShownPicture(b"png", 100, 50, "the screen", (40, 20))
 
 
 def test_a_click_outside_the_picture_draws_no_ring() -> None:
@@ -204,13 +204,13 @@ def test_a_click_outside_the_picture_draws_no_ring() -> None:
             agent.ToolFinished("1", "computer_click", True, "clicked", {"x": 400, "y": 20}, media=(media,)),
         ]
     )
-    assert the_card(view).picture == Picture(b"png", 100, 50, "", None)
+    assert the_card(view).picture == ShownPicture(b"png", 100, 50, "", None)
 
 
 def test_only_the_newest_pictures_are_kept() -> None:
     media = Media(b"png", "image/png", 1, 1)
     view = View()
-    for number in range(items.KEPT_PICTURES + 5):
+    for number in range(cards.MOST_PICTURES + 5):
         call = str(number)
         view = shown(
             [
@@ -220,7 +220,7 @@ def test_only_the_newest_pictures_are_kept() -> None:
             view,
         )
     pictured = [isinstance(item, Card) and item.picture is not None for item in view.items]
-    assert pictured == [False] * 5 + [True] * items.KEPT_PICTURES
+    assert pictured == [False] * 5 + [True] * cards.MOST_PICTURES
 
 
 def test_a_long_file_streams_through_its_card_and_the_end_is_kept() -> None:
@@ -287,7 +287,7 @@ def test_the_end_of_a_turn_closes_everything_that_was_open() -> None:
     )
     assert the_card(view).status is Status.STOPPED
     assert view.open_approval is None
-    assert view.items[-1] == Ended("i3", agent.Outcome.STOPPED, "Stopped.")
+    assert view.items[-1] == TurnOutcome("i3", agent.Outcome.STOPPED, "Stopped.")
     assert (view.running, view.orb) == (False, Orb.IDLE)
 
 
@@ -315,7 +315,7 @@ def test_words_that_were_spoken_are_not_shown_twice() -> None:
             agent.TurnEnded("t1", agent.Outcome.FINISHED, "It is done: 84."),
         ]
     )
-    assert [type(item) for item in view.items] == [Asked, Said]
+    assert [type(item) for item in view.items] == [Asked, SpokenItem]
 
 
 def test_a_failure_is_always_told() -> None:
@@ -326,7 +326,7 @@ def test_a_failure_is_always_told() -> None:
             agent.TurnEnded("t1", agent.Outcome.FAILED, "No network."),
         ]
     )
-    assert view.items[-1] == Ended("i2", agent.Outcome.FAILED, "No network.")
+    assert view.items[-1] == TurnOutcome("i2", agent.Outcome.FAILED, "No network.")
 
 
 def asked(*options: object) -> list[agent.AgentEvent]:
@@ -343,12 +343,12 @@ def asked(*options: object) -> list[agent.AgentEvent]:
 
 def test_a_questions_answers_stand_below_it_each_as_one_line_and_once() -> None:
     view = shown(asked("PDF", "plain\ntext", "PDF", "", 7))
-    assert [type(item) for item in view.items] == [Asked, Said, Offer]
+    assert [type(item) for item in view.items] == [Asked, SpokenItem, Offer]
     assert view.items[-1] == Offer("i2", ("PDF", "plain text"))
 
 
 def test_a_question_without_answers_is_only_said() -> None:
-    assert [type(item) for item in shown(asked()).items] == [Asked, Said]
+    assert [type(item) for item in shown(asked()).items] == [Asked, SpokenItem]
 
 
 def test_a_question_that_failed_offers_nothing() -> None:
@@ -358,12 +358,12 @@ def test_a_question_that_failed_offers_nothing() -> None:
 
 def test_the_next_turn_takes_the_answers_away() -> None:
     view = shown([agent.TurnStarted("t2", "PDF")], shown(asked("PDF", "Text")))
-    assert [type(item) for item in view.items] == [Asked, Said, Asked]
+    assert [type(item) for item in view.items] == [Asked, SpokenItem, Asked]
 
 
 def test_whatever_the_person_says_takes_the_answers_away_at_once() -> None:
     view = presenter.sent(shown(asked("PDF", "Text")), "something else")
-    assert [type(item) for item in view.items] == [Asked, Said]
+    assert [type(item) for item in view.items] == [Asked, SpokenItem]
 
 
 def test_words_for_a_turn_that_runs_already_are_shown_at_once() -> None:
@@ -387,7 +387,7 @@ def test_a_turn_has_one_checklist_that_is_brought_up_to_date_where_it_stands() -
         ]
     )
     assert view.items[1:] == (
-        Checklist("l1", (Step("step 0", True), Step("step 1", False))),
+        ShownChecklist("l1", (ChecklistLine("step 0", True), ChecklistLine("step 1", False))),
         Told("i2", "info", "later"),
     )
 
@@ -401,7 +401,7 @@ def test_a_checklist_that_was_read_is_shown_without_a_card_of_its_own() -> None:
             agent.ToolFinished("2", "focus_chain", True, "focus_chain", steps()),
         ]
     )
-    assert view.items == (Checklist("l0", (Step("step 0", True),)),)
+    assert view.items == (ShownChecklist("l0", (ChecklistLine("step 0", True),)),)
 
 
 def test_the_next_turn_has_a_checklist_of_its_own() -> None:
@@ -435,7 +435,7 @@ def test_a_turn_that_changed_files_ends_with_their_number_and_the_offer_to_take_
     begun = shown([agent.TurnStarted("t1", "go"), *changes])
     assert begun.items == (Asked("i0", "go"),)
     ended = shown([agent.TurnEnded("t1", outcome, "So it is.")], begun)
-    assert ended.items[1:] == (Ended("i1", outcome, "So it is."), TakeBack("i2", "t1", 2))
+    assert ended.items[1:] == (TurnOutcome("i1", outcome, "So it is."), TakeBack("i2", "t1", 2))
 
 
 @pytest.mark.parametrize(
@@ -467,7 +467,7 @@ def test_each_turn_offers_only_its_own_changes_and_is_taken_back_alone() -> None
         ]
     )
     assert offers_to_take_back(view) == [TakeBack("i0", "t1", 1), TakeBack("i1", "t2", 1)]
-    assert takeback.accepted(view, "t1").items == (TakeBack("i1", "t2", 1),)
+    assert offers.accepted(view, "t1").items == (TakeBack("i1", "t2", 1),)
 
 
 def completed(command: JsonValue, *, ok: bool = True) -> View:
@@ -479,17 +479,17 @@ def completed(command: JsonValue, *, ok: bool = True) -> View:
 
 def test_a_results_command_stands_below_it() -> None:
     view = completed(" python -m http.server\n")
-    assert [type(item) for item in view.items] == [Asked, Said, Command]
+    assert [type(item) for item in view.items] == [Asked, SpokenItem, Command]
     assert view.items[-1] == Command("i2", "python -m http.server")
 
 
 @pytest.mark.parametrize("command", ["", "  ", 7, None, "x" * 20_001])
 def test_what_is_no_whole_command_is_not_shown(command: JsonValue) -> None:
-    assert [type(item) for item in completed(command).items] == [Asked, Said]
+    assert [type(item) for item in completed(command).items] == [Asked, SpokenItem]
 
 
 def test_a_result_that_was_refused_shows_no_command() -> None:
-    assert [type(item) for item in completed("ls", ok=False).items] == [Asked, Said]
+    assert [type(item) for item in completed("ls", ok=False).items] == [Asked, SpokenItem]
 
 
 def test_the_orb_shows_who_drives() -> None:
@@ -525,10 +525,10 @@ def test_an_event_it_does_not_know_changes_nothing() -> None:
 
 
 def test_a_very_long_thread_lets_its_beginning_go() -> None:
-    view = shown(agent.Notice("info", str(number)) for number in range(items.KEPT_ITEMS + 500))
-    assert len(view.items) + view.dropped == items.KEPT_ITEMS + 500
-    assert len(view.items) <= items.KEPT_ITEMS + 200
-    assert view.items[-1] == Told(f"i{items.KEPT_ITEMS + 499}", "info", str(items.KEPT_ITEMS + 499))
+    view = shown(agent.Notice("info", str(number)) for number in range(cards.KEPT_ITEMS + 500))
+    assert len(view.items) + view.dropped == cards.KEPT_ITEMS + 500
+    assert len(view.items) <= cards.KEPT_ITEMS + 200
+    assert view.items[-1] == Told(f"i{cards.KEPT_ITEMS + 499}", "info", str(cards.KEPT_ITEMS + 499))
 
 
 _CALLS = st.sampled_from(["1", "2", "3"])

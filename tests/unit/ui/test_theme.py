@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.ui import theme
-from app.ui.theme import Color
+from app.ui.theme import theme
+from app.ui.theme.theme import Color
 
 AA_TEXT = 4.5
 AA_GRAPHICS = 3.0

@@ -7,14 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base import paths
-from app.ui.composer.recall import Recall
-from app.ui.presenter.cardwords import all_texts, words_for
-from app.ui.presenter.folding import Fold, folded
-from app.ui.presenter.pacing import Pacer
-from app.ui.presenter.plainoutput import plain
+from app.ui.composer.field import Recall
+from app.ui.presenter.cards import plain
 from app.ui.presenter.presenter import same
-from app.ui.presenter.view import Card, Said, Status
-from app.ui.presenter.visible import visible
+from app.ui.presenter.view import Card, SpokenItem, Status
+from app.ui.presenter.wording import Fold, Pacer, all_texts, folded, visible, words_for
 
 
 def small(number: int, status: Status = Status.OK) -> Card:
@@ -58,7 +55,7 @@ def test_an_open_fold_shows_its_cards() -> None:
 
 
 def test_short_runs_and_failures_are_not_folded() -> None:
-    said = Said("i9", "s", "", "Now.")
+    said = SpokenItem("i9", "s", "", "Now.")
     mixed = [small(1), small(2), said, small(3, Status.FAILED), small(4), small(5), small(6, Status.RUNNING)]
     assert folded(mixed) == tuple(mixed)
 

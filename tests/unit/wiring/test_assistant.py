@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from app.assistant import assembled
 from app.protocol.call import Block
 from app.settings.store import Settings
-from app.wiring.assistant import assembled
 
 
 @pytest.mark.parametrize(("model", "pictures"), [("gpt-oss:20b", 0), ("some-model", 1)])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app import wiring
+from app.assembly import why_moved, workspace_of
 from app.settings.store import Settings
 
 
@@ -25,9 +25,9 @@ def test_a_start_in_the_home_folder_or_above_or_in_the_system_works_in_a_folder_
     if not (home / start).is_dir():
         pytest.skip(f"there is no {start} on this machine")
     monkeypatch.chdir(home / start)
-    assert wiring.workspace_of(Settings()) == home / "Wisp"
+    assert workspace_of(Settings()) == home / "Wisp"
     assert (home / "Wisp").is_dir()
-    assert f"Wisp works in {home / 'Wisp'}. Choose another one with --workspace" in wiring.why_moved(Settings())
+    assert f"Wisp works in {home / 'Wisp'}. Choose another one with --workspace" in why_moved(Settings())
 
 
 @pytest.mark.parametrize("marks", [[".ssh"], [".config", ".profile"], [".local/share/keyrings"]])
@@ -38,7 +38,7 @@ def test_another_persons_home_or_a_copy_of_one_is_no_workspace(
     for name in marks:
         (other / name).mkdir(parents=True)
     monkeypatch.chdir(other)
-    assert wiring.workspace_of(Settings()) == home / "Wisp"
+    assert workspace_of(Settings()) == home / "Wisp"
 
 
 def test_a_project_is_the_workspace_and_the_settings_choose_another(
@@ -47,9 +47,9 @@ def test_a_project_is_the_workspace_and_the_settings_choose_another(
     for name in ("proj/.config", "other"):
         (home / name).mkdir(parents=True)
     monkeypatch.chdir(home / "proj")
-    assert (wiring.workspace_of(Settings()), wiring.why_moved(Settings())) == (home / "proj", "")
+    assert (workspace_of(Settings()), why_moved(Settings())) == (home / "proj", "")
     chosen = Settings().with_values(files__workspace=str(home / "other"))
-    assert wiring.workspace_of(chosen) == home / "other"
+    assert workspace_of(chosen) == home / "other"
     of_home = Settings().with_values(files__workspace="~")
-    assert wiring.workspace_of(of_home) == home / "Wisp"
+    assert workspace_of(of_home) == home / "Wisp"
     assert not (home / "proj" / "Wisp").exists()

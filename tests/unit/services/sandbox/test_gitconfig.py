@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services.sandbox.gitconfig import is_plain
+from app.services.sandbox.protection import is_plain
 
 _MADE = (
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"

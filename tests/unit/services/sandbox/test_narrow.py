@@ -17,7 +17,7 @@ _PLAY = """
 import asyncio, sys
 from pathlib import Path
 from app.base.clock import SystemClock
-from app.services.processes.processes import Processes
+from app.services.processes.commands import Processes
 from app.services.sandbox import choose
 
 async def main():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.services.sandbox import protection
-from app.services.sandbox.enclosure import Before, Period, Settled
+from app.services.sandbox.sandbox import Before, Period, SettledRun
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def space(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _set_aside(before: Before, *, watched_s: float = 60.0) -> Settled:
+def _set_aside(before: Before, *, watched_s: float = 60.0) -> SettledRun:
     """All that appeared in the last minute is the run's, or what appeared in its first `watched_s` seconds."""
     began = time.time() - 60
     return protection.settle(before, Period(began, began + watched_s, time.time()))
@@ -54,7 +54,7 @@ def test_what_has_appeared_gets_another_name(space: Path) -> None:
     moved = _set_aside(before)
     assert set(moved.set_aside) == {".mcp.json", ".idea", ".git/commondir", "sub/.git/hooks"}
     assert (space / ".mcp.json.set-aside").read_text() == "{}"
-    assert _set_aside(before) == Settled()
+    assert _set_aside(before) == SettledRun()
 
 
 def test_a_second_one_does_not_replace_the_first(space: Path) -> None:
@@ -83,7 +83,7 @@ def test_no_link_that_a_command_left_is_followed(space: Path, tmp_path_factory: 
     before = protection.of(space).before
     (space / ".config").symlink_to(home)
     (space / "link").symlink_to(home)
-    assert _set_aside(before) == Settled()
+    assert _set_aside(before) == SettledRun()
     assert [path.name for path in home.iterdir()] == ["autostart"]
 
 
@@ -92,7 +92,7 @@ def test_a_link_that_the_person_made_is_neither_mounted_nor_moved(space: Path) -
     (space / ".envrc").symlink_to("envrc")
     found = protection.of(space)
     assert space / ".envrc" not in found.fixed
-    assert _set_aside(found.before) == Settled()
+    assert _set_aside(found.before) == SettledRun()
 
 
 def _repository(folder: Path) -> Path:
@@ -112,7 +112,7 @@ def test_a_repository_that_appears_when_nobody_waits_any_more_is_named_and_never
     theirs = _repository(space / "theirs")
     was = _state(theirs)
     settled = _set_aside(before, watched_s=0)
-    assert settled == Settled({}, ("theirs/.git/hooks/pre-commit", "theirs/.git/config"))
+    assert settled == SettledRun({}, ("theirs/.git/hooks/pre-commit", "theirs/.git/config"))
     assert _state(theirs) == was
 
 
@@ -121,7 +121,7 @@ def test_a_repository_from_before_or_after_the_run_is_not_even_named(space: Path
     _repository(space / "theirs")
     now = time.time()
     for period in (Period(now + 10, now + 20, now + 30), Period(now - 30, now - 20, now - 10)):
-        assert protection.settle(before, period) == Settled()
+        assert protection.settle(before, period) == SettledRun()
 
 
 def test_a_run_is_settled_in_its_own_workspace_alone(space: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_run_is_settled_in_its_own_workspace_alone(space: Path) -> None:
     _repository(space / "theirs")
     (other / ".envrc").write_text("x")
     assert _set_aside(before).set_aside == {".envrc": ".envrc.set-aside"}
-    assert protection.settle(Before(), Period(0, time.time(), time.time())) == Settled()
+    assert protection.settle(Before(), Period(0, time.time(), time.time())) == SettledRun()
 
 
 def test_what_was_set_aside_has_a_way_back_that_replaces_nothing(space: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.services.sandbox.classes import CommandClass, Wishes, classify
-from app.services.sandbox.parsing import plain_commands
+from app.services.sandbox.read_only_commands import plain_commands
+from app.services.sandbox.sandbox import CommandClass, SandboxRequest, classify
 
 
 def _looks(command: str, folder: Path) -> bool:
@@ -107,14 +107,14 @@ def test_no_text_is_too_odd_to_judge(text: str) -> None:
 
 def test_a_class_says_what_is_wanted_and_why(tmp_path: Path) -> None:
     assert classify("ls", tmp_path, tmp_path) == CommandClass(True, True, False, False, ())
-    assert classify("make", tmp_path, tmp_path, Wishes(network=True)) == CommandClass(
+    assert classify("make", tmp_path, tmp_path, SandboxRequest(network=True)) == CommandClass(
         False,
         True,
         True,
         False,
         ("It asks for the network.", "It may do more than look: 'make' with 'nothing' is not known to only look."),
     )
-    assert classify("ls", tmp_path, tmp_path, Wishes(outside=True)) == CommandClass(
+    assert classify("ls", tmp_path, tmp_path, SandboxRequest(outside=True)) == CommandClass(
         True, False, False, True, ("It asks to run outside the sandbox, with everything you may do.",)
     )
     assert classify("ls", tmp_path, tmp_path, no_wall="There is none.") == CommandClass(

@@ -10,11 +10,11 @@ import pytest
 from app.base.clock import SystemClock
 from app.base.errors import ToolFailed
 from app.protocol.call import ToolCall
-from app.services.processes.processes import Processes
-from app.services.sandbox import bubblewrap, choose, seccomp
-from app.services.sandbox.none import NoWall
-from app.services.workspace.places import Workspace
-from app.tools.judging import CommandJudge
+from app.services.files.places import Workspace
+from app.services.processes.commands import Processes
+from app.services.sandbox import bubblewrap, choose
+from app.services.sandbox.sandbox import NoWall
+from app.tools.exec import CommandJudge
 
 
 def test_switched_off_says_so(tmp_path: Path) -> None:
@@ -124,17 +124,17 @@ _ALLOWED, _DENIED, _OLD_KERNEL, _NO_FAMILY = 0x7FFF0000, 0x50001, 0x50026, 0x500
     ],
 )
 def test_the_filter_answers_system_calls(call: tuple[int, ...], verdict: int) -> None:
-    assert _verdict(seccomp.program(network=False, machine="x86_64"), *call) == verdict
+    assert _verdict(bubblewrap.filter_program(network=False, machine="x86_64"), *call) == verdict
 
 
 def test_with_the_network_no_socket_of_the_session_is_reached() -> None:
-    program = seccomp.program(network=True, machine="x86_64")
+    program = bubblewrap.filter_program(network=True, machine="x86_64")
     assert [_verdict(program, 41, family) for family in (1, 2, 10, 16)] == [_NO_FAMILY, _ALLOWED, _ALLOWED, _ALLOWED]
 
 
 def test_another_kind_of_program_finds_no_kernel_and_another_machine_has_its_own_numbers() -> None:
-    program = seccomp.program(network=False, machine="aarch64")
+    program = bubblewrap.filter_program(network=False, machine="aarch64")
     assert _verdict(program, 40, audit=0xC00000B7) == _DENIED
     assert _verdict(program, 165, audit=0xC00000B7) == _ALLOWED
     assert _verdict(program, 165, audit=0x40000003) == _OLD_KERNEL
-    assert seccomp.program(network=False, machine="vax") == b""
+    assert bubblewrap.filter_program(network=False, machine="vax") == b""

@@ -1,0 +1,240 @@
+"""Keeps the conversation inside what the model can read: pictures go in steps, the middle becomes a summary.
+
+What the person said stays word for word, and so do the last results: a task and its constraints are never summed up.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from app.agent.agent_events import Notice
+from app.agent.deps import SessionDeps
+from app.agent.prompt import ending, told
+from app.agent.recording import Entry, EntryKind, History
+from app.agent.streaming import ProviderStream
+from app.agent.turn import Turn
+from app.base import paths
+from app.base.errors import ProviderError
+from app.base.texts import clip_middle
+from app.protocol.call import Media
+from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, Part, ResultPart, Role, TextPart, user
+from app.providers.api import Request, TextDelta, Usage
+from app.settings.catalog import STREAM_IDLE_MS
+
+_CHARS_A_TOKEN = 3.5
+_PATCH_PX = 28
+"""A picture costs one token for each square of this side."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRule:
+    """Once there are `at` pictures, all but the last `keep` go; `drops_opaque`: so do signed blocks, at any edit."""
+
+    keep: int
+    at: int
+    drops_opaque: bool
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads((paths.resources() / "window.toml").read_text(encoding="utf-8"))
+
+
+def rule_of(model: str) -> ContextRule:
+    """The rule of the longest prefix of the model's id."""
+    matching = [entry for entry in _tables()["rule"] if model.startswith(entry["prefix"])]
+    entry = max(matching, key=lambda entry: len(entry["prefix"]))
+    return ContextRule(entry["keep"], entry["at"], entry["opaque"] == "drop")
+
+
+def picture_tokens(media: Media) -> int:
+    return math.ceil(media.width / _PATCH_PX) * math.ceil(media.height / _PATCH_PX)
+
+
+def _part_tokens(part: Part) -> float:
+    match part:
+        case TextPart():
+            return len(part.text) / _CHARS_A_TOKEN
+        case ImagePart():
+            return picture_tokens(part.media)
+        case ResultPart():
+            return len(part.text) / _CHARS_A_TOKEN + sum(map(picture_tokens, part.media))
+        case CallPart():
+            return len(str(part.args)) / _CHARS_A_TOKEN
+        case OpaquePart():
+            return len(str(part.value)) / _CHARS_A_TOKEN
+
+
+def estimated_tokens(history: History) -> int:
+    """A rough count, on the high side for English text."""
+    return math.ceil(sum(_part_tokens(part) for entry in history.entries for part in entry.message.parts))
+
+
+class ContextWindow:
+    """The limits of one model; `capacity_tokens` is what it can read."""
+
+    def __init__(self, model: str, capacity_tokens: int) -> None:
+        self._rule = rule_of(model)
+        self._capacity = capacity_tokens
+
+    def evict_pictures(self, history: History) -> int:
+        """Take out old pictures if there are too many; how many went."""
+        pictures = [media for entry in history.entries for part in entry.message.parts for media in _media(part)]
+        if len(pictures) < self._rule.at:
+            return 0
+        gone = {id(media) for media in pictures[: len(pictures) - self._rule.keep]}
+        history.rewrite(lambda part: self._edited(part, gone))
+        return len(gone)
+
+    def is_full(self, history: History, told_tokens: int, fixed_tokens: int = 0) -> bool:
+        """`told_tokens`: what the provider counted for the latest request; `fixed_tokens`: prompt and tools."""
+        return bool(
+            max(told_tokens, estimated_tokens(history) + fixed_tokens)
+            > self._capacity * _tables()["compaction"]["full"]
+        )
+
+    def _edited(self, part: Part, gone: set[int]) -> Part | None:
+        if isinstance(part, OpaquePart) and self._rule.drops_opaque:
+            return None
+        if isinstance(part, ImagePart) and id(part.media) in gone:
+            return TextPart(told("picture_gone", label=part.media.label or "picture"))
+        if isinstance(part, ResultPart) and any(id(media) in gone for media in part.media):
+            labels = [told("picture_gone", label=media.label or "picture") for media in part.media if id(media) in gone]
+            kept = tuple(media for media in part.media if id(media) not in gone)
+            text = "\n".join([part.text, *labels]).strip()
+            return ResultPart(part.call_id, text, kept, part.is_error, part.toolset)
+        return part
+
+
+def _media(part: Part) -> tuple[Media, ...]:
+    if isinstance(part, ImagePart):
+        return (part.media,)
+    return part.media if isinstance(part, ResultPart) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """`material` is what a summary must cover; `kept` the last entries, which stay as they are."""
+
+    person: tuple[Message, ...]
+    material: str
+    kept: tuple[Entry, ...]
+
+    def entries(self, summary: str) -> tuple[Entry, ...]:
+        """The new conversation: what the person said, the summary, the last entries."""
+        said = tuple(Entry(EntryKind.PERSON, message) for message in self.person)
+        return (*said, Entry(EntryKind.SUMMARY, user(told("summary", text=summary))), *self.kept)
+
+
+def plan(history: History) -> Compaction | None:
+    """How the conversation can shrink; None where it is too short for that."""
+    limits = _tables()["compaction"]
+    entries = history.entries
+    start = _start_of_kept(entries, limits["last"])
+    old = entries[:start]
+    if sum(entry.kind is not EntryKind.PERSON for entry in old) < 2:
+        return None
+    person = tuple(_clipped(entry.message, limits["person"]) for entry in old if entry.kind is EntryKind.PERSON)
+    material = "\n\n".join(f"[{entry.kind.value}]\n{_plain(entry.message, limits['result'])}" for entry in old)
+    return Compaction(person, material, entries[start:])
+
+
+def _start_of_kept(entries: tuple[Entry, ...], last: int) -> int:
+    """The first entry to keep: a model's message, so that no result is parted from its call."""
+    start = max(len(entries) - last, 0)
+    while start < len(entries) and entries[start].message.role is not Role.ASSISTANT:
+        start += 1
+    return start
+
+
+def _clipped(message: Message, limit: int) -> Message:
+    parts = tuple(
+        TextPart(clip_middle(part.text, limit // 2, limit // 2)) if isinstance(part, TextPart) else part
+        for part in message.parts
+        if not isinstance(part, ImagePart)
+    )
+    return Message(message.role, parts or (TextPart(told("picture_gone", label="picture")),))
+
+
+def _plain(message: Message, limit: int) -> str:
+    lines = []
+    for part in message.parts:
+        match part:
+            case TextPart():
+                lines.append(part.text)
+            case ResultPart():
+                lines.append(part.text)
+            case CallPart():
+                lines.append(f"{part.name} {dict(part.args)}")
+            case ImagePart():
+                lines.append(told("picture_gone", label=part.media.label or "picture"))
+    return clip_middle("\n".join(lines), limit // 2, limit // 2)
+
+
+def summary_tokens() -> int:
+    """The longest summary, in tokens."""
+    return int(_tables()["compaction"]["summary_tokens"])
+
+
+_SUMMARY_CHARS_A_TOKEN = 3
+"""On the low side: the material for a summary must fit into half the window for certain."""
+_FALLBACK = 4000
+"""Characters kept of the material where no summary could be had."""
+
+
+class Compactor:
+    """Shortens a history when it is nearly as long as the model can read."""
+
+    def __init__(self, parts: SessionDeps, history: History, system: str) -> None:
+        self._parts = parts
+        self._history = history
+        self._window = ContextWindow(parts.model, parts.window_tokens)
+        self._fixed_tokens = len(system) // _SUMMARY_CHARS_A_TOKEN
+
+    async def keep_room(self, turn: Turn) -> None:
+        """Before a pass: old pictures go in a step; a history that is nearly too long is shortened."""
+        self._window.evict_pictures(self._history)
+        if self._window.is_full(self._history, turn.budget.prompt_tokens, self._fixed_tokens):
+            await self.make_room(turn)
+
+    async def make_room(self, turn: Turn) -> bool:
+        """Shorten now; False where there is nothing to shorten."""
+        compaction = plan(self._history)
+        if compaction is None:
+            return False
+        summary = await self._summary(compaction, turn)
+        self._history.replace(compaction.entries(summary))
+        turn.tell(Notice("info", ending("compacted")))
+        return True
+
+    async def _summary(self, compaction: Compaction, turn: Turn) -> str:
+        limit = self._parts.window_tokens * _SUMMARY_CHARS_A_TOKEN // 4
+        request = Request(
+            self._parts.model,
+            (paths.resources() / "prompts" / "summary.md").read_text(encoding="utf-8"),
+            (user(clip_middle(compaction.material, limit, limit)),),
+            max_tokens=summary_tokens(),
+        )
+        try:
+            text = await self._heard(request, turn)
+        except ProviderError:
+            text = ""
+        return text or told("summary_failed", text=compaction.material[-_FALLBACK:])
+
+    async def _heard(self, request: Request, turn: Turn) -> str:
+        turn.budget.begin_stream()
+        said = []
+        async with ProviderStream(
+            self._parts.provider.stream(request), self._parts.settings[STREAM_IDLE_MS] / 1000
+        ) as stream:
+            async for event in stream:
+                if isinstance(event, TextDelta):
+                    said.append(event.text)
+                elif isinstance(event, Usage):
+                    turn.budget.add(event)
+                    turn.tell(turn.budget.changed())
+        return "".join(said).strip()

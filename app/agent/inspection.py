@@ -1,0 +1,183 @@
+"""Tells the gate what a call would act on, from the desktop as it is now."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from app.agent.policy import Control
+from app.agent.policy.chords import strokes
+from app.agent.policy.consequences import may_paste, needs_bindings
+from app.base.errors import ToolFailed, WispError
+from app.base.geometry import Point, Rect
+from app.desktop.backends import Window
+from app.desktop.capture import PictureBudget
+from app.desktop.controller import DesktopController, Target
+from app.desktop.desktop import Desktop
+from app.desktop.ocr.elements import is_written
+from app.desktop.preview import FocusRequest, PreviewedTarget
+from app.protocol.call import Media, ToolCall
+from app.services.workspace.document_kinds import kind_of
+from app.tools.acts import path_of, target_of
+
+_log = logging.getLogger(__name__)
+
+_PICTURE_WIDTH_PX = 480
+_PICTURE_HEIGHT_PX = 200
+_TOLD_STATES = frozenset({"editable", "read-only"})
+
+
+class DesktopInspector:
+    """Implements `agent.policy.Resolve`."""
+
+    def __init__(self, desktop: Desktop) -> None:
+        self._desktop = desktop
+
+    async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:
+        """What the call would act on. Where a target cannot be found its own words stand for it; the call will fail.
+
+        A program that has not answered may answer when the call runs: what is there is not known.
+        """
+        return await self._desktop.run(_seen, call, aim)
+
+    async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+        return await self._desktop.run(_picture, call, aim)
+
+
+async def _seen(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Control, ...]:
+    try:
+        met = await _met(seat, call, aim)
+        if aim == "focus":
+            seat.key_targets.keep(call.id, met[-1].element, is_known=True)
+        return tuple(_control(seat, one) for one in met)
+    except WispError as error:
+        _log.info("What %s would act on is not known: %s", call.name, error)
+        may_come = isinstance(error, ToolFailed) and error.transient
+        return (Control(role="label", name=call.text("target") or call.text("to"), is_known=not may_come),)
+
+
+async def _met(seat: DesktopController, call: ToolCall, aim: str) -> list[PreviewedTarget]:
+    if aim == "focus":
+        return [await seat.foresight.focus(_focus_of(call))]
+    if aim == "element":
+        ref = call.text("ref")
+        return (
+            [PreviewedTarget(await seat.written.element(ref))]
+            if is_written(ref)
+            else [await seat.foresight.of_element(ref)]
+        )
+    if aim == "ends":
+        return [await _foreseen(seat, call, target) for target in path_of(call)]
+    if aim == "menu":
+        return [PreviewedTarget(window=seat.active_window())]
+    target = target_of(call)
+    if target == Target():
+        return [await seat.foresight.under(seat.backend.pointer.position())]
+    return [await _foreseen(seat, call, target)]
+
+
+async def _foreseen(seat: DesktopController, call: ToolCall, target: Target) -> PreviewedTarget:
+    """What the call will act on: looked for once, and again only where the look has grown old."""
+    kept = seat.foresight.kept(call.id, target)
+    return kept[1] if kept else await seat.foresight.foresee(call.id, target)
+
+
+def _focus_of(call: ToolCall) -> FocusRequest:
+    """What must be known of the focus to judge a call. A chord before a paste may change what is pasted."""
+    keys = call.text("keys")
+    known = strokes(keys)
+    return FocusRequest(
+        with_bindings=needs_bindings(keys),
+        pastes=may_paste(keys) and len(keys.split()) == 1,
+        keys=tuple(dict.fromkeys(known)),
+    )
+
+
+def _control(seat: DesktopController, met: PreviewedTarget) -> Control:
+    control = _described(met)
+    place, element = met.window, met.element
+    if element is not None and element.pid and (place is None or place.pid != element.pid):
+        # Desktops and panels have no listed window; another program's may lie below them.
+        place = Window("", element.window, element.app, element.box, element.pid)
+    apps = seat.backend.apps
+    if not (met.is_launcher or apps.is_launcher(place, met.role)):
+        return control
+    return replace(control, is_launcher=True, opens=_item(apps.shown_folders(place), met.name) if place else "")
+
+
+def _item(folders: Sequence[str], name: str) -> str:
+    """What a file manager's item of that name is; empty where no folder, or more than one, has such a file."""
+    if not name or "/" in name:
+        return ""
+    found = [Path(folder, name) for folder in folders]
+    kinds = [kind_of(str(path)).value for path in found if os.path.lexists(path)]
+    return kinds[0] if len(kinds) == 1 else ""
+
+
+def _described(met: PreviewedTarget) -> Control:
+    scene = met.scene
+    return Control(
+        met.title,
+        met.app,
+        met.role,
+        met.name,
+        scene.default,
+        met.is_own,
+        met.is_terminal,
+        window_ref=met.window.ref if met.window else "",
+        is_known=met.is_known,
+        is_dialog=scene.is_dialog or (met.window is not None and met.window.is_dialog),
+        is_menu_open=scene.is_menu_open,
+        has_password=scene.has_password,
+        states=met.states & _TOLD_STATES,
+        words=scene.words,
+        bindings=scene.bindings,
+        pasted=met.pasted,
+        symbols=met.symbols,
+    )
+
+
+async def _picture(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+    try:
+        met = await _met(seat, call, aim)
+        point = await _point(seat, call, aim)
+        area = _around(point, seat.backend.screen.extent()) if point else None
+        if area is None and met[-1].window is not None:
+            area = met[-1].window.area.overlap(seat.backend.screen.extent())
+        if area is None:
+            return None
+        capture = await seat.eyes.capture(area, "the place", PictureBudget(), is_glance=True)
+    except WispError as error:
+        _log.info("No picture of what %s would act on: %s", call.name, error)
+        return None
+    geometry = capture.geometry
+    media = Media(capture.data, capture.media_type, geometry.sent.width, geometry.sent.height, "the place")
+    if point is None:
+        return media, None
+    x, y = geometry.to_picture(point)
+    return media, (round(x), round(y))
+
+
+async def _point(seat: DesktopController, call: ToolCall, aim: str) -> Point | None:
+    """Where on the screen the call would act; None where it has no place."""
+    if aim in ("focus", "menu"):
+        return None
+    if aim == "element":
+        met = (await _met(seat, call, aim))[-1]
+        return met.element.box.center if met.element else None
+    target = path_of(call)[-1] if aim == "ends" else target_of(call)
+    if target == Target():
+        return seat.backend.pointer.position()
+    kept = seat.foresight.kept(call.id, target)
+    return (kept[0] if kept else await seat.aim(target)).point
+
+
+def _around(point: Point, extent: Rect) -> Rect | None:
+    """A part of the screen with the point in it, near its middle."""
+    width, height = min(_PICTURE_WIDTH_PX, extent.width), min(_PICTURE_HEIGHT_PX, extent.height)
+    left = min(max(point.x - width // 2, extent.x), extent.x + extent.width - width)
+    top = min(max(point.y - height // 2, extent.y), extent.y + extent.height - height)
+    return Rect(left, top, width, height).overlap(extent)

@@ -1,0 +1,307 @@
+"""From a call to what it comes to: paths are resolved as the tools resolve them, addresses read as the network reads
+them, controls and keys looked up in the tables. Nothing a model says about its own call makes it look milder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from app.agent.policy import addresses, consequences, pointing
+from app.agent.policy.chords import pressed, spelled
+from app.agent.policy.sentences import by_tool, table
+from app.agent.policy.values import Action, Consequence, Control, Provenance
+from app.base.errors import ToolFailed, WispError
+from app.protocol.call import JsonValue, ToolCall
+from app.protocol.spec import Effect, ToolSpec
+from app.services.files import places
+from app.services.files.places import Workspace, Zone
+from app.services.sandbox.sandbox import CommandClass
+from app.services.workspace import document_kinds, origins
+from app.services.workspace.document_kinds import DocumentKind
+
+
+class CommandClassifier(Protocol):
+    """Knows what a call's command would be, without running it."""
+
+    def classify(self, call: ToolCall) -> CommandClass | None:
+        """None for a call that starts no command and types into none. Never raises."""
+        ...
+
+
+_HARMLESS = frozenset({DocumentKind.FOLDER.value, DocumentKind.PLAIN.value})
+
+_OPENS_A_DIALOG = ("…", "...")
+
+
+def of_opening(call: ToolCall, seen: Sequence[Control]) -> frozenset[str]:
+    """Nothing where the item is known to be a folder or a plain document; in a terminal a double click only selects."""
+    control = seen[-1] if seen else Control()
+    if not control.is_launcher or control.is_terminal or control.opens in _HARMLESS:
+        return frozenset()
+    return frozenset({"launches"} if _opens(call, control) else ())
+
+
+def _opens(call: ToolCall, control: Control) -> bool:
+    known = table("launchers")
+    count = call.arguments.get("count", 1)
+    if call.name in known["clicks"] and isinstance(count, int) and count > 1:
+        return True
+    if call.name in known["presses"] and control.role in known["items"]:
+        return True
+    words = _WORD.findall(control.name.replace("_", "").casefold())
+    is_choice = call.name in (*known["clicks"], *known["presses"], *known["choices"])
+    return is_choice and not control.name.rstrip().endswith(_OPENS_A_DIALOG) and bool(set(words) & _words())
+
+
+@cache
+def _words() -> frozenset[str]:
+    return frozenset(word for words in table("launchers")["words"].values() for word in words)
+
+
+_BETWEEN = re.compile(r"[\s'\"=;|&<>(){}$`,]+")
+_SEARCHES = re.compile(r"\b(?:rg|ag|ack|[ef]?grep\b.*\s-\w*[rR]|grep\b.*--recursive)")
+
+
+def among(paths: Iterable[str]) -> tuple[Path, ...]:
+    """The secrets among absolute paths."""
+    found = (Path(path) for path in paths)
+    return tuple(path for path in found if places.is_local_secret(path) or places.is_private_key(path))
+
+
+def named_in(command: str, secrets: Iterable[Path]) -> tuple[Path, ...]:
+    """The secrets that a command's words name, also by a pattern."""
+    words = [Path(word).name for word in _BETWEEN.split(command) if word]
+    return tuple(path for path in secrets if any(_fits(path.name, word) for word in words))
+
+
+def may_read_any(command: str, *, only_looks: bool) -> bool:
+    """Whether a command may read files that it does not name."""
+    return not only_looks or _SEARCHES.search(command) is not None
+
+
+def _fits(name: str, word: str) -> bool:
+    return name == word or (any(sign in word for sign in "*?[") and fnmatchcase(name, word))
+
+
+OWN_FOLDER = ".wisp"
+"""In a workspace: its rules. Read by Wisp without asking, so never written by a tool."""
+
+_FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
+_WORD = re.compile(r"\w+")
+_NAMING_CHARS = 4
+
+
+class NobodyKnows:
+    """Where nobody knows what a command does, and nothing stands around it."""
+
+    def classify(self, call: ToolCall) -> CommandClass | None:
+        is_command = any(call.has(name) for name in table("calls")["arguments"]["commands"])
+        return CommandClass(False, False, False, False) if is_command else None
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnalyzer:
+    """`own_keys` are Wisp's: no tool presses them."""
+
+    workspace: Workspace
+    commands: CommandClassifier
+    own_keys: tuple[str, ...] = ()
+
+    def act(self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance) -> Action:
+        """What the call comes to. `seen` is what it would act on, where it acts on the desktop."""
+        effects = spec.effects_of(call)
+        arguments = _opened(call)
+        paths, kinds = self._paths(effects, arguments)
+        hosts, host_kinds = addresses.reached(effects, arguments, provenance)
+        command = next(iter(addresses.texts(arguments, table("calls")["arguments"]["commands"])), "")
+        command_kinds, reasons = self._command(call)
+        private_kinds, secrets = self._private(effects, paths, command, command_kinds, provenance.said)
+        kinds |= private_kinds
+        if table("calls")["aims"].get(spec.name) == "menu":
+            seen = (_menu_entry(arguments, seen),)
+        on_desktop, keys, text = self._on_desktop(call, effects, seen)
+        kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts) | on_desktop
+        kinds |= of_opening(call, seen)
+        if Consequence.UNKNOWN in kinds and is_answered(seen, provenance):
+            kinds = kinds - {Consequence.UNKNOWN} | {Consequence.ANSWERED}
+        return Action(
+            spec.name,
+            effects,
+            frozenset(map(Consequence, kinds)),
+            controls=tuple(seen),
+            paths=paths,
+            hosts=hosts,
+            keys=keys,
+            text=text,
+            command=command,
+            reasons=reasons,
+            secrets=secrets,
+            arguments=dict(call.arguments),
+        )
+
+    def _on_desktop(
+        self, call: ToolCall, effects: frozenset[Effect], seen: Sequence[Control]
+    ) -> tuple[set[str], tuple[str, ...], str]:
+        """What it does to the desktop, the chords in one spelling, and what it types."""
+        chords = _text(call.arguments, table("calls")["pressed"].get(call.name, ""))
+        text = _text(call.arguments, table("calls")["typed"].get(call.name, ""))
+        if Effect.DESKTOP not in effects:
+            return set(), spelled(chords), text
+        found = {"own"} if any(control.is_own for control in seen) else set()
+        control = seen[-1] if seen else Control()
+        aim = table("calls")["aims"].get(call.name, "")
+        if aim == "focus":
+            keys = pressed(chords, dict(control.symbols))
+            found |= consequences.of_keys(keys, control, self.own_keys)
+            found |= consequences.of_text(text, control) if text else set()
+        elif aim == "menu":
+            found |= pointing.of_way(call.text("path"))
+        elif seen:
+            found |= pointing.of_pointing(call, aim, seen, text)
+        return found, spelled(chords), text
+
+    def _paths(
+        self, effects: frozenset[Effect], arguments: Mapping[str, JsonValue]
+    ) -> tuple[tuple[str, ...], set[str]]:
+        names = table("calls")["arguments"]
+        is_changing = bool(effects & set(names["changing_effects"]))
+        if not is_changing and not effects & set(names["path_effects"]):
+            return (), set()
+        shown: list[str] = []
+        kinds: set[str] = set()
+        for path in addresses.texts(arguments, names["paths"]):
+            where, found = self._path(path, is_changing=is_changing)
+            shown.append(where)
+            kinds |= found
+        return tuple(shown), kinds
+
+    def _path(self, path: str, *, is_changing: bool) -> tuple[str, set[str]]:
+        """Where a path leads, as it is called, and what follows from that. What cannot be understood is unclear."""
+        try:
+            place = self.workspace.locate(path)
+        except WispError:
+            return path, {"unclear"}
+        found: set[str] = set()
+        try:
+            self.workspace.check_readable(place)
+        except ToolFailed:
+            found.add("secret")
+        if places.starts_by_itself(place.path.parts) or OWN_FOLDER in place.path.parts:
+            found.add("starts")
+        if place.zone not in _FREE_ZONES:
+            found.add("outside" if is_changing else "far")
+        return str(place.path), found
+
+    def _private(
+        self, effects: frozenset[Effect], paths: tuple[str, ...], command: str, told: set[str], said: str
+    ) -> tuple[set[str], tuple[str, ...]]:
+        """What follows from the secrets of the workspace that it reads, and their names; whether they are its own."""
+        root = self.workspace.folder
+        found: tuple[Path, ...] = ()
+        kinds: set[str] = set()
+        if Effect.READS in effects:
+            found = named = among(paths)
+            kinds |= {"foreign"} if origins.foreign_among(paths) else set()
+        elif command and told:
+            there = places.local_secrets_in(root)
+            named = named_in(command, there)
+            found = tuple(there) if may_read_any(command, only_looks="looks" in told) else named
+            kinds |= {"foreign"} if origins.foreign_folder(root) else set()
+        else:
+            return kinds, ()
+        kinds |= {"private"} if found else set()
+        kinds |= {"private unasked"} if any(path.name.casefold() not in said.casefold() for path in named) else set()
+        return kinds, tuple(path.name for path in found)
+
+    def _command(self, call: ToolCall) -> tuple[set[str], tuple[str, ...]]:
+        """What is known of the command that the call starts or types into, and why it is no more harmless."""
+        told = self.commands.classify(call)
+        if told is None:
+            return set(), ()
+        kinds = {"walled"} if told.sandboxed else {"unwalled"}
+        kinds |= {"reaches out"} if told.wants_network else set()
+        kinds |= {"leaves"} if told.wants_outside else set()
+        return {"looks"} if told.read_only and kinds == {"walled"} else kinds, told.reasons
+
+
+def _menu_entry(arguments: Mapping[str, JsonValue], seen: Sequence[Control]) -> Control:
+    """The entry that a way through menus ends at, in the window that is there."""
+    window = seen[-1] if seen else Control()
+    last = _text(arguments, "path").replace("›", ">").split(">")[-1].strip()
+    return replace(window, role="menu item", name=last)
+
+
+def is_answered(seen: Sequence[Control], provenance: Provenance) -> bool:
+    """Whether the person allowed what is unknown there before, or named the program or the window themselves."""
+    return bool(seen) and all(
+        (bool(control.place) and control.place in provenance.answered) or _is_named(control, provenance.said)
+        for control in seen
+    )
+
+
+def _is_named(control: Control, said: str) -> bool:
+    """By its program or its title. What stands in the title of a browser was written by anybody and names nothing."""
+    words = set(_WORD.findall(said.casefold()))
+    names = [control.app] if consequences.sends_on_return(control) else [control.app, control.window]
+    told = (set(_WORD.findall(name.casefold())) for name in names)
+    return any(name and name <= words and any(len(word) >= _NAMING_CHARS for word in name) for name in told)
+
+
+def _opened(call: ToolCall) -> Mapping[str, JsonValue]:
+    """The call's arguments; what it opens is named as the address or the path that it is."""
+    name = table("calls")["opens"].get(call.name, "")
+    target = document_kinds.target_of(_text(call.arguments, name)) if name else None
+    if target is None:
+        return call.arguments
+    return {**call.arguments, **({"url": target.address} if target.address else {"path": target.path})}
+
+
+def _of_tool(spec: ToolSpec, effects: frozenset[Effect], hosts: Sequence[str]) -> frozenset[str]:
+    named = frozenset(by_tool(table("calls")["tools"], spec.name) or ())
+    if spec.name in table("calls")["opens"] and not hosts and effects != {Effect.DESKTOP}:
+        named |= {"launches"}
+    return named | {"persists"} if Effect.SETTINGS in effects else named
+
+
+def _text(arguments: Mapping[str, JsonValue], name: str) -> str:
+    value = arguments.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def source_of(act: Action, spec: ToolSpec) -> str:
+    """The source by its name in the tables; empty where nothing foreign is read."""
+    tables = table("calls")
+    source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
+    if source == "outside":
+        return source if "far" in act.kinds else _workspace(act)
+    if source == "command":
+        return _workspace(act) if _is_walled_in(act) else source
+    return source
+
+
+def _workspace(act: Action) -> str:
+    """What stands in the workspace is the person's own, unless it came from elsewhere."""
+    return "workspace" if "foreign" in act.kinds else ""
+
+
+def personal_in(act: Action, spec: ToolSpec) -> str:
+    """What of the person's own the result brings into the turn, by its name in the tables; empty where nothing is.
+
+    Personal is what stands on this machine or behind a sign-in, whoever wrote it: names and contents of files (also
+    those of the workspace), what the screen or the clipboard shows, what a command printed (it can read the files of
+    its workspace), what an MCP server answered. Public web pages are not, nor is what the person says in the turn.
+    """
+    tables = table("calls")
+    source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
+    return {"outside": "files", "web": ""}.get(source, source)
+
+
+def _is_walled_in(act: Action) -> bool:
+    """Whether a command can only have read the workspace."""
+    return bool(act.kinds & {"looks", "walled"}) and "reaches out" not in act.kinds

@@ -1,0 +1,375 @@
+"""What pressing a control means, by its words and its role."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+
+from app.agent.policy.chords import ALT, Combination, Pressed, Stroke, combination, combinations, pressed
+from app.agent.policy.sentences import table
+from app.agent.policy.values import Consequence, Control
+from app.base.errors import ToolMisuse
+from app.desktop.elements import Binding
+
+_LONGEST_CHARS = 200
+_WORD = re.compile(r"[\w'’]+")
+_DOTS = ("…", "...")
+_MENU, _TERMINAL = "menu item", "terminal"
+_EDITABLE, _READ_ONLY = "editable", "read-only"
+_PICTURES = ("So", "Co", "Cn")
+"""Signs that stand for what nobody reads out: symbols such as a waste bin, and those of icon fonts."""
+
+
+def meaning_of(role: str, name: str) -> frozenset[str]:
+    """The consequences of pressing a control of that role and name; none where its words say nothing."""
+    group = _group(role)
+    plain = _plain(name)
+    if group is None or not plain or (role.endswith(_MENU) and plain.endswith(_DOTS)):
+        return frozenset()
+    if len(_WORD.findall(plain)) > group:
+        return frozenset({Consequence.UNKNOWN}) if is_pressed_role(role) and _kinds_in(plain) else frozenset()
+    return _kinds_in(plain)
+
+
+def meaning_in(role: str, name: str, around: Control) -> frozenset[str]:
+    """The consequences of pressing a control of that role and name, with the words of the dialog around it."""
+    own = meaning_of(role, name)
+    if own or role not in table("controls")["dialogs"]["roles"]:
+        return own
+    spoken = _plain(name).rstrip(".…!")
+    if spoken in _spoken("harmless") or not (around.is_dialog or not spoken or spoken in _spoken("affirms")):
+        return own
+    return words_of(around)
+
+
+def words_of(around: Control) -> frozenset[str]:
+    """What the dialog around a control says that it is about."""
+    found: set[str] = set()
+    for sentence in around.words:
+        found |= _kinds_in(_plain(sentence))
+    return frozenset(found)
+
+
+def press_of(control: Control) -> frozenset[str]:
+    """What pressing a control comes to; of unknown effect where it cannot be read."""
+    if is_field(control) or (control.is_terminal and control.role in ("", _TERMINAL)):
+        return meaning_of(control.role, control.name)
+    kinds = meaning_in(control.role, control.name, control)
+    return kinds if kinds or is_readable(control) else kinds | {Consequence.UNKNOWN}
+
+
+def is_readable(control: Control) -> bool:
+    """Whether what it says of itself is enough to know what pressing it does."""
+    if not control.is_known or control.role in table("controls")["roles"]["opaque"]:
+        return False
+    name = _plain(control.name)
+    return not is_pressed_role(control.role) or (bool(name) and all(_is_read(sign) for sign in name))
+
+
+def is_pressed_role(role: str) -> bool:
+    """Whether controls of that role do something when they are pressed."""
+    return role in table("controls")["roles"]["pressed"]["roles"]
+
+
+def is_password(control: Control) -> bool:
+    return control.role in table("controls")["roles"]["passwords"]
+
+
+def is_field(control: Control) -> bool:
+    """Whether text can be typed there: by its role, unless it says that it is read only, or by what it says itself."""
+    if _EDITABLE in control.states:
+        return True
+    is_shown_only = _READ_ONLY in control.states
+    return control.role in table("controls")["roles"]["fields"] and not is_shown_only
+
+
+def sends_on_return(control: Control) -> bool:
+    """Whether Return in a field of this program reaches the network."""
+    app = control.app.casefold()
+    return any(fnmatchcase(app, pattern) for pattern in table("controls")["submits"]["apps"])
+
+
+def _group(role: str) -> int | None:
+    """How many words a name of this role may have to be judged; None where the role says that it is no control."""
+    roles = table("controls")["roles"]
+    for group in (roles["pressed"], roles["perhaps"]):
+        if role in group["roles"]:
+            most: int = group["most_words"]
+            return most
+    return None
+
+
+@cache
+def _phrases() -> tuple[tuple[tuple[str, ...], frozenset[str]], ...]:
+    return tuple(_listed())
+
+
+def _listed() -> Iterator[tuple[tuple[str, ...], frozenset[str]]]:
+    for entry in table("controls")["words"].values():
+        kinds = frozenset(entry["kinds"])
+        for language, phrases in entry.items():
+            if language != "kinds":
+                for phrase in phrases:
+                    yield tuple(_WORD.findall(_plain(phrase))), kinds
+
+
+def _kinds_in(plain: str) -> frozenset[str]:
+    words = tuple(_WORD.findall(plain))
+    found: set[str] = set()
+    for phrase, kinds in _phrases():
+        if _holds(words, phrase) or (_is_unspaced(phrase) and phrase[0] in plain):
+            found |= kinds
+    return frozenset(found)
+
+
+@cache
+def _spoken(kind: str) -> frozenset[str]:
+    """What buttons of dialogs are called in all languages."""
+    entries = table("controls")["dialogs"][kind]
+    return frozenset(_plain(phrase) for phrases in entries.values() for phrase in phrases)
+
+
+def _is_read(sign: str) -> bool:
+    """Whether a sign is of a script that the tables have words of, or says nothing by itself."""
+    if unicodedata.category(sign) in _PICTURES:
+        return False
+    return not sign.isalpha() or unicodedata.name(sign, "").startswith(tuple(table("controls")["scripts"]["read"]))
+
+
+def _plain(name: str) -> str:
+    """Compared without case, marks of mnemonics, invisible signs and blanks at the ends."""
+    text = unicodedata.normalize("NFKC", name[:_LONGEST_CHARS].replace("…", "\0")).replace("\0", "…").casefold()
+    shown = (sign for sign in text if sign not in "_&" and unicodedata.category(sign) != "Cf")
+    return "".join(shown).replace("’", "'").strip()
+
+
+def _holds(words: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
+    size = len(phrase)
+    return any(words[at : at + size] == phrase for at in range(len(words) - size + 1))
+
+
+def _is_unspaced(phrase: tuple[str, ...]) -> bool:
+    """Whether the script puts no blanks between words."""
+    first = unicodedata.name(phrase[0][0], "") if len(phrase) == 1 else ""
+    return first.startswith(("CJK", "HIRAGANA", "KATAKANA"))
+
+
+_BUTTON = "button"
+_TERMINAL_ROLE = "terminal"
+_MARK = re.compile(r"<(\w+)>")
+_LONGEST_BINDING_CHARS = 200
+_MARKS = {"Primary": "ctrl", "Control": "ctrl", "Ctrl": "ctrl", "Meta": "super", "Mod1": "alt"}
+_BREAKS = "\n\r"
+
+
+def may_paste(keys: str) -> bool:
+    """Whether these keys might type what was cut, copied or selected."""
+    return any(one.holds(_listed_chords("activates", "pastes")) for one in pressed(keys))
+
+
+def needs_bindings(keys: str) -> bool:
+    """Whether it matters which controls of the window keys press: the chords are not known to be harmless anywhere."""
+    known = _listed_chords("harmless", "anywhere", "shortcuts")
+    return any(stroke.whole not in known for one in pressed(keys) for stroke in one.strokes)
+
+
+def of_keys(keys: Iterable[Pressed], control: Control, own: Sequence[str] = ()) -> frozenset[str]:
+    """What pressing these chords comes to while `control` has the keyboard. `own` are Wisp's own keys."""
+    ours = frozenset(combination(one) for one in own if one)
+    found: set[str] = set()
+    for one in keys:
+        found |= _combined(one, ours) | _taken(one, control)
+    return frozenset(found)
+
+
+def of_text(text: str, control: Control) -> frozenset[str]:
+    """What typing the text comes to: line breaks press Return, and signs press what no field takes them from."""
+    if is_password(control):
+        return frozenset({"password"})
+    found: set[str] = set()
+    if _breaks(text):
+        found |= of_keys(pressed("Return"), control)
+    if control.is_terminal and any(unicodedata.category(sign) == "Cc" for sign in text):
+        found.add(_TERMINAL_ROLE)
+    signs = text.translate({ord(sign): None for sign in _BREAKS})
+    return frozenset(found | (_of_signs(signs, control) if signs else set()))
+
+
+def of_paste(control: Control) -> frozenset[str]:
+    """What a paste comes to: typing what is pasted, which holds line breaks where nobody knows it."""
+    if control.runs_programs:
+        return frozenset({"password"} if is_password(control) else {_TERMINAL_ROLE})
+    return of_text("x\n" if control.pasted is None else control.pasted, control)
+
+
+def of_drop(control: Control) -> frozenset[str]:
+    """What letting go of something there comes to: terminals and launchers take it as words."""
+    if is_password(control):
+        return frozenset({"password"})
+    return frozenset({_TERMINAL_ROLE} if control.runs_programs else ())
+
+
+def _breaks(text: str) -> bool:
+    return any(sign in text for sign in _BREAKS)
+
+
+def _taken(one: Pressed, control: Control) -> frozenset[str]:
+    """What a chord comes to where it lands."""
+    if is_password(control):
+        return _in_password(one, control)
+    found: frozenset[str] = frozenset()
+    if control.runs_programs and one.holds(_listed_chords("activates", "submits", "pastes")):
+        found |= {_TERMINAL_ROLE}
+    if control.is_menu_open:
+        return found | _in_menu(one, control)
+    if control.is_terminal and control.role in ("", _TERMINAL_ROLE):
+        return found | _in_terminal(one)
+    if one.holds(_listed_chords("activates", "pastes")):
+        return found | of_paste(control) | _others(one, control)
+    if one.holds(_listed_chords("activates", "submits")):
+        return found | _submitted(control) | _others(one, control)
+    if one.holds(_listed_chords("activates", "presses")) and not is_field(control):
+        return found | press_of(control) | _others(one, control)
+    return found | _others(one, control)
+
+
+def _in_password(one: Pressed, control: Control) -> frozenset[str]:
+    submits = _listed_chords("activates", "submits")
+    known = _listed_chords("harmless", "password") | submits
+    if not all(stroke.whole in known or stroke.key == "Return" for stroke in one.strokes):
+        return frozenset({"password"})
+    return frozenset({"privileged"}) | _submitted(control) if one.holds(submits) else frozenset()
+
+
+def _in_terminal(one: Pressed) -> frozenset[str]:
+    known = _listed_chords("harmless", "terminal")
+    is_known = all(stroke.is_sign or stroke.whole in known for stroke in one.strokes)
+    return frozenset() if is_known else frozenset({_TERMINAL_ROLE})
+
+
+def _in_menu(one: Pressed, control: Control) -> frozenset[str]:
+    """Keys choose the entry that is marked, or the one that they are bound to."""
+    if one.holds(_listed_chords("activates", "submits", "presses")):
+        return press_of(control)
+    known = _listed_chords("harmless", "menu")
+    if all(stroke.whole in known for stroke in one.strokes):
+        return frozenset()
+    bound = _bound(one, control)
+    return frozenset({Consequence.UNKNOWN}) if bound is None else bound
+
+
+def _submitted(control: Control) -> frozenset[str]:
+    """Return presses the focused button; in a field it submits it, in a dialog by its default."""
+    if not is_field(control):
+        sends = sends_on_return(control) and not is_pressed_role(control.role)
+        return (frozenset({"submits"}) if sends else press_of(control)) | _by_default(control)
+    sent = frozenset({"submits"}) if sends_on_return(control) else frozenset()
+    return sent | _by_default(control)
+
+
+def _by_default(control: Control) -> frozenset[str]:
+    """What the default button of a dialog does; where none is known, what the dialog says."""
+    if control.default:
+        return meaning_in(_BUTTON, control.default, control)
+    return words_of(control) if control.is_dialog else frozenset()
+
+
+def _others(one: Pressed, control: Control) -> frozenset[str]:
+    """Strokes that neither submit, press nor paste: signs for a field, and chords that something is bound to."""
+    found: set[str] = set()
+    for stroke in one.strokes:
+        if _is_harmless(stroke, control) or _is_judged_before(stroke):
+            continue
+        bound = _bound(one, control)
+        if bound is not None:
+            found |= bound
+        elif ALT not in stroke.held or _is_unresolved(control):
+            found.add(Consequence.UNKNOWN)
+    return frozenset(found)
+
+
+def _is_judged_before(stroke: Stroke) -> bool:
+    return bool(stroke.whole & {"Return", "space"}) or stroke.whole in _listed_chords("activates", "pastes")
+
+
+def _is_harmless(stroke: Stroke, control: Control) -> bool:
+    known = _listed_chords("harmless", "anywhere")
+    if control.is_known:
+        known |= _listed_chords("harmless", "shortcuts")
+    if is_field(control):
+        known |= _listed_chords("harmless", "field")
+    return stroke.whole in known or (stroke.is_sign and is_field(control))
+
+
+def _bound(one: Pressed, control: Control) -> frozenset[str] | None:
+    """What the controls do that the window binds to a part of the chord; None where it binds none."""
+    found = [one_ for one_ in control.bindings or () if _is_bound(one_, one, with_letters=control.is_menu_open)]
+    if not found:
+        return None
+    kinds: set[str] = set()
+    for binding in found:
+        kinds |= meaning_in(binding.role, binding.name, control)
+    return frozenset(kinds)
+
+
+def _is_unresolved(control: Control) -> bool:
+    """Whether a mnemonic may belong to a control with consequences that does not say which key presses it."""
+    if control.bindings is None:
+        return True
+    open_ends = (binding for binding in control.bindings if not tuple(_combinations_of(binding.chord)))
+    return any(meaning_in(binding.role, binding.name, control) for binding in open_ends)
+
+
+def _is_bound(binding: Binding, one: Pressed, *, with_letters: bool) -> bool:
+    """A letter alone chooses only in a menu that is open."""
+    found = _combinations_of(binding.chord)
+    return any(keys <= one.symbols for keys in found if len(keys) > 1 or with_letters)
+
+
+@cache
+def _combinations_of(text: str) -> tuple[Combination, ...]:
+    """The chords of a binding: `<Alt>d`, `Alt+D`, `d;<Alt>f:d;<Primary>s` (key, way through the menus, accelerator)."""
+    return tuple(_read(text[:_LONGEST_BINDING_CHARS]))
+
+
+def _read(text: str) -> Iterator[Combination]:
+    for part in re.split(r"[;,]", text):
+        if not part.strip() or ":" in part:
+            continue
+        marks = [_MARKS.get(mark.title(), mark.lower()) for mark in _MARK.findall(part)]
+        keys = [_MARKS.get(key.title(), key) for key in _MARK.sub("", part).strip().split("+")]
+        try:
+            yield combination("+".join([*marks, *keys]))
+        except ToolMisuse:
+            continue
+
+
+def _of_signs(text: str, control: Control) -> set[str]:
+    """Signs without line breaks: harmless in a field, a terminal, a finder, and on a surface that describes itself."""
+    if is_field(control) or control.is_terminal:
+        return set()
+    if control.is_menu_open:
+        return {Consequence.UNKNOWN}
+    found: set[str] = set()
+    if " " in text and is_pressed_role(control.role):
+        found |= press_of(control)
+    if control.is_launcher and not is_pressed_role(control.role):
+        return found
+    is_surface = control.is_known and not is_pressed_role(control.role)
+    is_quiet = is_surface and not sends_on_return(control) and not control.has_password
+    return found if is_quiet else found | {Consequence.UNKNOWN}
+
+
+def _combined(one: Pressed, own: frozenset[Combination]) -> frozenset[str]:
+    """What the chord does wherever it lands."""
+    found = {kind for kind in table("keys")["kinds"] if one.holds(_listed_chords("kinds", kind))}
+    return frozenset(found | ({"session"} if one.holds(own) else set()))
+
+
+@cache
+def _listed_chords(section: str, *names: str) -> frozenset[Combination]:
+    """The chords of some lists of the table of keys."""
+    return frozenset().union(*(combinations(tuple(table("keys")[section][name])) for name in names))

@@ -1,0 +1,190 @@
+"""Hears one answer out, through failing streams and answers that end too early."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Protocol
+
+from app.agent.agent_events import Notice
+from app.agent.deps import SessionDeps
+from app.agent.prompt import ending
+from app.agent.turn import Turn
+from app.base.errors import BadAnswer, OverLimit, ProviderError, Unreachable
+from app.protocol.message import Message
+from app.protocol.payload import well_formed
+from app.providers.api import NativeCallDelta, OpaqueBlock, Request, StreamEvent, TextDelta, Thinking, Usage
+from app.settings.catalog import STREAM_ATTEMPTS, STREAM_IDLE_MS
+
+QUIET_S = 8.0
+"""A silence this long is told to the person, who would wonder otherwise."""
+_CLOSING_S = 2.0
+"""A person who stops a turn does not wait longer than this for a connection to hang up."""
+_FIRST_WAIT_S = 1.0
+_LONGEST_WAIT_S = 30.0
+_LONGEST_ASKED_S = 120.0
+"""A service that wants a longer pause is not waited for: the person decides when to try again."""
+_log = logging.getLogger(__name__)
+
+
+class ProviderStream:
+    """An async context manager; leaving it ends the HTTP stream. Silence over `idle_s` raises Unreachable; the first
+    silence over `QUIET_S` is told to `on_quiet`.
+    """
+
+    def __init__(
+        self, events: AsyncIterator[StreamEvent], idle_s: float, on_quiet: Callable[[], None] = lambda: None
+    ) -> None:
+        self._events = events
+        self._idle_s = idle_s
+        self._on_quiet = on_quiet
+        self._was_quiet = False
+
+    async def __aenter__(self) -> ProviderStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        close = getattr(self._events, "aclose", None)
+        if close is None:
+            return
+        try:
+            async with asyncio.timeout(_CLOSING_S):
+                await close()
+        except TimeoutError:
+            _log.warning("A stream did not close within %g seconds; it is left to itself.", _CLOSING_S)
+
+    def __aiter__(self) -> ProviderStream:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        quiet = asyncio.get_running_loop().call_later(QUIET_S, self._quiet)
+        try:
+            async with asyncio.timeout(self._idle_s):
+                return await anext(self._events)
+        except TimeoutError:
+            raise Unreachable(f"The model's service was silent for {self._idle_s:g} seconds.") from None
+        finally:
+            quiet.cancel()
+
+    def _quiet(self) -> None:
+        if not self._was_quiet:
+            self._was_quiet = True
+            self._on_quiet()
+
+
+def is_passing(error: ProviderError) -> bool:
+    """Whether trying again may help."""
+    if isinstance(error, OverLimit) and (error.retry_after_s or 0.0) > _LONGEST_ASKED_S:
+        return False
+    return isinstance(error, (Unreachable, OverLimit, BadAnswer))
+
+
+def wait_before(attempt: int, error: ProviderError, chance: random.Random) -> float:
+    """Seconds before the try after `attempt`, counted from 1: what the service asked for, else growing and jittered."""
+    asked = error.retry_after_s if isinstance(error, OverLimit) else None
+    if asked is not None:
+        return asked + chance.uniform(0, 0.5)
+    longest = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _LONGEST_WAIT_S)
+    return longest * chance.uniform(0.5, 1.0)
+
+
+CONTINUATIONS = 3
+"""How often an answer that ended too early is continued."""
+_CHARS_A_TOKEN = 4
+
+Ask = Callable[[tuple[Message, ...]], Request]
+"""Builds the request; what it is given is added to the conversation for this request only."""
+
+
+class Ear(Protocol):
+    """Who takes what is heard, and knows whether it is enough."""
+
+    @property
+    def is_cut(self) -> bool:
+        """What follows does not count: the stream is to be closed."""
+        ...
+
+    def begin_stream(self) -> None: ...
+
+    async def take(self, event: StreamEvent) -> None: ...
+
+    async def end_stream(self) -> None:
+        """The stream is over, by its end or by a failure."""
+        ...
+
+    def is_enough(self, *, is_broken: bool) -> bool:
+        """Whether the answer is whole, as far as it will ever be."""
+        ...
+
+    def continuation(self) -> tuple[Message, ...]:
+        """What to ask so that the answer goes on; nothing where nothing was said yet."""
+        ...
+
+
+async def listen(parts: SessionDeps, turn: Turn, ear: Ear, ask: Ask) -> None:
+    """Ask until the ear has enough. Raises the ProviderError that could not be overcome."""
+    failures = continuations = 0
+    more: tuple[Message, ...] = ()
+    while True:
+        broken = await _heard(parts, turn, ear, ask(more))
+        if ear.is_enough(is_broken=broken is not None):
+            return
+        if broken:
+            failures += 1
+            await _wait(parts, turn, broken, failures)
+        elif continuations == CONTINUATIONS:
+            return
+        else:
+            continuations += 1
+        more = ear.continuation()
+
+
+async def _heard(parts: SessionDeps, turn: Turn, ear: Ear, request: Request) -> ProviderError | None:
+    """One stream, to its end or to where it is cut; the failure that broke it, if one did."""
+    turn.budget.begin_stream()
+    ear.begin_stream()
+    broken: ProviderError | None = None
+    heard = 0
+    try:
+        events, idle_s = parts.provider.stream(request), parts.settings[STREAM_IDLE_MS] / 1000
+        async with ProviderStream(events, idle_s, lambda: turn.tell(Notice("info", ending("quiet")))) as stream:
+            async for event in stream:
+                event = _well_formed(event)  # noqa: PLW2901 - the event as it came is not used again
+                heard += len(event.text) if isinstance(event, (TextDelta, Thinking)) else 0
+                if isinstance(event, Usage):
+                    _count(turn, event)
+                await ear.take(event)
+                if ear.is_cut:
+                    break
+    except ProviderError as error:
+        broken = error
+    await ear.end_stream()
+    if ear.is_cut and turn.budget.prompt_tokens:
+        # A stream that we cut never tells its output; an estimate stands for it.
+        _count(turn, Usage(output_tokens=heard // _CHARS_A_TOKEN))
+    return broken
+
+
+def _well_formed(event: StreamEvent) -> StreamEvent:
+    """The event without halves of surrogate pairs: nothing that keeps or sends text could write them."""
+    if isinstance(event, (TextDelta, Thinking)):
+        return replace(event, text=well_formed(event.text))
+    if isinstance(event, NativeCallDelta):
+        return replace(event, json=well_formed(event.json))
+    return replace(event, value=well_formed(event.value)) if isinstance(event, OpaqueBlock) else event
+
+
+def _count(turn: Turn, usage: Usage) -> None:
+    turn.budget.add(usage)
+    turn.tell(turn.budget.changed())
+
+
+async def _wait(parts: SessionDeps, turn: Turn, error: ProviderError, failures: int) -> None:
+    if not is_passing(error) or failures >= parts.settings[STREAM_ATTEMPTS]:
+        raise error
+    seconds = wait_before(failures, error, parts.chance)
+    turn.tell(Notice("warning", f"{error} Trying again in {max(seconds, 1):.0f} s."))
+    await parts.clock.sleep(seconds)

@@ -1,0 +1,170 @@
+"""A goal pursued inside a turn: a conversation of its own with the same model, policy, approvals and stop.
+
+It has fewer tools than the turn, and none to set a goal with; what it costs counts for the turn as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+
+from app.agent.agent_events import (
+    AgentEvent,
+    Outcome,
+    PassStarted,
+    SayDelta,
+    TagDelta,
+    TagStart,
+    ToolFinished,
+    ToolProgress,
+    ToolRunning,
+    TurnEnded,
+    TurnStarted,
+    UsageChanged,
+)
+from app.agent.budget import Budget, Ceilings
+from app.agent.deps import Nearby, SessionDeps
+from app.agent.evidence import Evidence
+from app.agent.prompt import told
+from app.agent.recording import EntryKind, History, NoRecorder
+from app.agent.turn import LoopDetector, Turn
+from app.protocol.message import Message, Role, TextPart
+from app.providers.api import Usage
+from app.tools.registry import GoalLimits, Pursued
+
+_LOOK_AGAIN_S = 0.05
+
+RunTurn = Callable[[SessionDeps, History, Turn], Awaitable[TurnEnded]]
+
+
+class Pursuit:
+    """What one call of a turn pursues. `run` runs a turn over a history to its end."""
+
+    def __init__(self, parts: SessionDeps, nearby: Nearby, turn: Turn, run: RunTurn) -> None:
+        self._parts = parts
+        self._nearby = nearby
+        self._turn = turn
+        self._run = run
+
+    async def pursue(self, call_id: str, goal: str, limits: GoalLimits) -> Pursued:
+        """To its end: reached, given up, or at a ceiling. Raises what the provider raises; a stop ends it at once."""
+        turn, parts = self._turn, self._parts
+        began = parts.clock.now()
+        budget = Share(limits, turn, parts)
+        cards = Within(turn.tell, call_id, limits.passes)
+        inner = replace(
+            turn, tell=cards, budget=budget, meanwhile=[], repetition=LoopDetector(), evidence=Evidence(),
+            refused=0, nudged=False, looping=False, made_room=False,
+        )  # fmt: skip
+        try:
+            ended = await self._timed(inner, self._history(goal))
+        finally:
+            budget.charge()
+            for source in inner.tainted_by:
+                turn.read(source)
+            turn.learn(inner.secrets)
+            turn.ran_commands = turn.ran_commands or inner.ran_commands
+        return Pursued(
+            ended.outcome is Outcome.FINISHED, ended.text, budget.passes,
+            parts.clock.now() - began, budget.cost_usd, tuple(cards.deeds),
+        )  # fmt: skip
+
+    def _history(self, goal: str) -> History:
+        history = History()
+        history.add(EntryKind.PERSON, Message(Role.USER, (TextPart(goal), TextPart(told("goal")))))
+        return history
+
+    async def _timed(self, inner: Turn, history: History) -> TurnEnded:
+        """Ended by its own clock also in the middle of a pass; waiting for the person is not counted."""
+        near = self._nearby
+        parts = replace(
+            self._parts, registry=near.registry, executor=near.executor, nearby=None,
+            record=NoRecorder(), keep_progress=None,
+        )  # fmt: skip
+        task = asyncio.ensure_future(self._run(parts, history, inner))
+        try:
+            while not task.done() and inner.budget.seconds_left >= 0:
+                await asyncio.wait([task], timeout=max(inner.budget.seconds_left, _LOOK_AGAIN_S))
+            if task.done():
+                return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+        return TurnEnded(inner.id, Outcome.FAILED, inner.budget.exceeded())
+
+
+class Share(Budget):
+    """A goal's own account, within that of its turn."""
+
+    def __init__(self, limits: GoalLimits, turn: Turn, parts: SessionDeps) -> None:
+        whole = Ceilings.of(parts.settings)
+        cost = whole.cost_usd if limits.cost_usd is None else min(limits.cost_usd, whole.cost_usd)
+        super().__init__(Ceilings(limits.passes, limits.seconds, whole.tokens, cost), turn.budget.price, parts.clock)
+        self._limits = limits
+        self._turn = turn
+        self._charged = Usage()
+
+    def charge(self) -> None:
+        """Put on the turn's account what was used since the last time."""
+        new, before = self.usage, self._charged
+        self._turn.budget.spend(Usage(*(getattr(new, f.name) - getattr(before, f.name) for f in fields(Usage))))
+        self._charged = new
+
+    def changed(self) -> UsageChanged:
+        self.charge()
+        return self._turn.budget.changed()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        with super().waiting(), self._turn.budget.waiting():
+            yield
+
+    def exceeded(self) -> str:
+        self.charge()
+        if self._turn.meanwhile:
+            return told("goal_meanwhile")
+        if self.passes >= self._limits.passes:
+            return told("goal_passes", count=str(self.passes))
+        if self.seconds_left < 0:
+            return told("goal_seconds", count=f"{self._limits.seconds:g}")
+        limit, cost = self._limits.cost_usd, self.cost_usd
+        if limit is not None and cost is not None and cost > limit:
+            return told("goal_cost", cost=f"{limit:.2f}")
+        return self._turn.budget.exceeded()
+
+
+class Within:
+    """Shows a goal's calls as cards inside the card of the call that set it; what it says is for the model only."""
+
+    def __init__(self, tell: Callable[[AgentEvent], None], call_id: str, passes: int) -> None:
+        self._tell = tell
+        self._call_id = call_id
+        self._passes = passes
+        self._voiced: set[str] = set()
+        self.deeds: list[str] = []
+
+    def __call__(self, event: AgentEvent) -> None:
+        match event:
+            case TagStart(voiced=True):
+                self._voiced.add(event.call_id)
+            case TagStart():
+                self._tell(replace(event, within=self._call_id))
+            case PassStarted():
+                progress = {"pass": event.number, "of": self._passes}
+                self._tell(ToolProgress(self._call_id, "computer_use", progress))
+            case TagDelta() | ToolRunning() | ToolProgress() | ToolFinished():
+                self._of_call(event)
+            case TurnStarted() | TurnEnded() | SayDelta():
+                return
+            case _:
+                self._tell(event)
+
+    def _of_call(self, event: TagDelta | ToolRunning | ToolProgress | ToolFinished) -> None:
+        if event.call_id in self._voiced:
+            return
+        if isinstance(event, ToolFinished):
+            self.deeds.append(event.echo.split("\n", 1)[0] if event.ok else f"{event.tool} failed: {event.echo}")
+        self._tell(event)

@@ -1,0 +1,184 @@
+"""Which tools there are, and what each family's handler is given."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.agent.deps import ConversationRequests
+from app.agent.policy import Mode, Policy
+from app.agent.policy.call_analysis import CommandClassifier, NobodyKnows
+from app.agent.policy.policy import PolicyDeps
+from app.base import paths
+from app.base.clock import Clock
+from app.base.errors import NeedsPerson
+from app.desktop.desktop import Desktop
+from app.protocol.call import JsonValue
+from app.services.files import places
+from app.services.files.changes import Changes
+from app.services.files.checkpoints import Checkpoints
+from app.services.files.places import Workspace
+from app.services.processes.commands import Processes
+from app.services.processes.deletions import Deletions
+from app.services.sandbox import choose
+from app.services.sandbox.sandbox import Sandbox
+from app.services.tasks import Checklist
+from app.services.web.pages import Pages
+from app.settings.catalog import COMMAND_SANDBOX, MODE, STOP_KEY, SUMMON_KEY, WORKSPACE, YOLO_MINUTES
+from app.settings.store import Settings
+from app.tools.computer import COMPUTER, Computer
+from app.tools.edit import EDITS, Edits
+from app.tools.exec import COMMANDS, WAITS, CommandJudge, Commands, Waits
+from app.tools.file import FILES, Files
+from app.tools.pictures import ModelSight
+from app.tools.registry import Registry
+from app.tools.say import SAY, Speech
+from app.tools.screen import SCREEN, ScreenReading
+from app.tools.search import CODE, SEARCH, Code, Searches
+from app.tools.subagent import GOALS, Goals
+from app.tools.tasks import TASKS, Tasks, checklist_payload
+from app.tools.watching import WATCHING, Watching
+from app.tools.web import WEB, Web
+from app.tools.windows import WINDOWS, WindowTools
+
+
+def registry() -> Registry:
+    """The shapes of all tools; no service is opened for it."""
+    return Registry(
+        *(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
+        *(FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, WEB, TASKS),
+    )
+
+
+def nearby() -> Registry:
+    """The tools that a goal is pursued with: the screen, and words to end with."""
+    return Registry(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS)
+
+
+def checkpoints() -> Checkpoints:
+    """The copies that make changes of files undoable, shared by all sessions of this person."""
+    return Checkpoints(paths.data_dir() / "checkpoints")
+
+
+def workspace_of(settings: Settings) -> Path:
+    """The folder it works in: the one that was chosen, else `Wisp` in the home folder, which is made for that."""
+    chosen = _chosen_workspace(settings)
+    if not places.why_no_workspace(chosen, _home()):
+        return chosen
+    own = _home() / str(places.table()["workspace"]["default"])
+    try:
+        own.mkdir(exist_ok=True)
+    except OSError as error:
+        raise NeedsPerson(
+            f"Wisp needs a folder to work in, and {own} cannot be made ({error.strerror}). "
+            "Name another one: wisp --workspace FOLDER"
+        ) from error
+    return own
+
+
+def why_moved(settings: Settings) -> str:
+    """Why it works in another folder than it was started in or given, as a sentence; empty where it does not."""
+    chosen = _chosen_workspace(settings)
+    why = places.why_no_workspace(chosen, _home())
+    if not why:
+        return ""
+    return (
+        f"{chosen} {why}, which is no folder to work in: Wisp works in {workspace_of(settings)}. "
+        "Choose another one with --workspace or in the settings (files.workspace)."
+    )
+
+
+def _chosen_workspace(settings: Settings) -> Path:
+    chosen = Path(settings[WORKSPACE]).expanduser() if settings[WORKSPACE] else Path.cwd()
+    return Path(os.path.realpath(chosen))
+
+
+def _home() -> Path:
+    return Path(os.path.realpath(Path.home()))
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """What the handlers are given: the desktop, the files and commands, the conversation and its checklist.
+
+    `sight` is how the model in use sees.
+    """
+
+    desktop: Desktop
+    workspace: Workspace
+    changes: Changes
+    processes: Processes
+    clock: Clock
+    conversation: ConversationRequests
+    checklist: Checklist
+    sight: ModelSight
+
+
+def handlers(own: Belongings) -> tuple[object, ...]:
+    """The objects that run the tools, one for each family."""
+    desktop, clock, workspace, processes = own.desktop, own.clock, own.workspace, own.processes
+    return (
+        Speech(),
+        Watching(desktop, own.sight),
+        Computer(desktop, own.sight),
+        Goals(desktop, own.sight),
+        ScreenReading(desktop, own.sight),
+        WindowTools(desktop),
+        Files(workspace),
+        Edits(workspace, own.changes),
+        Searches(workspace),
+        Code(workspace),
+        Commands(workspace, processes, clock, own.conversation.is_yolo),
+        Waits(workspace, processes, clock),
+        Web(Pages()),
+        Tasks(own.conversation, own.checklist),
+    )
+
+
+_MINUTE_S = 60.0
+
+
+def judged_by(settings: Settings, commands: CommandClassifier | None = None) -> Policy:
+    """What decides about calls. Without `commands` nothing is known of what a command would be."""
+    around = PolicyDeps(
+        commands or NobodyKnows(),
+        yolo_s=settings[YOLO_MINUTES] * _MINUTE_S,
+        own_keys=(settings[STOP_KEY], settings[SUMMON_KEY]),
+        tools=registry().specs,
+    )
+    return Policy(workspace_of(settings), Mode(settings[MODE]), surroundings=around)
+
+
+def wall_of(settings: Settings) -> Sandbox:
+    """What keeps commands inside the workspace; it knows itself whether it can stand here."""
+    return choose.wall(workspace_of(settings), wanted=settings[COMMAND_SANDBOX] == "sandbox")
+
+
+def commands_of(settings: Settings, clock: Clock) -> tuple[Processes, CommandJudge]:
+    """The commands of this person, those of earlier starts included, and their judge: both know the same wall."""
+    wall = wall_of(settings)
+    deletions = Deletions(Path(os.path.realpath(workspace_of(settings))), checkpoints())
+    processes = Processes(paths.state_dir() / "commands", clock, wall=wall, deletions=deletions)
+    return processes, CommandJudge(Workspace(workspace_of(settings)), processes, wall.missing)
+
+
+_log = logging.getLogger(__name__)
+
+
+class Keeper:
+    """Keeps what a model reports as `task_progress`; a disk that refuses is logged, the task goes on."""
+
+    def __init__(self, checklist: Checklist) -> None:
+        self._checklist = checklist
+
+    async def __call__(self, progress: str) -> Mapping[str, JsonValue]:
+        try:
+            items = await asyncio.to_thread(self._checklist.update, progress)
+        except OSError as error:
+            _log.warning("The checklist could not be kept: %s", error)
+            return {}
+        return checklist_payload(items)

@@ -1,0 +1,261 @@
+"""One assistant: a session with its tools, its desktop and its provider."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+from app.agent.agent_events import AgentEvent, TurnEnded, TurnStarted
+from app.agent.archive import Archive
+from app.agent.deps import ConversationRequests, Nearby, SessionDeps
+from app.agent.inspection import DesktopInspector
+from app.agent.prompt import MachineFacts
+from app.agent.session import Session
+from app.agent.watchdog_client import WatchdogClient
+from app.assembly import (
+    Belongings,
+    Keeper,
+    checkpoints,
+    commands_of,
+    handlers,
+    judged_by,
+    nearby,
+    registry,
+    workspace_of,
+)
+from app.base import ids, paths
+from app.base.clock import SystemClock
+from app.base.errors import WispError
+from app.base.texts import clip_line
+from app.desktop.backends import Curtain
+from app.desktop.capture import PictureBudget
+from app.desktop.choose import open_desktop
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
+from app.desktop.privacy import private_by
+from app.history.archive import Journal, journal_of
+from app.protocol.call import Block, Media, ToolResult
+from app.protocol.dialects.choose import by_name
+from app.providers import catalog
+from app.providers.profiles import Profile
+from app.services.files.changes import Changes
+from app.services.files.places import Workspace
+from app.services.processes.commands import Processes
+from app.services.tasks import Checklist
+from app.settings.catalog import DIALECT, PRIVATE_WINDOWS, STOP_KEY, SUMMON_KEY, TOOL_ATTEMPTS
+from app.settings.store import Current, Settings
+from app.tools.exec import left_behind
+from app.tools.executor import Executor, WrittenByThePerson
+from app.tools.pictures import ModelSight
+from app.tools.registry import Registry, TurnContext
+
+_COMMAND_CHARS = 80
+_INTERRUPTED = "Wisp was ended in the middle of “{title}”. It is among your conversations, to be gone on with."
+_LOOK = "screen_capture"
+
+
+class Assistant:
+    """What the presence and the commands hold: the session's methods, its desktop, and a way to run a single call."""
+
+    def __init__(
+        self, session: Session, tools: Registry, executor: Executor, own: Belongings, journal: Journal
+    ) -> None:
+        self.session = session
+        self.archive: Archive = journal.archive
+        self._journal = journal
+        journal.attach(session)
+        self.registry = tools
+        self._executor = executor
+        self._own = own
+        self._desktop = own.desktop
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._watch = WatchdogClient(session, own.desktop)
+        session.subscribe(self._allow_input)
+        self._desktop.on_stop(lambda: self._soon(session.stop))
+        self._desktop.on_driving(lambda is_driving: self._soon(partial(session.give_way, is_driving=is_driving)))
+
+    def subscribe(self, listener: Callable[[AgentEvent], None]) -> Callable[[], None]:
+        return self._watch.subscribe(listener)
+
+    async def send(self, text: str, media: Sequence[Media] = ()) -> TurnEnded:
+        """One turn, from the person's words to its end."""
+        self._loop = asyncio.get_running_loop()
+        self._watch.begin()
+        return await self.session.send(text, tuple(media))
+
+    def stop(self) -> None:
+        """End the turn and all input at once: nothing stays pressed."""
+        self._desktop.stop()
+        self.session.stop()
+
+    def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = "once") -> None:
+        self.session.answer(approval_id, allow=allow, words=words, scope=scope)
+
+    async def run(self, block: Block) -> ToolResult:
+        """Run one call that the person (not a model) wrote: nobody is asked."""
+        context = TurnContext(call_id=block.call_id, audit=self._journal.audit)
+        done = await self._executor.run(block, WrittenByThePerson(), context)
+        return done.result
+
+    async def from_before(self) -> list[str]:
+        """A sentence for each command of an earlier start that still runs, and for each conversation in whose middle
+        Wisp was ended since it was last told.
+        """
+        told = [
+            f"A command of an earlier time still runs: {clip_line(run.record.command, _COMMAND_CHARS)} ({run.id})"
+            for run in self._own.processes.left_over()
+        ]
+        told += [f"A command has ended meanwhile.{left_behind(run)}" for run in self._own.processes.settled_late()]
+        with suppress(WispError):  # a journal that cannot be read is told by the first turn
+            told += [_INTERRUPTED.format(title=past.title) for past in await self._journal.interrupted()]
+        return told
+
+    @property
+    def conversation(self) -> str:
+        """The id of this conversation in the archive; empty where nothing of it is kept."""
+        return self._journal.record.kept
+
+    async def reopen(self, conversation_id: str) -> list[AgentEvent]:
+        """Go on with an earlier conversation; what was shown of it. Raises WispError where that cannot be now."""
+        return await self._journal.reopen(conversation_id, self.session)
+
+    def begin_anew(self) -> None:
+        """An empty conversation. Raises WispError while a turn runs."""
+        self.session.begin_anew()
+
+    async def take_back(self, turn_id: str) -> list[str]:
+        """Undo what a turn changed in files; what was done and what could not be, a sentence each."""
+        undone, problems = await asyncio.to_thread(self._own.changes.restore, turn_id)
+        return [*(f"Took back: {change.path}" for change in undone), *problems]
+
+    async def picture(self) -> Media:
+        """The whole screen as it is now."""
+        return await self._desktop.run(_photographed)
+
+    async def close(self) -> None:
+        await self.session.close()
+        self._desktop.close()
+        await asyncio.to_thread(self._watch.close)
+
+    def _soon(self, act: Callable[[], None]) -> None:
+        """From the desktop's threads to the session's loop."""
+        if self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(act)
+
+    def _allow_input(self, event: AgentEvent) -> None:
+        if isinstance(event, TurnStarted):
+            self._desktop.resume()
+
+
+async def _photographed(seat: DesktopController) -> Media:
+    capture = await seat.eyes.capture(seat.backend.screen.extent(), "the screen", PictureBudget())
+    sent = capture.geometry.sent
+    return Media(capture.data, capture.media_type, sent.width, sent.height, capture.label)
+
+
+def assemble(
+    settings: Settings, *, curtain: Curtain | None = None, dry_run: bool = False, attended: bool = True
+) -> Assistant:
+    """Build an assistant. Raises NeedsPerson where a key, a display or a script is missing.
+
+    `attended` says that somebody can answer approvals; `dry_run` gives it a desktop on which nothing really happens.
+    """
+    chosen = catalog.choose(settings)
+    clock = SystemClock()
+    processes, judge = commands_of(settings, clock)
+    policy = judged_by(settings, judge)
+    conversation = ConversationRequests(policy)
+    private = private_by(settings[PRIVATE_WINDOWS])
+    now = Current()
+    desktop = open_desktop(
+        curtain=curtain,
+        dry_run=dry_run,
+        stop_key=settings[STOP_KEY],
+        private=private,
+        reserved=lambda: filter(None, (now()[SUMMON_KEY],)),
+    )
+    tools = registry()
+    own = _belongings(settings, chosen, desktop, conversation, processes)
+    executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS], dry_run=dry_run)
+    journal = journal_of(settings, clock, chosen.model)
+    parts = SessionDeps(
+        provider=chosen.provider,
+        model=chosen.model,
+        dialect=by_name(_dialect_name(settings, chosen)),
+        registry=tools,
+        executor=executor,
+        policy=policy,
+        resolve=DesktopInspector(desktop),
+        settings=settings,
+        facts=MachineFacts(workspace_of(settings), desktop, clock),
+        conversation=conversation,
+        keep_progress=Keeper(own.checklist),
+        audit=journal.audit,
+        nearby=_nearby(own, settings, dry_run=dry_run),
+        look=_LOOK,
+        record=journal.record,
+        turn_ids=ids.counter(f"turn-{ids.unique()}-"),
+        attended=attended,
+        follows_plan=chosen.provider.name == catalog.OFFLINE,
+        window_tokens=chosen.profile.context_tokens,
+    )
+    return Assistant(Session(parts), tools, executor, own, journal)
+
+
+def _nearby(own: Belongings, settings: Settings, *, dry_run: bool) -> Nearby:
+    """What a goal on the screen is pursued with."""
+    tools = nearby()
+    attempts = settings[TOOL_ATTEMPTS]
+    return Nearby(tools, Executor(tools, handlers(own), own.clock, attempts=attempts, dry_run=dry_run))
+
+
+def _belongings(
+    settings: Settings,
+    chosen: catalog.ChosenProvider,
+    desktop: Desktop,
+    conversation: ConversationRequests,
+    processes: Processes,
+) -> Belongings:
+    clock = SystemClock()
+    workspace = Workspace(workspace_of(settings))
+    changes = Changes(workspace, checkpoints())
+    changes.sweep()
+    return Belongings(
+        desktop=desktop,
+        workspace=workspace,
+        changes=changes,
+        processes=processes,
+        clock=clock,
+        conversation=conversation,
+        checklist=Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md"),
+        sight=ModelSight(_budget(chosen.profile), partial(_takes_pictures, settings, chosen.model)),
+    )
+
+
+def _budget(profile: Profile) -> PictureBudget:
+    """Within what the model reads unscaled, and no larger than what its maker advises for screens."""
+    edge = min(profile.long_edge_px, max(profile.advised_width_px, profile.advised_height_px))
+    return PictureBudget(edge, profile.picture_tokens)
+
+
+def _takes_pictures(settings: Settings, model: str) -> bool:
+    """False once it is known that the model takes none."""
+    return catalog.takes_pictures(settings, model) is not False
+
+
+def _dialect_name(settings: Settings, chosen: catalog.ChosenProvider) -> str:
+    """A provider that speaks only one dialect is not asked for another."""
+    only: str = getattr(chosen.provider, "dialect", "")
+    return only or settings[DIALECT] or chosen.profile.dialect
+
+
+@asynccontextmanager
+async def assembled(settings: Settings, *, dry_run: bool = False) -> AsyncIterator[Assistant]:
+    """An assistant nobody watches, closed at the end: whatever would have to ask is refused."""
+    assistant = assemble(settings, dry_run=dry_run, attended=False)
+    try:
+        yield assistant
+    finally:
+        await assistant.close()

@@ -1,0 +1,214 @@
+"""Signs that nobody sees: terminal escapes, controls, reversed writing, tags, zero-width letters.
+
+They hide words from a person that a model reads, or show a person other words than there are. Text from outside loses
+them where it enters; what a person is to judge shows them.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from app.base import paths
+
+_ESCAPES = (
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|\x1b[\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
+    r"|\x1b[ -/]*[0-~]"  # the short ones
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+    r"|[\x90\x98\x9d\x9e\x9f][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"  # the same as C1
+)
+_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
+_FORMAT = (
+    "\u00ad\u061c\u070f\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
+)
+_BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
+_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_HALVES = "\ud800-\udfff"
+_JOINERS = "\u200c\u200d"
+_HIDDEN = re.compile(
+    rf"{_ESCAPES}|[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}]|[{_SELECTORS}]{{2,}}"
+    rf"|(?<![^\x00-\x7f])[{_SELECTORS}{_JOINERS}](?!\u20e3)|[{_JOINERS}](?![^\x00-\x7f])"
+)
+"""Joiners and variation selectors belong to scripts and pictures beyond ASCII; elsewhere, or many in a row, they hide
+something."""
+_SUSPICIOUS = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}{_SELECTORS}{_JOINERS}\u2028\u2029]")
+_INVISIBLE = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}{_SELECTORS}{_JOINERS}]")
+_PASSES = 8
+_ALONE = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}]")
+_BREAKS = re.compile("[\u2028\u2029\x85]|\r\n?")
+
+
+def plain(text: str) -> tuple[str, int]:
+    """The text without hidden signs, and how many there were (an escape sequence is one). Line breaks become `\n`."""
+    if not _SUSPICIOUS.search(text):
+        return text, 0
+    text = _BREAKS.sub("\n", text)
+    total = 0
+    for _ in range(_PASSES):  # what is left out may have kept others apart
+        text, count = _HIDDEN.subn("", text)
+        total += count
+        if not count:
+            return text, total
+    text, count = _INVISIBLE.subn("", text)
+    return text, total + count
+
+
+def revealed(text: str) -> str:
+    """The text with every hidden sign written out, as in `<U+202E>`, for a person who decides by it."""
+    return _HIDDEN.sub(_written_out, text) if _SUSPICIOUS.search(text) else text
+
+
+def bare(text: str) -> str:
+    """The text, or a piece of one, without the signs that are never anything but hidden: where it is cut into pieces
+    changes nothing, and no terminal obeys what is left."""
+    return _ALONE.sub("", text) if not text.isprintable() else text
+
+
+def _written_out(match: re.Match[str]) -> str:
+    return "".join(sign if sign.isprintable() and sign.isascii() else f"<U+{ord(sign):04X}>" for sign in match[0])
+
+
+def clip_line(text: str, limit: int) -> str:
+    """One line of at most `limit` characters; line breaks become spaces and a cut ends in `…`."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: max(limit - 1, 0)] + "…"
+
+
+def clip_middle(text: str, head: int, tail: int) -> str:
+    """The first `head` and last `tail` characters, with a line between them that counts what is gone."""
+    gone = len(text) - head - tail
+    if gone <= 0:
+        return text
+    return f"{text[:head]}\n[… {gone} characters left out …]\n{text[len(text) - tail :]}"
+
+
+_PIECE = 32_768
+"""Characters looked at in one go: Python runs nothing else meanwhile, and a file of megabytes would stop everything."""
+
+
+_SHORTEST_WITHHELD = 4
+"""Shorter texts stand everywhere; blanking them out would spoil all that is kept."""
+
+
+class WithheldTexts:
+    """Texts that nothing may keep, in all spellings in which they are written down."""
+
+    def __init__(self) -> None:
+        self._spellings: tuple[str, ...] = ()
+        self._listeners: tuple[Callable[[tuple[str, ...]], None], ...] = ()
+
+    def add(self, text: str) -> None:
+        """From now on it is blanked out; who listens blanks out what was written already."""
+        if len(text) < _SHORTEST_WITHHELD:
+            return
+        spelled = {text, html.escape(text), html.escape(text, quote=False)}
+        spelled |= {json.dumps(one, ensure_ascii=False)[1:-1] for one in spelled}
+        new = spelled - set(self._spellings)
+        self._spellings = tuple(sorted({*self._spellings, *new}, key=len, reverse=True))
+        for listener in self._listeners:
+            listener(tuple(sorted(spelled, key=len, reverse=True)))
+
+    def listen(self, listener: Callable[[tuple[str, ...]], None]) -> Callable[[], None]:
+        """Call it with each text in all spellings, the longest first. Returns what ends that."""
+        self._listeners = (*self._listeners, listener)
+
+        def stop() -> None:
+            self._listeners = tuple(one for one in self._listeners if one is not listener)
+
+        return stop
+
+    def without(self, text: str) -> str:
+        """The text with everything withheld blanked out."""
+        for spelling in self._spellings:
+            if spelling in text:
+                text = text.replace(spelling, shown())
+        return text
+
+    def forget(self) -> None:
+        """Withhold nothing any more."""
+        self._spellings = ()
+
+
+WITHHELD = WithheldTexts()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    needs: tuple[str, ...]
+    expression: re.Pattern[str]
+    spans_lines: bool
+
+
+@cache
+def _rules() -> tuple[str, frozenset[str], tuple[_Pattern, ...]]:
+    tree = tomllib.loads((paths.resources() / "redaction.toml").read_text(encoding="utf-8"))
+    patterns = tuple(
+        _Pattern(tuple(rule["needs"]), re.compile(rule["expression"]), rule.get("spans_lines", False))
+        for rule in tree["pattern"]
+    )
+    return str(tree["shown"]), frozenset(tree["names"]), patterns
+
+
+def without_secrets(text: str) -> str:
+    """The text with keys, tokens and passwords blanked out."""
+    mark, _, patterns = _rules()
+    text = WITHHELD.without(text)
+    text = _searched(text, [pattern for pattern in patterns if pattern.spans_lines], mark)
+    within = [pattern for pattern in patterns if not pattern.spans_lines]
+    return "".join(_searched(piece, within, mark) for piece in _pieces(text))
+
+
+def _searched(text: str, patterns: Sequence[_Pattern], mark: str) -> str:
+    lowered = text.lower()
+    for pattern in patterns:
+        if any(need in lowered for need in pattern.needs):
+            text = pattern.expression.sub(lambda match: _blanked(match, mark), text)
+    return text
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text in pieces that end at the end of a line, or of a word where a line is very long."""
+    start = 0
+    while len(text) - start > _PIECE:
+        end = start + _PIECE
+        stop = max(text.rfind("\n", start, end), 0) or max(text.rfind(" ", start, end), 0) or end - 1
+        yield text[start : stop + 1]
+        start = stop + 1
+    yield text[start:]
+
+
+def _blanked(match: re.Match[str], mark: str) -> str:
+    if "secret" not in match.re.groupindex:
+        return mark
+    start, stop = match.span("secret")
+    whole, offset = match.group(), match.start()
+    return f"{whole[: start - offset]}{mark}{whole[stop - offset :]}"
+
+
+def cleaned(value: Any) -> Any:
+    """The same tree of JSON values without secrets: in its texts, and under names that hold nothing else."""
+    if isinstance(value, str):
+        return without_secrets(value)
+    if isinstance(value, Mapping):
+        return {key: shown() if _is_secret(key, inner) else cleaned(inner) for key, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        return [cleaned(inner) for inner in value]
+    return value
+
+
+def shown() -> str:
+    """What stands in place of a secret."""
+    return _rules()[0]
+
+
+def _is_secret(key: object, value: object) -> bool:
+    named = str(key).lower().replace("-", "").replace("_", "") in _rules()[1]
+    return named and isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != ""

@@ -1,0 +1,300 @@
+"""Whether commands can be kept inside the workspace: tried for real."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from app.assembly import wall_of
+from app.base.errors import WispError
+from app.settings import store
+from app.settings.store import load
+
+
+class CheckVerdict(StrEnum):
+    OK = "ok"
+    NOTE = "note"
+    """Works without it; the fix says what it would add."""
+    FAIL = "fail"
+    """The main job cannot work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`fix` is the one thing to do about it, empty where nothing is to be done."""
+
+    name: str
+    verdict: CheckVerdict
+    detail: str
+    fix: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        return {key: str(value) for key, value in asdict(self).items()}
+
+
+def ok(name: str, detail: str) -> Finding:
+    return Finding(name, CheckVerdict.OK, detail)
+
+
+def note(name: str, detail: str, fix: str) -> Finding:
+    return Finding(name, CheckVerdict.NOTE, detail, fix)
+
+
+def fail(name: str, detail: str, fix: str) -> Finding:
+    return Finding(name, CheckVerdict.FAIL, detail, fix)
+
+
+_ASKED = "Until then each command is asked for, with everything it says."
+
+
+def sandbox() -> Finding:
+    """Without it Wisp works, and asks for every command."""
+    name = "Sandbox for commands"
+    missing = wall_of(load()).missing()
+    if not missing:
+        return ok(name, "bubblewrap stands: commands see the workspace, no network, no screen")
+    reason, _, fix = missing.partition(". ")
+    return note(name, reason.rstrip("."), f"{fix} {_ASKED}".strip())
+
+
+_LOCAL = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080}
+_CLAUDE = "api.anthropic.com"
+_LIMIT_S = 0.3
+
+
+def keys() -> Finding:
+    names = [name for name in ("anthropic", "openai") if store.key_of(name)]
+    if not names:
+        return note("Keys", "none: the offline provider answers", "Set ANTHROPIC_API_KEY to use Claude.")
+    return ok("Keys", ", ".join(names))
+
+
+def reachable() -> Finding:
+    """Which local model servers answer on this machine, and, where there is a key, Claude."""
+    found = [name for name, port in _LOCAL.items() if _answers("127.0.0.1", port)]
+    if store.key_of("anthropic") and _answers(_CLAUDE, 443):
+        found.append("Claude")
+    if not found:
+        return note("Models", "no model server answers", "Start Ollama or LM Studio, or connect to the network.")
+    return ok("Models", ", ".join(found))
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=_LIMIT_S):
+            return True
+    except OSError:
+        return False
+
+
+_REINSTALL = "Run scripts/setup again, or: pip install --force-reinstall --require-hashes -r requirements.lock"
+
+
+def _version(distribution: str) -> tuple[int, ...] | None:
+    try:
+        text = importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return tuple(int(part) for part in text.split(".") if part.isdigit())
+
+
+def qt_and_python() -> Finding:
+    """PySide6 6.12 loses references to None on interpreters without immortal objects (before 3.12)."""
+    name = "PySide6 and Python"
+    version = _version("pyside6-essentials")
+    running = ".".join(map(str, sys.version_info[:3]))
+    if version is None:
+        return fail(name, "PySide6 is not installed.", _REINSTALL)
+    shown = ".".join(map(str, version))
+    if version >= (6, 12) and sys.version_info < (3, 12):
+        return fail(name, f"PySide6 {shown} crashes on Python {running}.", 'pip install "pyside6-essentials<6.12"')
+    return ok(name, f"PySide6 {shown} on Python {running}")
+
+
+def xlib_clash() -> Finding:
+    """python3-xlib 0.15 and python-xlib 0.33 are the same package directory; the last one installed wins."""
+    name = "Xlib"
+    if platform.system() != "Linux":
+        return ok(name, "not used on this system")
+    if _version("python3-xlib") is not None:
+        return fail(
+            name,
+            "python3-xlib overwrites python-xlib in this environment.",
+            "pip uninstall -y python3-xlib && pip install --force-reinstall python-xlib",
+        )
+    version = _version("python-xlib")
+    if version is None or version < (0, 33):
+        return fail(name, "python-xlib 0.33 or newer is missing.", _REINSTALL)
+    return ok(name, f"python-xlib {'.'.join(map(str, version))}, alone")
+
+
+def ocr() -> Finding:
+    """Text on the screen where programs tell nothing about themselves; the models are inside the wheel."""
+    found = importlib.util.find_spec("rapidocr_onnxruntime")
+    if not found or not found.origin:
+        return note("OCR", "Text in pictures cannot be read.", _REINSTALL)
+    models = sorted(Path(found.origin).parent.rglob("*.onnx"))
+    if not models:
+        return note("OCR", "The OCR models are missing from their wheel.", _REINSTALL)
+    return ok("OCR", f"{len(models)} models at hand")
+
+
+_COLOUR = (18, 52, 86)
+_SIDE_PX = 8
+_SHOWN_LIMIT_S = 2.0
+_LOOK_EVERY_S = 0.02
+
+
+def display(private: str) -> Finding:
+    name = "Display"
+    if private:
+        return note(
+            name, f"none; a private desktop works ({private})", "Start Wisp inside a desktop session to use that one."
+        )
+    if os.environ.get("WAYLAND_DISPLAY") and not os.environ.get("DISPLAY"):
+        return fail(name, "Wayland without XWayland: other programs cannot be driven.", "Log in to an X11 session.")
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return note(
+            name,
+            "Wayland with XWayland: only X11 programs can be seen and driven.",
+            "Log in to an X11 session to drive every program.",
+        )
+    return ok(name, f"X11 on {os.environ.get('DISPLAY')}")
+
+
+def capture() -> Finding:
+    """Draw a small window of a known colour, grab it, compare."""
+    name = "Screen capture"
+    import mss
+    import mss.exception
+    from Xlib import X
+    from Xlib.display import Display
+    from Xlib.error import DisplayError
+
+    try:
+        connection = Display()
+    except (DisplayError, OSError) as error:
+        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+    try:
+        screen = connection.screen()
+        window = screen.root.create_window(
+            0, 0, _SIDE_PX, _SIDE_PX, 0, screen.root_depth, override_redirect=True, event_mask=X.ExposureMask,
+            background_pixel=int.from_bytes(bytes(_COLOUR), "big"),
+        )  # fmt: skip
+        window.map()
+        connection.sync()
+        with mss.MSS() as grabber:
+            seen = _seen(grabber)
+        window.destroy()
+        connection.sync()
+    except mss.exception.ScreenShotError as error:
+        return fail(name, f"The grab failed: {error}", "Run Wisp in an X11 session on a 24-bit screen.")
+    finally:
+        connection.close()
+    if seen != _COLOUR:
+        return fail(name, f"It drew {_COLOUR} and captured {seen}.", "Turn off what covers the screen (a locker?).")
+    return ok(name, "captured the pixel it drew itself")
+
+
+def _seen(grabber: Any) -> tuple[int, ...]:
+    """The middle of what was drawn; looked for until it shows, since a compositor paints when it comes to it."""
+    limit, pause = time.monotonic() + _SHOWN_LIMIT_S, threading.Event()
+    area = {"left": 0, "top": 0, "width": _SIDE_PX, "height": _SIDE_PX}
+    while True:
+        seen: tuple[int, ...] = grabber.grab(area).pixel(_SIDE_PX // 2, _SIDE_PX // 2)
+        if seen == _COLOUR or time.monotonic() > limit:
+            return seen
+        pause.wait(_LOOK_EVERY_S)
+
+
+def pointer() -> Finding:
+    """Move the pointer with XTEST, read it back, put it where it was."""
+    name = "Input"
+    from Xlib import X
+    from Xlib.display import Display
+    from Xlib.error import DisplayError
+    from Xlib.ext import xtest
+
+    try:
+        connection = Display()
+    except (DisplayError, OSError) as error:
+        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+    try:
+        if not connection.has_extension("XTEST"):
+            return fail(name, "The X server has no XTEST extension.", "Enable XTEST in the X server.")
+        root = connection.screen().root
+        before = root.query_pointer()
+        there = (before.root_x + (7 if before.root_x < 100 else -7), before.root_y)
+        xtest.fake_input(connection, X.MotionNotify, x=there[0], y=there[1])
+        connection.sync()
+        after = root.query_pointer()
+        xtest.fake_input(connection, X.MotionNotify, x=before.root_x, y=before.root_y)
+        connection.sync()
+    finally:
+        connection.close()
+    if (after.root_x, after.root_y) != there:
+        return fail(
+            name, f"The pointer went to {after.root_x},{after.root_y} instead of {there}.", "Use an X11 session."
+        )
+    return ok(name, "moved the pointer and read it back")
+
+
+def accessibility() -> Finding:
+    """Ask the session for the accessibility bus, as every program does."""
+    name = "Accessibility"
+    import asyncio
+
+    fix = "Install at-spi2-core and log in again: sudo apt-get install at-spi2-core"
+    try:
+        address = asyncio.run(asyncio.wait_for(_bus_address(), timeout=3))
+    except (OSError, WispError, TimeoutError, ValueError) as error:
+        return note(name, f"no accessibility bus ({error or 'no answer'}): clicks by name need it", fix)
+    return ok(name, f"bus at {address.partition(',')[0]}")
+
+
+async def _bus_address() -> str:
+    from dbus_fast import Message
+    from dbus_fast.aio import MessageBus
+    from dbus_fast.errors import DBusError, InvalidAddressError
+
+    try:
+        bus = await MessageBus().connect()
+    except InvalidAddressError as error:
+        raise WispError("no D-Bus session") from error
+    try:
+        reply = await bus.call(
+            Message(destination="org.a11y.Bus", path="/org/a11y/bus", interface="org.a11y.Bus", member="GetAddress")
+        )
+    except DBusError as error:
+        raise WispError(str(error)) from error
+    finally:
+        bus.disconnect()
+    if reply is None or not reply.body or not isinstance(reply.body[0], str):
+        raise WispError("the session's bus knows no accessibility service")
+    return reply.body[0]
+
+
+def fonts() -> Finding:
+    """Without fonts the presence shows boxes."""
+    name = "Fonts"
+    listed = ""
+    if shutil.which("fc-list"):
+        listed = subprocess.run(
+            ["fc-list", ":", "family"], capture_output=True, text=True, check=False, timeout=20
+        ).stdout
+    families = {line.split(",")[0] for line in listed.splitlines() if line}
+    if not families:
+        return note(name, "none found", "sudo apt-get install fontconfig fonts-dejavu-core fonts-noto-core")
+    return Finding(name, CheckVerdict.OK, f"{len(families)} families")

@@ -1,0 +1,376 @@
+"""Where one sits at the desk: eyes, hands, and everything in reach. Lives on the desktop thread."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from app.base import paths
+from app.base.clock import Clock
+from app.base.errors import ToolFailed, ToolMisuse
+from app.base.geometry import Rect
+from app.desktop.backends import Backend, Curtain, Window
+from app.desktop.elements import Changes, NoChanges
+from app.desktop.input import InputController, Press
+from app.desktop.key_target import KeyTargets
+from app.desktop.ocr.elements import OcrElements
+from app.desktop.ocr.rapid import Ocr
+from app.desktop.preview import TargetPreview
+from app.desktop.programs import Opener
+from app.desktop.screen_capture import ScreenCapture, Spot
+from app.desktop.staleness import StalenessCheck
+from app.desktop.takeover import InputGuard, Reserved, StopFlag, TakeoverMonitor, nothing_reserved
+from app.desktop.targets import Aim, Marksman
+from app.desktop.verification import Patience, Proof, Receipt, Settled, SettleWatch, proven, receipt, window_changes
+
+_HELD_S = 60.0
+"""A holder that has done nothing for so long has let go."""
+
+
+class DesktopLock:
+    """`name` tells desktops apart (the display). Cheap enough to take before every action."""
+
+    def __init__(self, name: str) -> None:
+        self._path: Path = paths.state_dir() / f"hands{re.sub(r'[^0-9A-Za-z.]', '_', name)}.lock"
+
+    def take(self) -> None:
+        """Hold it from now on. ToolFailed while another living process does."""
+        holder = self._holder()
+        if holder and holder != os.getpid():
+            raise ToolFailed(
+                f"Another Wisp (process {holder}) is working on this desktop. Wait until it has finished, or stop it."
+            )
+        beside = self._path.with_suffix(f".{os.getpid()}")
+        beside.write_text(json.dumps({"pid": os.getpid(), "at": time.time()}), encoding="utf-8")
+        os.replace(beside, self._path)
+
+    def let_go(self) -> None:
+        """Leave it to others, if it is ours."""
+        if self._holder() == os.getpid():
+            self._path.unlink(missing_ok=True)
+
+    def _holder(self) -> int:
+        import psutil
+
+        try:
+            told = json.loads(self._path.read_text(encoding="utf-8"))
+            pid, at = int(told["pid"]), float(told["at"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0
+        return pid if time.time() - at < _HELD_S and psutil.pid_exists(pid) else 0
+
+
+_AFTER_AN_ACT = Patience(first_s=0.5)
+"""Nothing is only called a no-op after a while: programs may answer a click when a timer of theirs has run out."""
+_ANSWER_LIMIT_S = 10.0
+_LOOK_AGAIN_S = 0.1
+_ALIKE = 78
+_ALIKE_ALL_OVER = frozenset(
+    {"button", "toggle button", "check box", "radio button", "menu item", "page tab", "list item"}
+)
+"""What does the same wherever it is pressed: not so a slider, a text or a picture."""
+_TOLD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a call points at: a ref, a visible name, or a position, in this order."""
+
+    spot: Spot | None = None
+    ref: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proving:
+    """How the effect of an action is proven. `ask` asks for what was meant; `by_changes`: what else its program says
+    that changed proves it, too; `at_rest`: only what holds once the screen is at rest counts. `window` is the one acted
+    on, where that does not follow from the place.
+    """
+
+    ask: Callable[[], Awaitable[Proof]] | None = None
+    by_changes: bool = True
+    at_rest: bool = False
+    window: Window | None = None
+
+
+class DesktopController:
+    """`act` is the only way to act: one action at a time, watched, with a receipt."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        curtain: Curtain,
+        stop: StopFlag,
+        clock: Clock,
+        ocr: Ocr,
+        reserved: Reserved = nothing_reserved,
+    ) -> None:
+        self.backend = backend
+        self.eyes = ScreenCapture(backend, curtain, clock)
+        self.reins = TakeoverMonitor(stop, clock)
+        self.hands = InputController(
+            backend, curtain, self.reins, self.eyes.settle, clock, InputGuard(backend, reserved)
+        )
+        self.ocr = ocr
+        self.written = OcrElements(backend, self.eyes.frame, ocr)
+        self.marksman = Marksman(backend, self.written)
+        self.key_targets = KeyTargets(backend)
+        self.foresight = TargetPreview(backend, self._found, clock)
+        self.sameness = StalenessCheck(self.eyes.frame, backend.windows.all, self.foresight.at, clock)
+        self.eyes.on_capture = self.sameness.captured
+        self.opener = Opener(backend, stop, clock)
+        self.clock = clock
+        self.stop = stop
+        self._lock = DesktopLock(backend.name)
+        self._one_at_a_time = asyncio.Lock()
+
+    async def act(
+        self,
+        do: Callable[[], Awaitable[object]],
+        where: Rect | None = None,
+        patience: Patience | None = None,
+        proof: Proving | None = None,
+    ) -> Receipt:
+        """Do it, wait until its effect is proven or the screen is at rest, and say what changed.
+
+        `where`: the place it was meant to change. Settling after a proof is left to the next look.
+        """
+        async with self._one_at_a_time:
+            await self.reins.free()
+            self._lock.take()
+            self.reins.acting()
+            before = self.backend.windows.all()
+            proving = proof or Proving()
+            meant = proving.window or _meant(before, where)
+            changes = await self._follow(meant)
+            try:
+                return await self._watched(do, (before, meant, where), patience or _AFTER_AN_ACT, proving, changes)
+            finally:
+                changes.close()
+
+    async def _follow(self, window: Window | None) -> Changes:
+        """What the window's program tells of itself; nothing of what is private."""
+        if window is None or not window.pid or self.backend.is_private(window):
+            return NoChanges()
+        return await self.backend.accessibility.follow(window.pid)
+
+    async def _watched(
+        self,
+        do: Callable[[], Awaitable[object]],
+        around: tuple[tuple[Window, ...], Window | None, Rect | None],
+        patience: Patience,
+        proving: Proving,
+        changes: Changes,
+    ) -> Receipt:
+        before, meant, where = around
+        watch = self.eyes.watch()
+        await do()
+        self.reins.acting()
+        answer = asyncio.create_task(self._answer(meant))
+        settling = asyncio.create_task(self._settled(watch, patience, answer))
+        proven_by = asyncio.create_task(self._proven(around, proving, changes, answer))
+        try:
+            await asyncio.wait({settling, proven_by}, return_when=asyncio.FIRST_COMPLETED)
+            if proven_by.done() and not settling.done():
+                self.eyes.left_unsettled(watch, self.sameness.acted)
+                return proven(proven_by.result(), self.backend.windows.all())
+            settled = await settling
+        finally:
+            await _ended(settling, proven_by, answer)
+        self.sameness.acted(settled.frame)
+        after = self.backend.windows.all()
+        told = receipt(settled.changed, where, before, after, meant)
+        found = await self._evidence(proving, changes)
+        if found.evidence:
+            told = told.with_evidence(*found.evidence)
+        elif found.doubt:
+            told = told.with_doubt(found.doubt)
+        elif meant and answer.cancelled() and any(window.ref == meant.ref for window in after):
+            return told.with_doubt(f"{meant.title!r} has not answered yet: it is busy or frozen.")
+        return told if settled.is_calm else told.restless()
+
+    async def _proven(
+        self,
+        around: tuple[tuple[Window, ...], Window | None, Rect | None],
+        proving: Proving,
+        changes: Changes,
+        answer: asyncio.Task[None],
+    ) -> tuple[str, ...]:
+        """Return the proof of an effect as soon as there is one, and the program has worked off what it was sent."""
+        before, meant, where = around
+        await asyncio.wait({answer})
+        if proving.at_rest:
+            await asyncio.Event().wait()
+        while True:
+            after = self.backend.windows.all()
+            windows = window_changes(before, after, meant, at_a_place=where is not None)
+            found = [change.sentence for change in windows if change.is_effect]
+            found += (await self._evidence(proving, changes)).evidence
+            if found:
+                return tuple(found)
+            await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
+
+    async def _evidence(self, proving: Proving, changes: Changes) -> Proof:
+        """What the program says: of what was asked for, and of what changed near it."""
+        asked = await proving.ask() if proving.ask else Proof()
+        if asked.evidence or asked.doubt or not proving.by_changes:
+            return asked
+        return Proof(await changes.told())
+
+    async def _answer(self, window: Window | None) -> None:
+        """Return once a program has worked off what it was sent, or at once where it does not tell."""
+        if window:
+            await self.backend.windows.answers(window.ref, _ANSWER_LIMIT_S)
+
+    async def _settled(self, watch: SettleWatch, patience: Patience, answer: asyncio.Task[None]) -> Settled:
+        """What was done must never be done again because looking at it failed."""
+        try:
+            return await watch.settle(patience, lambda: not answer.done())
+        except ToolFailed as error:
+            raise ToolFailed(f"It was carried out, but what came of it could not be seen: {error}") from None
+        finally:
+            answer.cancel()
+            await asyncio.gather(answer, return_exceptions=True)
+
+    async def aim(self, target: Target, call_id: str = "") -> Aim:
+        """The point that is meant; with `call_id`, what that call was judged by and nothing else.
+
+        ToolMisuse and ToolFailed as `Eyes.resolve`, `Marksman` and `Foresight`.
+        """
+        return await self.foresight.aim(call_id, target) if call_id else await self._found(target)
+
+    async def aim_to_press(self, target: Target, call_id: str) -> Aim:
+        """As `aim`. Changed where a position does not look any more as the model saw it."""
+        aim = await self.aim(target, call_id)
+        capture = self.eyes.referred(target.spot) if target.spot and aim.route == "point" else None
+        if capture is not None:
+            await self.sameness.check(aim.point, capture)
+        return aim
+
+    def apart(self, aim: Aim, press: Press) -> Aim:
+        """The same control at another point, where a press at this one would count as a double click with the last."""
+        element = aim.element
+        if element is None or element.role not in _ALIKE_ALL_OVER:
+            return aim
+        return replace(aim, point=self.hands.apart(aim.point, element.box, press.button))
+
+    async def press(self, aim: Aim, press: Press) -> None:
+        """Click where it was aimed, once it is sure that the press arrives there. Raises Unreachable."""
+        await self.hands.click(aim.point, press, partial(self.marksman.hit_test, aim))
+
+    async def drag(self, aims: Sequence[Aim], press: Press, duration_s: float) -> None:
+        """As `press`, from the first aim through the others."""
+        points = [aim.point for aim in aims]
+        check, drop = partial(self.marksman.hit_test, aims[0]), partial(self.marksman.check_drop, aims)
+        await self.hands.drag(points, press, duration_s, check, drop)
+
+    async def _found(self, target: Target) -> Aim:
+        if target.ref:
+            return await self.marksman.at_ref(target.ref)
+        if target.name:
+            return await self.marksman.at_name(target.name)
+        if target.spot is None:
+            raise ToolMisuse('Where? Give x and y, a ref, or a target by its visible name, as in target="Save".')
+        return Aim(self.eyes.resolve(target.spot), "point")
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        self.hands.release_all()
+        self._lock.let_go()
+        await self.ocr.close()
+        await self.backend.close()
+
+    def active_window(self) -> Window | None:
+        return next((window for window in self.backend.windows.all() if window.is_active), None)
+
+    def find_window(self, title: str) -> Window:
+        """The window of that ref, title or program. ToolFailed when none, or more than one, is meant."""
+        wanted = " ".join(title.lower().split())
+        if not wanted:
+            raise ToolMisuse('title is empty. Name a window as list_windows shows it, as in title="Untitled 1".')
+        windows = [window for window in self.backend.windows.all() if not window.is_own]
+        for fits in (_is_ref, _is_called, _is_of, _holds, _is_like):
+            found = [window for window in windows if fits(window, wanted)]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise ToolFailed(f"Several windows fit {title!r}: {_listed(found)}. Name one by its ref.")
+        raise ToolFailed(f"No window is called {title!r}. {_open_now(windows)}")
+
+    def region_of(self, monitor: int, window: str) -> Rect:
+        """The screen pixels of a monitor (1 is the first, 0 all of them) or of a window."""
+        extent = self.backend.screen.extent()
+        if window:
+            found = self.find_window(window)
+            area = found.area.overlap(extent)
+            if area is None or found.is_minimised:
+                raise ToolFailed(f"The window {found.title!r} is not on the screen; use focus_window first.")
+            return area
+        if monitor == 0:
+            return extent
+        monitors = self.backend.screen.monitors()
+        if not 1 <= monitor <= len(monitors):
+            raise ToolMisuse(f"There is no monitor {monitor}; there are {len(monitors)}, counted from 1.")
+        return monitors[monitor - 1].overlap(extent) or extent
+
+
+async def _first(*waits: Coroutine[None, None, None]) -> None:
+    """Return when one of them does; the others are given up."""
+    tasks = [asyncio.create_task(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await _ended(*tasks)
+
+
+async def _ended(*tasks: asyncio.Task[object]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _meant(windows: Sequence[Window], where: Rect | None) -> Window | None:
+    """The window that an action goes to: the one at its place, else the one with the keyboard."""
+    showing = [window for window in windows if not window.is_minimised]
+    if where is not None:
+        return next((window for window in showing if window.area.contains(where.center)), None)
+    return next((window for window in showing if window.is_active), None)
+
+
+def _is_ref(window: Window, wanted: str) -> bool:
+    return window.ref == wanted
+
+
+def _is_called(window: Window, wanted: str) -> bool:
+    return window.title.lower() == wanted
+
+
+def _is_of(window: Window, wanted: str) -> bool:
+    return window.app.lower() == wanted
+
+
+def _holds(window: Window, wanted: str) -> bool:
+    return wanted in window.title.lower() or wanted in window.app.lower()
+
+
+def _is_like(window: Window, wanted: str) -> bool:
+    from rapidfuzz import fuzz
+
+    names = (window.title.lower(), window.app.lower())
+    return max(fuzz.ratio(wanted, name) for name in names) >= _ALIKE
+
+
+def _listed(windows: Sequence[Window]) -> str:
+    return ", ".join(f'{w.ref} "{w.title}"' for w in windows[:_TOLD])
+
+
+def _open_now(windows: Sequence[Window]) -> str:
+    return f"Open are: {_listed(windows)}." if windows else "No window is open."

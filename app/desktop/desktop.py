@@ -1,0 +1,203 @@
+"""The desktop as everybody else sees it: callable from any event loop, stoppable from any thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from app.base.clock import Clock, SystemClock
+from app.desktop.backends import Backend, Curtain, NoCurtain
+from app.desktop.controller import DesktopController
+from app.desktop.keys import chord
+from app.desktop.ocr.rapid import Ocr, RapidOcr
+from app.desktop.takeover import Reserved, StopFlag, nothing_reserved
+
+_END_LIMIT_S = 3.0
+
+
+class DesktopThread:
+    """`run` and `call` may be awaited from any event loop; cancelling the awaiting task cancels the work."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._works: set[asyncio.Task[Any]] = set()
+        self._thread = threading.Thread(target=self._live, name="desktop", daemon=True)
+        self._thread.start()
+
+    async def run(self, work: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Await a coroutine function on the desktop's loop."""
+        if self._is_here():
+            return await work(*args, **kwargs)
+
+        async def counted() -> T:
+            task = asyncio.current_task()
+            assert task is not None
+            self._works.add(task)
+            try:
+                return await work(*args, **kwargs)
+            finally:
+                self._works.discard(task)
+
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(counted(), self._loop))
+
+    async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a plain function on the desktop's thread."""
+
+        async def once() -> T:
+            return work(*args, **kwargs)
+
+        return await self.run(once)
+
+    def wait_for(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `call`, for callers without an event loop; blocks. Never called on the desktop's own thread."""
+
+        async def once() -> T:
+            return work(*args, **kwargs)
+
+        return asyncio.run_coroutine_threadsafe(once(), self._loop).result()
+
+    def soon(self, work: Callable[[], object]) -> None:
+        """Run a plain function there, soon, and forget it; from any thread. Nothing happens once it is closed."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(work)
+
+    def close(self, last: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Cancel what runs, await `last` there, end the thread. Blocks at most a few seconds."""
+        if self._loop.is_closed():
+            return
+        ended = asyncio.run_coroutine_threadsafe(self._end(last), self._loop)
+        self._thread.join(_END_LIMIT_S)
+        if ended.done():
+            ended.result()
+
+    def _is_here(self) -> bool:
+        return threading.current_thread() is self._thread
+
+    def _live(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+
+    async def _end(self, last: Callable[[], Awaitable[None]] | None) -> None:
+        """Ends the works first: what `last` closes may have helper tasks of its own, which it ends itself."""
+        try:
+            await _cancelled(self._works)
+            if last:
+                await last()
+            await _cancelled(asyncio.all_tasks() - {asyncio.current_task()})
+        finally:
+            self._loop.stop()
+
+
+async def _cancelled(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
+    ending = [task for task in tasks if task is not None]
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+STOP_KEY = "ctrl+alt+escape"
+
+
+class Desktop:
+    """Owns the desktop thread and everything on it. `make` builds the platform's backend, on that thread.
+
+    Raises what `make` raises (NeedsPerson where there is no display).
+    """
+
+    def __init__(
+        self,
+        make: Callable[[StopFlag], Backend],
+        curtain: Curtain | None = None,
+        clock: Clock | None = None,
+        stop_key: str = STOP_KEY,
+        ocr: Ocr | None = None,
+        reserved: Reserved = nothing_reserved,
+    ) -> None:
+        self._stop = StopFlag()
+        self._thread = DesktopThread()
+        try:
+            self._seat = self._thread.wait_for(
+                lambda: DesktopController(
+                    make(self._stop),
+                    curtain or NoCurtain(),
+                    self._stop,
+                    clock or SystemClock(),
+                    ocr or RapidOcr(),
+                    lambda: filter(None, (stop_key, *reserved())),
+                )
+            )
+            self._unlisten = self._hear(stop_key)
+        except BaseException:
+            self._thread.close()
+            raise
+        self._stop.listen(lambda: self._thread.soon(self._seat.hands.release_all))
+
+    def _hear(self, stop_key: str) -> Callable[[], None]:
+        """Listen to the stop key and to the person's hands; returns how to end that."""
+        listen = self._seat.backend.listen
+        if listen is None or not stop_key:
+            return _nothing
+        return listen(chord(stop_key), self.stop, self._seat.reins.touched)
+
+    async def run(
+        self,
+        work: Callable[Concatenate[DesktopController, P], Coroutine[Any, Any, T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Await `work(seat, …)` on the desktop thread; cancelling it cancels the work there."""
+        if self._seat.backend.reach is not None:
+            await self._thread.run(_reach, self._seat)
+        return await self._thread.run(work, self._seat, *args, **kwargs)
+
+    @property
+    def name(self) -> str:
+        """Which backend this is, and which desktop: x11:0, windows, macos, headless."""
+        return self._seat.backend.name
+
+    # --- stop
+
+    def stop(self) -> None:
+        """End all input at once and let go of what is held. From any thread; stays in force until `resume`."""
+        self._stop.raise_()
+
+    def resume(self) -> None:
+        """Allow input again: the person asked for something new, or says that we may go on."""
+        self._stop.lower()
+        self._seat.reins.take_back()
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._stop.is_up
+
+    def on_stop(self, listener: Callable[[], None]) -> None:
+        """Be told when a stop is raised, on the raising thread; return at once."""
+        self._stop.listen(listener)
+
+    def on_driving(self, listener: Callable[[bool], None]) -> None:
+        """Be told, on the desktop thread, when an action waits for the person's hands (True) and goes on (False)."""
+        self._seat.reins.listen(listener)
+
+    def close(self) -> None:
+        """Let go of everything and end the thread. Programs that were opened go on."""
+        self._unlisten()
+        self._unlisten = _nothing
+        self._thread.close(self._seat.close)
+
+
+def _nothing() -> None:
+    return None
+
+
+async def _reach(seat: DesktopController) -> None:
+    if seat.backend.reach is not None:
+        seat.backend.reach()

@@ -1,0 +1,485 @@
+"""Acting: every low-level event asks the stop flag first, and whatever is held down is let go of again.
+
+Lives on the desktop thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+from app.base.clock import Clock
+from app.base.errors import ToolFailed, ToolMisuse
+from app.base.geometry import Point, Rect
+from app.desktop.backends import Backend, Button, Curtain, Landing, Window
+from app.desktop.keys import Chord
+from app.desktop.programs import is_terminal
+from app.desktop.takeover import InputGuard, TakeoverMonitor
+from app.desktop.verification import Patience
+
+LIMIT_CHARS = 100_000
+SLICE_CHARS = 16
+_SIGNS = {"Return": "\n", "Tab": "\t"}
+_LINES_AND_TABS = re.compile(r"(\r\n|\r|\n|\t)")
+
+
+class Route(Enum):
+    """By what means a piece reaches the program."""
+
+    TYPED = "typed"
+    KEY = "key"
+    EXACT = "exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`text` is what to type, or for `Route.KEY` the key's name."""
+
+    route: Route
+    text: str
+
+    @property
+    def source(self) -> str:
+        """The part of the text that it stands for."""
+        return _SIGNS[self.text] if self.route is Route.KEY else self.text
+
+
+def plan(text: str, can_type: Callable[[str], bool]) -> list[Piece]:
+    """The pieces of a text in order. ToolMisuse for text that is too long or holds what nobody can type."""
+    if len(text) > LIMIT_CHARS:
+        raise ToolMisuse(
+            f"The text has {len(text)} characters; at most {LIMIT_CHARS} can be typed. Write it to a file instead."
+        )
+    return [piece for part in _LINES_AND_TABS.split(text) if part for piece in _pieces(part, can_type)]
+
+
+def with_lead(pieces: list[Piece]) -> list[Piece]:
+    """The same pieces, the first character a piece of its own where it is a key."""
+    first = pieces[0].text if pieces and pieces[0].route is Route.TYPED else ""
+    if len(first) < 2:
+        return pieces
+    return [Piece(Route.TYPED, first[0]), Piece(Route.TYPED, first[1:]), *pieces[1:]]
+
+
+def _pieces(part: str, can_type: Callable[[str], bool]) -> Iterator[Piece]:
+    if part == "\t":
+        yield Piece(Route.KEY, "Tab")
+    elif part[0] in "\r\n":
+        yield Piece(Route.KEY, "Return")
+    else:
+        odd = next((c for c in part if not _is_typable(c)), None)
+        if odd is not None:
+            raise ToolMisuse(f"The character U+{ord(odd):04X} cannot be typed; press keys with computer_key instead.")
+        yield Piece(Route.TYPED if can_type(part) else Route.EXACT, part)
+
+
+def _is_typable(character: str) -> bool:
+    point = ord(character)
+    return point >= 0x20 and not 0x7F <= point < 0xA0 and not 0xD800 <= point < 0xE000
+
+
+def slices(text: str) -> Iterator[str]:
+    """Parts short enough that a stop between them comes at once."""
+    for start in range(0, len(text), SLICE_CHARS):
+        yield text[start : start + SLICE_CHARS]
+
+
+_BETWEEN_CLICKS_S = 0.06
+"""Two clicks closer than this are one double click to most programs."""
+_SAME_PLACE_PX = 6
+_APART_PX = 12
+_EDGE_PX = 3
+_MARGIN_S = 0.02
+_STEP_PX = 12
+_PACE_CHARS = 256
+_PACE_LIMIT_S = 1.0
+_HOLD_STEP_S = 0.02
+_AROUND_PX = 2
+_SUBMITTING = Patience(first_s=0.06, quiet_s=0.06, limit_s=0.6)
+_SUBMITTING_A_DIALOG = Patience(first_s=0.3, quiet_s=0.3, limit_s=2.0, fades=True)
+"""Return after a text submits it: dialogs drop it while they still look at what was typed. The button that takes it
+comes to life 0.25 s after the last key in GTK's file dialog, on an idle machine.
+"""
+_OPENING_A_FIELD = Patience(first_s=0.06, quiet_s=0.06, limit_s=0.5)
+"""In dialogs the first key of a text may open the field for the others: GTK's file dialog drops what comes sooner."""
+_SUBMITS = frozenset({"Return", "KP_Enter"})
+_JUST_S = 1.0
+
+_SWITCHING_S = 0.12
+"""Keys that switch windows are held so long: the window manager must grab the keyboard while the modifier is down."""
+_SWITCH_LIMIT_S = 1.0
+_ARRANGING_S = 0.2
+_AT_REST_S = 0.06
+_LOOK = "Look before going on."
+
+BeforeChords = Callable[[Sequence[Chord], Chord | None], Awaitable[None]]
+BeforeText = Callable[[str], Awaitable[object]]
+"""Answers True where a line break only adds a line, so that nobody has to wait for what it brings up."""
+
+Rest = Callable[[Patience], Awaitable[object]]
+"""Waits until the screen is at rest."""
+Check = Callable[[], Awaitable[None]]
+
+
+async def nothing_before(*_left: object) -> None:
+    """Nobody is asked."""
+
+
+def nothing_checked() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """How a button is pressed: how often, with which modifier keys (own names) held."""
+
+    button: Button = Button.LEFT
+    count: int = 1
+    modifiers: tuple[str, ...] = ()
+
+
+class InputController:
+    """One action at a time; the caller holds the lock."""
+
+    def __init__(
+        self, backend: Backend, curtain: Curtain, reins: TakeoverMonitor, rest: Rest, clock: Clock, guard: InputGuard
+    ) -> None:
+        self._backend = backend
+        self._guard = guard
+        self._curtain = curtain
+        self._reins = reins
+        self._rest = rest
+        self._clock = clock
+        self._keys: list[str] = []
+        self._buttons: list[Button] = []
+        self._typed_at = -math.inf
+        self._typing_into: Window | None = None
+        self._last_click: tuple[Point, Button, float] | None = None
+
+    # --- pointer
+
+    async def move(self, to: Point) -> None:
+        self._reins.check()
+        self._reins.acting()
+        self._backend.pointer.move(to)
+
+    async def click(self, at: Point, press: Press, check: Check | None = None) -> None:
+        """`check` raises where a press would not reach what it is meant for: it is asked when all else is ready."""
+        await self._keep_apart(at, press.button)
+        with self._cleared(at), self._holding(press.modifiers):
+            await self.move(at)
+            if check:
+                await check()
+            first = self._backend.windows.under(at)
+            for number in range(press.count):
+                if number:
+                    # A window manager looks at every press first and hands it on; what comes faster may count apart.
+                    await asyncio.sleep(_BETWEEN_CLICKS_S)
+                    self._check_still(at, first, number, press.count)
+                with self._pressing(press.button):
+                    pass
+        self._last_click = (at, press.button, self._clock.now())
+
+    def apart(self, at: Point, inside: Rect, button: Button) -> Point:
+        """A point of the same control that makes no double click with the last press; `at` where there is none."""
+        if not self._is_second(at, button):
+            return at
+        shifts = ((_APART_PX, 0), (-_APART_PX, 0), (0, _APART_PX), (0, -_APART_PX))
+        core = Rect(inside.x + _EDGE_PX, inside.y + _EDGE_PX, inside.width - 2 * _EDGE_PX, inside.height - 2 * _EDGE_PX)
+        return next((there for dx, dy in shifts if core.contains(there := at.moved(dx, dy))), at)
+
+    async def _keep_apart(self, at: Point, button: Button) -> None:
+        """A second click on the spot must not become a double click that nobody asked for."""
+        if self._last_click and self._is_second(at, button):
+            await asyncio.sleep(max(self._double_click_ends() - self._clock.now(), 0.0))
+
+    def _is_second(self, at: Point, button: Button) -> bool:
+        """Whether programs would take a press now for the second of a double click.
+
+        Where a hand moved the pointer since, it is the person's own doing.
+        """
+        if self._last_click is None:
+            return False
+        place, last_button, _ = self._last_click
+        if last_button is not button or self._clock.now() >= self._double_click_ends():
+            return False
+        is_near = abs(place.x - at.x) <= _SAME_PLACE_PX and abs(place.y - at.y) <= _SAME_PLACE_PX
+        return is_near and self._backend.pointer.position() == place
+
+    def _double_click_ends(self) -> float:
+        when = self._last_click[2] if self._last_click else -math.inf
+        return when + self._backend.pointer.double_click_s() + _MARGIN_S
+
+    def forget_last_click(self) -> None:
+        """The next click may well belong to the last one."""
+        self._last_click = None
+
+    async def drag(
+        self,
+        path: Sequence[Point],
+        press: Press,
+        duration_s: float,
+        check: Check | None = None,
+        drop: Callable[[], None] = nothing_checked,
+    ) -> None:
+        """Press at the first point, move through the others, let go at the last. `check` as in `click`; `drop` raises
+        ToolFailed where the button must not be let go.
+        """
+        steps = list(_steps(path))
+        with self._cleared(*path), self._holding(press.modifiers):
+            await self.move(path[0])
+            if check:
+                await check()
+            with self._pressing(press.button):
+                for point in steps:
+                    await asyncio.sleep(duration_s / len(steps))
+                    await self.move(point)
+                await self._worked_off()
+                await self._drop(path, drop)
+
+    def _check_still(self, at: Point, first: Landing, done: int, count: int) -> None:
+        """What follows the first press of several must not land in a window that this one opened."""
+        if self._backend.windows.under(at).window != first.window:
+            raise ToolFailed(
+                f"Another window came up at ({at.x}, {at.y}): {done} of {count} presses were made there, the others "
+                f"were not. {_LOOK}"
+            )
+
+    async def _drop(self, path: Sequence[Point], check: Callable[[], None]) -> None:
+        """Before the button is let go: where it must not be, the pointer goes back to where it began."""
+        try:
+            self._guard.check_press(path[-1])
+            check()
+        except ToolFailed:
+            self._backend.pointer.move(path[0])
+            await self._worked_off()
+            raise
+
+    async def scroll(self, at: Point | None, notches: tuple[int, int], modifiers: tuple[str, ...]) -> None:
+        dx, dy = notches
+        with self._cleared(at) if at else nullcontext(), self._holding(modifiers):
+            if at:
+                await self.move(at)
+            for turn in range(max(abs(dx), abs(dy))):
+                self._reins.check()
+                self._backend.pointer.scroll(_sign(dx) if turn < abs(dx) else 0, _sign(dy) if turn < abs(dy) else 0)
+                await asyncio.sleep(0)
+
+    async def button_down(self, button: Button) -> None:
+        """Press and keep pressed until `button_up`, a stop, or the end."""
+        self._reins.check()
+        self._guard.check_press(self._backend.pointer.position())
+        self._buttons.append(button)
+        self._backend.pointer.button(button, down=True)
+
+    async def button_up(self, button: Button) -> None:
+        if button in self._buttons:
+            self._guard.check_press(self._backend.pointer.position())
+            self._buttons.remove(button)
+        self._backend.pointer.button(button, down=False)
+
+    @contextmanager
+    def _pressing(self, button: Button) -> Iterator[None]:
+        self._reins.check()
+        self._guard.check_press(self._backend.pointer.position())
+        self._buttons.append(button)
+        try:
+            self._backend.pointer.button(button, down=True)
+            yield
+        finally:
+            if button in self._buttons:
+                self._buttons.remove(button)
+                self._backend.pointer.button(button, down=False)
+
+    # --- keyboard
+
+    async def press(
+        self, chords: Sequence[Chord], repeat: int, hold_s: float, before: BeforeChords = nothing_before
+    ) -> None:
+        """Each chord in turn, the whole `repeat` times, each held for `hold_s`. `before` is asked with those that are
+        left, and the one sent last; what it raises ends the sequence.
+        """
+        whole = [*chords] * repeat
+        has_just_typed = self._clock.now() - self._typed_at < _JUST_S
+        if has_just_typed and any(key in _SUBMITS for chord in chords for key in chord.keys):
+            await self._before_submitting()
+        try:
+            for number, chord in enumerate(whole):
+                try:
+                    await before(whole[number:], whole[number - 1] if number else None)
+                except ToolFailed as error:
+                    raise _stopped(number, len(whole), "chords", error) from None
+                with self._holding(chord.keys):
+                    await self._hold(max(hold_s, _SWITCHING_S) if chord.may_switch else hold_s)
+                    if chord.may_switch:
+                        await self._backend.windows.arranged(_SWITCHING_S)
+                if chord.may_switch:
+                    await self._switched()
+        finally:
+            await self._give_back()
+
+    async def _switched(self) -> None:
+        """Return once the window manager has done what such a chord asks for: what is sent sooner, it swallows."""
+        windows = self._backend.windows
+        await windows.arranged(_SWITCH_LIMIT_S)
+        until = self._clock.now() + _SWITCH_LIMIT_S
+        was = None
+        while was != (now := windows.keyboard()) and self._clock.now() < until:
+            self._reins.check()
+            was = now
+            await windows.changed(_AT_REST_S)
+
+    async def _hold(self, seconds: float) -> None:
+        until = self._clock.now() + seconds
+        while (left := until - self._clock.now()) > 0:
+            self._reins.check()
+            await asyncio.sleep(min(left, _HOLD_STEP_S))
+
+    async def type_text(self, text: str, before: BeforeText = nothing_before) -> tuple[Route, ...]:
+        """Type it exactly; returns the routes that were taken. `before` is asked with the text that is left, before
+        each line and each line break or tab; what it raises ends the typing.
+        """
+        pieces = plan(text, self._backend.keyboard.can_type)
+        since_pause = 0
+        self._typing_into = self._active()
+        is_dialog = self._typing_into is not None and self._typing_into.is_dialog
+        pieces = with_lead(pieces) if is_dialog else pieces
+        done = 0
+        with self._backend.keyboard.plain():
+            for number, piece in enumerate(pieces, 1):
+                if number == len(pieces) > 1 and piece.text in _SUBMITS:
+                    await self._before_submitting()
+                try:
+                    is_plain = await before("".join(one.source for one in pieces[number - 1 :]))
+                except ToolFailed as error:
+                    raise _stopped(done, len(text), "characters", error) from None
+                since_pause = await self._type(piece, since_pause)
+                done += len(piece.source)
+                if number == 1 < len(pieces) and is_dialog:
+                    await self._rest(_OPENING_A_FIELD)
+                elif piece.route is Route.KEY and number < len(pieces) and not (is_plain and piece.text in _SUBMITS):
+                    await self._worked_off()
+                    await self._backend.windows.arranged(_ARRANGING_S)
+        self._typed_at = self._clock.now()
+        return tuple(dict.fromkeys(piece.route for piece in pieces))
+
+    async def _before_submitting(self) -> None:
+        active = self._active()
+        is_dialog = active is not None and active.is_dialog
+        await self._rest(_SUBMITTING_A_DIALOG if is_dialog else _SUBMITTING)
+
+    async def _type(self, piece: Piece, since_pause: int) -> int:
+        if piece.route is Route.KEY:
+            with self._holding((piece.text,)):
+                return since_pause + 1
+        if piece.route is Route.EXACT:
+            await self._worked_off()
+            self._check_window()
+            await self._type_exactly(piece.text)
+            return 0
+        for part in slices(piece.text):
+            if await self._reins.free():
+                self._check_window()
+            self._reins.acting()
+            self._guard.check_keyboard()
+            self._backend.keyboard.type_text(part)
+            since_pause += len(part)
+            await asyncio.sleep(0)
+            if since_pause >= _PACE_CHARS:
+                await self._worked_off()
+                self._check_window()
+                since_pause = 0
+        return since_pause
+
+    def _check_window(self) -> None:
+        """What is left of a text must not land in a window that came up meanwhile. Raises ToolFailed."""
+        was, now = self._typing_into, self._active()
+        if was and now and was.ref != now.ref:
+            raise ToolFailed(
+                f"Typing stopped half way: the keyboard went from {was.title!r} to {now.title!r}. Look before going on."
+            )
+
+    async def _type_exactly(self, text: str) -> None:
+        self._reins.check()
+        self._guard.check_keyboard()
+        if not await self._backend.exact.paste(text, self._paste_chord()):
+            await self._backend.exact.remap(text)
+
+    def _paste_chord(self) -> str:
+        active = self._active()
+        if active and is_terminal(active.app):
+            return "shift+Insert"
+        return "ctrl+v" if self._backend.keyboard.can_type("v") else "shift+Insert"
+
+    @contextmanager
+    def _holding(self, keys: Sequence[str]) -> Iterator[None]:
+        pressed: list[str] = []
+        try:
+            for key in keys:
+                self._reins.check()
+                self._guard.check_key(key, self._keys)
+                self._backend.keyboard.key(key, down=True)
+                self._keys.append(key)
+                pressed.append(key)
+            yield
+        finally:
+            for key in reversed(pressed):
+                if key in self._keys:
+                    self._keys.remove(key)
+                    self._backend.keyboard.key(key, down=False)
+
+    # --- what surrounds an action
+
+    def release_all(self) -> None:
+        """Let go of every key and button that we hold. Harmless when nothing is held."""
+        while self._keys:
+            self._backend.keyboard.key(self._keys.pop(), down=False)
+        while self._buttons:
+            self._backend.pointer.button(self._buttons.pop(), down=False)
+        self._backend.keyboard.give_back()
+
+    async def _give_back(self) -> None:
+        if self._backend.keyboard.is_lending:
+            await self._worked_off()
+            self._backend.keyboard.give_back()
+
+    async def _worked_off(self) -> None:
+        """Return once the active program has worked off its input, if it tells."""
+        active = self._active()
+        if active:
+            await self._backend.windows.answers(active.ref, _PACE_LIMIT_S)
+
+    def _active(self) -> Window | None:
+        return next((window for window in self._backend.windows.all() if window.is_active), None)
+
+    def _cleared(self, *points: Point) -> AbstractContextManager[None]:
+        """Our own windows out of the way of the pointer, where they are in it."""
+        left, top = min(p.x for p in points) - _AROUND_PX, min(p.y for p in points) - _AROUND_PX
+        right, bottom = max(p.x for p in points) + _AROUND_PX, max(p.y for p in points) + _AROUND_PX
+        around = Rect(left, top, right - left + 1, bottom - top + 1)
+        return self._curtain.drawn_back(around) if self._curtain.covers(around) else nullcontext()
+
+
+def _stopped(done: int, whole: int, what: str, why: ToolFailed) -> ToolFailed:
+    """How much was done and how much was not; not the keys themselves, which may be meant for a password."""
+    if not done:
+        return ToolFailed(f"None of the {what} were sent. {why}")
+    return ToolFailed(f"The first {done} of {whole} {what} were sent, the other {whole - done} were not. {why} {_LOOK}")
+
+
+def _steps(path: Sequence[Point]) -> Iterator[Point]:
+    """Points along the path, close enough that programs see a movement; the last one is the path's last."""
+    for start, end in pairwise(path):
+        count = max(abs(end.x - start.x), abs(end.y - start.y)) // _STEP_PX + 1
+        for step in range(1, count + 1):
+            yield Point(start.x + (end.x - start.x) * step // count, start.y + (end.y - start.y) * step // count)
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)

@@ -1,1 +1,0 @@
-"""macOS: checked by types, not yet run on a machine of ours."""

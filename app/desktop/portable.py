@@ -1,0 +1,319 @@
+"""The keyboard, by pynput: on Windows and macOS it hands over Unicode itself, so every text is typed directly."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import mss
+from mss.base import MSS
+from mss.exception import ScreenShotError
+
+from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
+from app.base.geometry import Point, Rect
+from app.base.texts import clip_line
+from app.desktop.backends import Button, Frame
+from app.desktop.keys import Chord
+
+
+@cache
+def mouse_driver() -> Any:
+    """pyautogui without its pauses. Raises NeedsPerson where it cannot be loaded."""
+    sys.modules.setdefault("mouseinfo", types.ModuleType("mouseinfo"))
+    try:
+        import pyautogui
+    except (ImportError, OSError, KeyError) as error:
+        raise NeedsPerson(f"The mouse cannot be driven: pyautogui does not load ({error}). Reinstall Wisp.") from None
+    pyautogui.PAUSE = 0
+    pyautogui.FAILSAFE = False
+    return pyautogui
+
+
+@cache
+def key_driver() -> Any:
+    """pynput's keyboard module. Raises NeedsPerson where it cannot be loaded."""
+    try:
+        from pynput import keyboard
+    except (ImportError, OSError) as error:
+        raise NeedsPerson(f"The keyboard cannot be driven: pynput does not load ({error}). Reinstall Wisp.") from None
+    return keyboard
+
+
+@cache
+def button_driver() -> Any:
+    """pynput's mouse module, for the buttons that pyautogui does not know. Raises NeedsPerson as above."""
+    try:
+        from pynput import mouse
+    except (ImportError, OSError) as error:
+        raise NeedsPerson(f"The mouse cannot be driven: pynput does not load ({error}). Reinstall Wisp.") from None
+    return mouse
+
+
+_NAMES = {
+    "Control_L": "ctrl",
+    "Control_R": "ctrl_r",
+    "Shift_L": "shift",
+    "Shift_R": "shift_r",
+    "Alt_L": "alt",
+    "ISO_Level3_Shift": "alt_gr",
+    "Super_L": "cmd",
+    "Super_R": "cmd_r",
+    "Return": "enter",
+    "KP_Enter": "enter",
+    "Escape": "esc",
+    "BackSpace": "backspace",
+    "Page_Up": "page_up",
+    "Page_Down": "page_down",
+    "Caps_Lock": "caps_lock",
+    "Num_Lock": "num_lock",
+    "Scroll_Lock": "scroll_lock",
+    "Print": "print_screen",
+    "XF86AudioMute": "media_volume_mute",
+    "XF86AudioLowerVolume": "media_volume_down",
+    "XF86AudioRaiseVolume": "media_volume_up",
+    "XF86AudioPlay": "media_play_pause",
+    "XF86AudioNext": "media_next",
+    "XF86AudioPrev": "media_previous",
+}
+_KEYPAD = {"KP_Add": "+", "KP_Subtract": "-", "KP_Multiply": "*", "KP_Divide": "/", "KP_Decimal": ".", "KP_Equal": "="}
+
+
+class PortableKeyboard:
+    """Nothing is ever lent: the layout is left alone."""
+
+    is_lending = False
+
+    def __init__(self) -> None:
+        self._controller: Any = None
+
+    def _keys(self) -> Any:
+        if self._controller is None:
+            self._controller = key_driver().Controller()
+        return self._controller
+
+    def key(self, name: str, *, down: bool) -> None:
+        key = portable_key(name)
+        (self._keys().press if down else self._keys().release)(key)
+
+    def place(self, name: str) -> str:
+        return name
+
+    def can_type(self, text: str) -> bool:  # noqa: ARG002
+        return True
+
+    def type_text(self, text: str) -> None:
+        self._keys().type(text)
+
+    def symbols_of(self, name: str) -> frozenset[str]:
+        """Windows and macOS do not tell: a key counts as what it is called."""
+        return frozenset({name})
+
+    @contextmanager
+    def plain(self) -> Iterator[None]:
+        yield
+
+    def give_back(self) -> None:
+        return None
+
+
+def portable_key(name: str) -> Any:
+    """pynput's name of a key of `keys.py`. ToolMisuse where it has none."""
+    if len(name) == 1:
+        return name
+    if name in _KEYPAD:
+        return _KEYPAD[name]
+    if name.startswith("KP_") and name[3:].isdigit():
+        return name[3:]
+    known = getattr(key_driver().Key, _NAMES.get(name, name.lower()), None)
+    if known is None:
+        raise ToolMisuse(f"This system's keyboard has no key {name!r}.")
+    return known
+
+
+class DirectTyping:
+    """Stands where other systems need ways around the layout; here the keyboard types everything."""
+
+    def __init__(self, keyboard: PortableKeyboard) -> None:
+        self._keyboard = keyboard
+
+    async def paste(self, text: str, chord: str) -> bool:  # noqa: ARG002
+        self._keyboard.type_text(text)
+        return True
+
+    async def remap(self, text: str) -> None:
+        self._keyboard.type_text(text)
+
+
+_EXTRA = {Button.BACK: "x1", Button.FORWARD: "x2"}
+_NOTCH = 1
+_DOUBLE_CLICK_S = 0.5
+"""The default of Windows and macOS."""
+
+
+class PortablePointer:
+    """`notch` is what the system counts as one notch of the wheel (120 on Windows)."""
+
+    def __init__(self, notch: int = _NOTCH) -> None:
+        self._notch = notch
+
+    def position(self) -> Point:
+        at = mouse_driver().position()
+        return Point(int(at.x), int(at.y))
+
+    def double_click_s(self) -> float:
+        return _DOUBLE_CLICK_S
+
+    def move(self, to: Point) -> None:
+        mouse_driver().moveTo(to.x, to.y, duration=0)
+
+    def button(self, button: Button, *, down: bool) -> None:
+        if button in _EXTRA:
+            self._extra(button, down=down)
+        elif down:
+            mouse_driver().mouseDown(button=button.value)
+        else:
+            mouse_driver().mouseUp(button=button.value)
+
+    def _extra(self, button: Button, *, down: bool) -> None:
+        mouse = button_driver()
+        known = getattr(mouse.Button, _EXTRA[button], None)
+        if known is None:
+            raise ToolFailed(f"This system's mouse has no {button.value} button; use the program's own control.")
+        controller = mouse.Controller()
+        (controller.press if down else controller.release)(known)
+
+    def scroll(self, dx: int, dy: int) -> None:
+        if dy:
+            mouse_driver().scroll(-dy * self._notch)
+        if dx:
+            mouse_driver().hscroll(dx * self._notch)
+
+
+class PortableScreen:
+    """One handle kept open. The first monitor of mss is the rectangle around all of them."""
+
+    def __init__(self) -> None:
+        self._handle: MSS | None = None
+
+    def _open(self) -> MSS:
+        if self._handle is None:
+            self._handle = mss.MSS()
+        return self._handle
+
+    def monitors(self) -> tuple[Rect, ...]:
+        return tuple(_rect(monitor) for monitor in self._open().monitors[1:])
+
+    def extent(self) -> Rect:
+        return _rect(self._open().monitors[0])
+
+    def grab(self, area: Rect) -> Frame:
+        wanted = {"left": area.x, "top": area.y, "width": area.width, "height": area.height}
+        try:
+            shot = self._open().grab(wanted)
+        except ScreenShotError as error:
+            self.close()
+            raise ToolFailed(f"The screen could not be captured: {error}.", transient=True) from None
+        if (shot.width, shot.height) == (area.width, area.height):
+            return Frame(area, bytes(shot.raw))
+        return Frame(area, _resized(bytes(shot.raw), (shot.width, shot.height), (area.width, area.height)))
+
+    def close(self) -> None:
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+
+
+def _rect(monitor: dict[str, int]) -> Rect:
+    return Rect(monitor["left"], monitor["top"], monitor["width"], monitor["height"])
+
+
+def _resized(bgrx: bytes, size: tuple[int, int], wanted: tuple[int, int]) -> bytes:
+    """Retina grabs have more pixels than the points that the pointer moves in; frames are in the pointer's."""
+    from PIL import Image
+
+    return Image.frombytes("RGBX", size, bgrx).resize(wanted, Image.Resampling.BOX).tobytes()
+
+
+_JOLT = 3
+"""So many movements in a row are a hand; a single one may be a bump on the table."""
+_CORNER = (0, 0)
+
+
+class PortableListener:
+    """`stop` and `touched` are called at once. Without a `stop_key` no keys are heard at all.
+
+    macOS ends a program that listens to keys from another thread once Qt has started
+    (https://github.com/moses-palmer/pynput/issues/511); there the mouse alone is heard.
+    """
+
+    def __init__(self, stop_key: Chord | None, stop: Callable[[], None], touched: Callable[[], None]) -> None:
+        self._stop = stop
+        self._touched = touched
+        self._moves = 0
+        self._down: set[Any] = set()
+        self._keys: Any = None
+        self._wanted: frozenset[Any] = frozenset()
+        if stop_key is not None:
+            self._keys = key_driver().Listener(on_press=self._pressed, on_release=self._released)
+            self._wanted = frozenset(self._keys.canonical(portable_key(name)) for name in stop_key.keys)
+            self._keys.start()
+        self._mouse = button_driver().Listener(on_move=self._moved, on_click=self._clicked, on_scroll=self._scrolled)
+        self._mouse.start()
+
+    def close(self) -> None:
+        """End the threads."""
+        for listener in (self._keys, self._mouse):
+            if listener is not None:
+                listener.stop()
+
+    def _pressed(self, key: Any, injected: bool = False) -> None:  # noqa: FBT001, FBT002 - pynput's signature
+        self._down.add(self._keys.canonical(key))
+        if self._wanted <= self._down:
+            self._stop()
+        elif not injected:
+            self._touched()
+
+    def _released(self, key: Any, _injected: bool = False) -> None:  # noqa: FBT001, FBT002 - as above
+        self._down.discard(self._keys.canonical(key))
+
+    def _moved(self, x: int, y: int, injected: bool = False) -> None:  # noqa: FBT001, FBT002 - as above
+        if injected:
+            return
+        if (x, y) == _CORNER:
+            self._stop()
+        self._moves += 1
+        if self._moves >= _JOLT:
+            self._touched()
+
+    def _clicked(self, _x: int, _y: int, _button: Any, _down: bool, injected: bool = False) -> None:  # noqa: FBT001, FBT002 - as above
+        if not injected:
+            self._touched()
+
+    def _scrolled(self, _x: int, _y: int, _dx: int, _dy: int, injected: bool = False) -> None:  # noqa: FBT001, FBT002 - as above
+        if not injected:
+            self._touched()
+
+
+_LIMIT_S = 10.0
+_WORDS_CHARS = 200
+
+
+async def output_of(*command: str, given: str = "") -> str:
+    """What a program prints. ToolFailed when it fails or takes too long."""
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            said, complaint = await process.communicate(given.encode("utf-8"))
+    except TimeoutError:
+        process.kill()
+        raise ToolFailed(f"{command[0]} did not answer within {_LIMIT_S:g} seconds.") from None
+    if process.returncode:
+        raise ToolFailed(f"{command[0]}: {clip_line(complaint.decode('utf-8', 'replace'), _WORDS_CHARS)}")
+    return said.decode("utf-8", "replace")

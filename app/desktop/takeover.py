@@ -1,0 +1,166 @@
+"""Who may act: nobody after a stop, and not we while the person has the mouse and keyboard in hand."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from app.base.clock import Clock
+from app.base.errors import Cancelled, ToolFailed, ToolMisuse
+from app.base.geometry import Point
+from app.desktop.backends import Backend
+from app.desktop.keys import Chord, chord
+
+
+class StopFlag:
+    """Raised from any thread, without a loop or a lock held; stays up until `lower`."""
+
+    def __init__(self) -> None:
+        self._up = threading.Event()
+        self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def is_up(self) -> bool:
+        return self._up.is_set()
+
+    def raise_(self) -> None:
+        """Stop everything; listeners are told once, on the calling thread."""
+        if self._up.is_set():
+            return
+        self._up.set()
+        for listener in tuple(self._listeners):
+            listener()
+
+    def lower(self) -> None:
+        """Input may flow again: the person asked for something new."""
+        self._up.clear()
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call `listener` when the stop is raised; it must return at once."""
+        self._listeners.append(listener)
+
+    def check(self) -> None:
+        """Raise Cancelled while the stop is up. Called before every low-level event."""
+        if self._up.is_set():
+            raise Cancelled("Stopped: no further input was sent. The desktop is as the last result left it.")
+
+
+IDLE_S = 1.5
+"""So long after the person's last touch we go on."""
+_WHILE_ACTING_S = 4.0
+"""A touch counts as taking over only so long after something we did; otherwise it is the person working as ever."""
+_POLL_S = 0.05
+
+Told = Callable[[bool], None]
+
+
+class TakeoverMonitor:
+    """`touched` is called from the listening thread, everything else on the desktop thread."""
+
+    def __init__(self, stop: StopFlag, clock: Clock) -> None:
+        self._stop = stop
+        self._clock = clock
+        self._acted_at = -math.inf
+        self._touched_at = -math.inf
+        self._told: list[Told] = []
+
+    def listen(self, told: Told) -> None:
+        """Be told True when the person takes over, False when we go on."""
+        self._told.append(told)
+
+    def check(self) -> None:
+        """Before every low-level event. Raises Cancelled while the stop is up."""
+        self._stop.check()
+
+    def acting(self) -> None:
+        """We are sending input now."""
+        self._acted_at = self._clock.now()
+
+    def touched(self) -> None:
+        """The person moved the mouse or pressed something, with a device of theirs."""
+        now = self._clock.now()
+        if now - self._acted_at < _WHILE_ACTING_S or self.is_person_driving():
+            self._touched_at = now
+
+    def is_person_driving(self) -> bool:
+        """Whether the person touched something a moment ago, while we were at work."""
+        return self._clock.now() - self._touched_at < IDLE_S
+
+    def take_back(self) -> None:
+        """Go on at once: the person asked for it."""
+        self._touched_at = -math.inf
+
+    async def free(self) -> bool:
+        """Return when we may act: True if the person drove meanwhile. Raises Cancelled when the stop goes up."""
+        self.check()
+        if not self.is_person_driving():
+            return False
+        self._tell(is_driving=True)
+        try:
+            while self.is_person_driving():
+                self.check()
+                await asyncio.sleep(_POLL_S)
+        finally:
+            self._tell(is_driving=False)
+        return True
+
+    def _tell(self, *, is_driving: bool) -> None:
+        for told in tuple(self._told):
+            told(is_driving)
+
+
+_log = logging.getLogger(__name__)
+
+Reserved = Callable[[], Iterable[str]]
+"""The chords that only the person presses, as the settings have them now."""
+
+
+def nothing_reserved() -> Iterable[str]:
+    return ()
+
+
+class InputGuard:
+    """Each check raises ToolFailed with the sentence for the model. Lives on the desktop thread."""
+
+    def __init__(self, backend: Backend, reserved: Reserved) -> None:
+        self._backend = backend
+        self._reserved = reserved
+
+    def check_key(self, key: str, held: Sequence[str]) -> None:
+        """Before a key goes down while others are held."""
+        self.check_keyboard()
+        down = {self._place(name) for name in (*held, key)}
+        for one in self._chords():
+            if {self._place(name) for name in one.keys} <= down:
+                raise ToolFailed(f"{one} belongs to the person alone: it stops or summons Wisp. No tool presses it.")
+
+    def check_keyboard(self) -> None:
+        """Before anything is typed."""
+        if self._backend.windows.keyboard().is_own:
+            raise ToolFailed(
+                "The keyboard is in one of Wisp's own windows, and there only the person types. "
+                "Bring the program forward that is meant, with focus_window."
+            )
+
+    def check_press(self, at: Point) -> None:
+        """Before a button goes down, or is let go after a drag."""
+        if self._backend.windows.under(at).is_own:
+            raise ToolFailed(
+                f"A window of Wisp is at ({at.x}, {at.y}), and there only the person presses. Act somewhere else."
+            )
+
+    def _place(self, name: str) -> str:
+        """The physical key; left and right alike."""
+        if name.endswith(("_L", "_R")):
+            return name[:-2]
+        return self._backend.keyboard.place(name)
+
+    def _chords(self) -> Iterator[Chord]:
+        for text in self._reserved():
+            try:
+                yield chord(text)
+            except ToolMisuse as error:
+                _log.warning("The key %r of the settings is not known here: %s", text, error)

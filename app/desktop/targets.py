@@ -1,0 +1,362 @@
+"""From what a person calls a thing to the point to click. Ambiguous means ask, not guess.
+
+Lives on the desktop thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from app.base.errors import ToolFailed, ToolMisuse
+from app.base.geometry import Point, Rect
+from app.base.texts import clip_line
+from app.desktop.accessibility.matching import readings
+from app.desktop.backends import Backend, Window
+from app.desktop.elements import Element, Match, Outline, OutlineRequest, OutlineView
+from app.desktop.ocr.elements import OcrElements, is_written
+
+_GOOD = 0.8
+_AS_GOOD = 0.005
+"""Scores within that are one score: the parts they are made of differ by more."""
+_WINDOWS_READ = 3
+_TOLD = 6
+_LONGEST_NAME = 60
+_LOOK_AGAIN_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A place and how it was found: `how` is accessibility or ocr."""
+
+    element: Element
+    how: str
+    score: float
+    runners_up: tuple[Located, ...] = ()
+
+    @property
+    def point(self) -> Point:
+        return self.element.box.center
+
+    @property
+    def told(self) -> str:
+        """In a few words, with its place on the screen."""
+        one = self.element
+        name, at = clip_line(one.name, _LONGEST_NAME), f"({self.point.x}, {self.point.y})"
+        inside = f" in {clip_line(one.window, _LONGEST_NAME)!r}" if one.window else ""
+        return f"{one.ref} {one.role} {name!r} at {at}{inside}"
+
+
+class Ambiguous(ToolFailed):
+    """Several places fit a description equally well; `candidates` are all of them."""
+
+    def __init__(self, description: str, candidates: Sequence[Located]) -> None:
+        told = "; ".join(candidate.told for candidate in candidates[:_TOLD])
+        more = f" and {len(candidates) - _TOLD} more" if len(candidates) > _TOLD else ""
+        super().__init__(
+            f"{len(candidates)} things fit {description!r} (screen pixels): {told}{more}. "
+            "Name one by its ref or more exactly, or ask which one is meant."
+        )
+        self.candidates = tuple(candidates)
+
+
+class NotFound(ToolFailed):
+    """Nothing fits; `area` (screen pixels) is where it is likeliest to be, if it is there at all."""
+
+    def __init__(self, sentence: str, area: Rect) -> None:
+        super().__init__(sentence)
+        self.area = area
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for: `role` as people call it, within `area` if given.
+
+    `patience_s`: so long a name that is not told yet is waited for, since its program may just be opening.
+    """
+
+    description: str
+    role: str = ""
+    area: Rect | None = None
+    patience_s: float = 0.0
+
+
+class Locator:
+    """The ladder. `written` reads the windows that tell nothing of themselves."""
+
+    def __init__(self, backend: Backend, written: OcrElements) -> None:
+        self._accessibility = backend.accessibility
+        self._windows = backend.windows
+        self._screen = backend.screen
+        self._written = written
+
+    async def locate(self, search: Search) -> Located:
+        """The one place that fits. Ambiguous when several do; NotFound when none does."""
+        if not search.description.strip():
+            raise ToolMisuse('The description is empty. Say what it is called, as in target="Save".')
+        near: list[Located] = []
+        trouble = ""
+        for rung in (self._told, self._further_down, self.written):
+            try:
+                found = await rung(search)
+            except ToolFailed as error:
+                trouble = f" {error}"
+                continue
+            if winner := _decided(search.description, found):
+                return replace(winner, runners_up=(*winner.runners_up, *near)[:_TOLD])
+            near += found
+        silent = await self._accessibility.silent()
+        raise NotFound(_not_found(search.description, near, silent) + trouble, search.area or self._front())
+
+    async def _told(self, search: Search) -> list[Located]:
+        """What programs tell; looked for again and again while there is patience, and somebody to tell it."""
+        clock = asyncio.get_running_loop().time
+        limit = clock() + search.patience_s
+        while True:
+            matches = await self._accessibility.find(search.description, role=search.role)
+            found = [place for match in matches if _is_within(search.area, place := _from_match(match))]
+            if clock() >= limit or any(place.score >= _GOOD for place in found):
+                return found
+            if any(window.is_active for window in await self._mute()):
+                return found
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _further_down(self, search: Search) -> list[Located]:
+        """What has to be scrolled to."""
+        match = None if search.area else await self._accessibility.reveal(search.description)
+        return [_from_match(match)] if match else []
+
+    async def written(self, search: Search) -> list[Located]:
+        """What is written in windows that tell nothing, and in an area that was named; looked for as long as told."""
+        clock = asyncio.get_running_loop().time
+        limit = clock() + search.patience_s
+        while True:
+            windows = [] if search.role else await self._unread(search.area)
+            found = await self._read(windows, search)
+            if not windows or clock() >= limit or any(place.score >= _GOOD for place in found):
+                return found
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _read(self, windows: Sequence[Window], search: Search) -> list[Located]:
+        """The fitting lines of the first window that has a good one, with those of the windows before it."""
+        found: list[Located] = []
+        for window in windows:
+            lines = await self._written.fitting(window, readings(search.description))
+            found += [
+                place for element, score in lines if _is_within(search.area, place := Located(element, "ocr", score))
+            ]
+            if any(place.score >= _GOOD for place in found):
+                break
+        return found
+
+    async def _unread(self, area: Rect | None) -> list[Window]:
+        """Reading a window takes a second or more: those that told their texts are left out."""
+        if area is None:
+            return (await self._mute())[:_WINDOWS_READ]
+        return [window for window in self._windows.all() if window.area == area and not window.is_minimised][:1]
+
+    async def _mute(self) -> list[Window]:
+        try:
+            outline = await self._accessibility.outline(OutlineRequest(OutlineView.FULL))
+        except ToolFailed:
+            outline = Outline("")
+        return self._written.mute(outline)
+
+    def _front(self) -> Rect:
+        """What the active window shows, else the screen."""
+        extent = self._screen.extent()
+        active = next((window for window in self._windows.all() if window.is_active), None)
+        return (active and active.area.overlap(extent)) or extent
+
+
+def _from_match(match: Match) -> Located:
+    return Located(match.element, "accessibility", match.score)
+
+
+def _is_within(area: Rect | None, place: Located) -> bool:
+    return area is None or area.contains(place.point)
+
+
+def _decided(description: str, found: Sequence[Located]) -> Located | None:
+    """The best of them where it is good and alone. Raises Ambiguous."""
+    ranked = _apart(sorted(found, key=lambda place: -place.score))
+    if not ranked or ranked[0].score < _GOOD:
+        return None
+    equals = [place for place in ranked if place.score >= ranked[0].score - _AS_GOOD]
+    if len(equals) > 1:
+        raise Ambiguous(description, equals)
+    return replace(ranked[0], runners_up=tuple(ranked[1 : _TOLD + 1]))
+
+
+def _apart(places: Sequence[Located]) -> list[Located]:
+    """One of those that lie on top of each other: a button and the label in it are one place."""
+    kept: list[Located] = []
+    for place in places:
+        box = place.element.box
+        if not any(box.contains(other.point) and other.element.box.contains(place.point) for other in kept):
+            kept.append(place)
+    return kept
+
+
+def _not_found(description: str, near: Sequence[Located], silent: Sequence[str]) -> str:
+    ranked = _apart(sorted(near, key=lambda place: -place.score))[:_TOLD]
+    names = f" Nearest: {'; '.join(place.told for place in ranked)}." if ranked else ""
+    quiet = f" {', '.join(silent)} did not answer and may show it." if silent else ""
+    return f"Nothing on the screen fits {description!r}.{names}{quiet}"
+
+
+_APPEARS_S = 1.0
+"""So long a name that is not showing is looked for again."""
+_NAME_CHARACTERS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """Where to click, how it was found (`point`, `ref` or `name`), and the element if one is known.
+
+    `window` is the one that the gate judged to take the press, if the gate judged at all.
+    """
+
+    point: Point
+    route: str
+    element: Element | None = None
+    score: float = 1.0
+    window: Window | None = None
+
+    @property
+    def place(self) -> Rect:
+        """What a click there is meant to act on."""
+        return self.element.box if self.element else Rect(self.point.x, self.point.y, 1, 1)
+
+    @property
+    def told(self) -> str:
+        """For a person and for a model: what was aimed at."""
+        where = f"({self.point.x}, {self.point.y})"
+        return f'{self.element.role} "{self.element.name}" at {where}' if self.element else where
+
+
+class OutOfReach(ToolFailed):
+    """A press would not reach what it is meant for. Nothing was clicked."""
+
+
+class Marksman:
+    """Finds targets among what programs tell about themselves and what is written in the others."""
+
+    def __init__(self, backend: Backend, written: OcrElements) -> None:
+        self._backend = backend
+        self._written = written
+        self._locator = Locator(backend, written)
+
+    async def at_ref(self, ref: str) -> Aim:
+        """An element or a text by its ref. ToolMisuse or ToolFailed when there is none now."""
+        if is_written(ref):
+            return await self._aimed(await self._written.element(ref), "ref", 1.0)
+        return await self._aimed(await self._backend.accessibility.element(ref), "ref", 1.0)
+
+    async def at_name(self, target: str, role: str = "") -> Aim:
+        """What is called so, of that role if one is given; a name that is about to show is waited for.
+
+        Ambiguous with the several that fit; NotFound with the nearest names.
+        """
+        place = await self._locator.locate(Search(target, role, patience_s=_APPEARS_S))
+        return await self._aimed(place.element, "ocr" if place.how == "ocr" else "name", place.score)
+
+    async def _aimed(self, element: Element, route: str, score: float) -> Aim:
+        shown = element.box.overlap(self._backend.screen.extent())
+        if shown is None:
+            raise ToolFailed(f"{_told(element)} lies off the screen; scroll or move its window first.")
+        aim = Aim(shown.center, route, element, score)
+        if not self._is_in_front(aim.point, element):
+            window = next((w for w in self._backend.windows.all() if _is_in(w, element)), None)
+            if window is not None:
+                await self._backend.windows.focus(window.ref)
+        return aim
+
+    async def hit_test(self, aim: Aim) -> None:
+        """Make sure, right before a press, that it reaches what was aimed at and judged. Raises Unreachable."""
+        if aim.element is not None:
+            await self._check_element(aim.element, aim.point)
+        top = self._top_at(aim.point)
+        if aim.window is not None and top is not None and not _is_of_one_program(top, aim.window):
+            raise OutOfReach(
+                f"{_window_called(top)} is at {_at(aim.point)} now, not {_window_called(aim.window)}. "
+                "Nothing was clicked. Look again first."
+            )
+
+    def check_drop(self, aims: Sequence[Aim]) -> None:
+        """Make sure, right before the button is let go, that no window came up there. Raises Unreachable.
+
+        A window that is dragged itself is under the pointer at the end, too.
+        """
+        judged = [aim.window.ref for aim in (aims[0], aims[-1]) if aim.window is not None]
+        there = self._backend.windows.under(aims[-1].point).window
+        if judged and there and there not in judged:
+            title = next((window.title for window in self._backend.windows.all() if window.ref == there), "")
+            raise OutOfReach(
+                f"The window {clip_line(title, _NAME_CHARACTERS)!r} came up at {_at(aims[-1].point)}. Nothing was "
+                "dropped: the pointer went back to where it began. Look again first."
+            )
+
+    async def _check_element(self, element: Element, point: Point) -> None:
+        obstacle = ""
+        if not is_written(element.ref):
+            obstacle = await self._backend.accessibility.obstacle(element.ref, point)
+        if obstacle:
+            raise OutOfReach(f"{_told(element)} cannot be clicked: {obstacle} Nothing was clicked.")
+        if not self._is_in_front(point, element):
+            top = self._top_at(point)
+            where = f"is covered by {_window_called(top)}" if top else "is not shown there"
+            raise OutOfReach(
+                f"{_told(element)} {where}. Nothing was clicked. Use focus_window on its window, and look again."
+            )
+
+    def _is_in_front(self, point: Point, element: Element) -> bool:
+        """Whether a press at the point goes to the element's window, as far as titles and processes tell."""
+        top, listed = self._top_at(point), self._backend.windows.all()
+        if top is None:
+            return not any(_is_in(window, element) for window in listed if element.window)
+        if top.is_popup:
+            # What was read off the pixels there stands in the menu itself.
+            return is_written(element.ref) or (bool(top.pid) and top.pid == element.pid)
+        if _is_in(top, element):
+            return True
+        # A window may have got another title since its element was found.
+        return bool(element.pid) and top.pid == element.pid and not any(_is_in(window, element) for window in listed)
+
+    def _top_at(self, point: Point) -> Window | None:
+        """The window that a press at the point goes to; our own step aside for it.
+
+        What belongs to no program may be an overlay that lets clicks through: it does not count.
+        """
+        return next((window for window in self._backend.windows.shown() if _takes(window, point)), None)
+
+
+def _takes(window: Window, point: Point) -> bool:
+    is_known = window.pid != os.getpid() and (window.pid or not window.is_popup)
+    return bool(is_known) and not window.is_minimised and window.area.contains(point)
+
+
+def _is_of_one_program(top: Window, judged: Window) -> bool:
+    """A menu counts as its program's: nobody lists it, so that it has no name of its own."""
+    return top.ref == judged.ref or (top.is_popup and bool(top.pid) and top.pid == judged.pid)
+
+
+def _is_in(window: Window, element: Element) -> bool:
+    if element.window:
+        return window.title == element.window
+    return bool(element.pid) and window.pid == element.pid
+
+
+def _at(point: Point) -> str:
+    return f"({point.x}, {point.y})"
+
+
+def _window_called(window: Window) -> str:
+    return f"the window {clip_line(window.title or window.app, _NAME_CHARACTERS)!r}"
+
+
+def _told(element: Element) -> str:
+    name = clip_line(element.name, _NAME_CHARACTERS)
+    return f'{element.ref} {element.role} "{name}" at {_at(element.box.center)} in "{element.window}"'

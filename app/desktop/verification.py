@@ -1,0 +1,358 @@
+"""What an action really did, in one line: no more is claimed than was seen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.base.clock import Clock
+from app.base.errors import ToolFailed
+from app.base.geometry import Rect
+from app.base.texts import clip_line
+from app.desktop.backends import Backend, Drawing, Frame, Window
+from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged
+from app.desktop.elements import SECRET, Element
+from app.desktop.ocr.elements import is_written
+
+_CARET_WIDTH_PX = 4
+_CARET_HEIGHT_PX = 48
+_RESTLESS_AFTER = 6
+_FADE = 14
+"""Of 255: a smaller step between two looks is a colour fading (a button let go of), not news."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, in seconds: for a first change, for quiet after the last one, and altogether.
+
+    `fades`: wait for colours that fade slowly, too.
+    """
+
+    first_s: float = 0.12
+    quiet_s: float = 0.034
+    limit_s: float = 2.0
+    poll_s: float = 0.012
+    fades: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`frame` is the screen at rest; `changed` are the areas that differ from before the action."""
+
+    frame: Frame
+    changed: tuple[Rect, ...]
+    is_calm: bool
+
+
+def _never() -> bool:
+    return False
+
+
+class SettleWatch:
+    """Looks at one area from before an action until it has settled. `is_mine` tells areas that show our own windows.
+
+    With `drawing`, it looks only when something was drawn.
+    """
+
+    def __init__(
+        self,
+        grab: Callable[[], Frame],
+        clock: Clock,
+        is_mine: Callable[[Rect], bool],
+        drawing: Drawing | None = None,
+    ) -> None:
+        self._grab = grab
+        self._clock = clock
+        self._is_mine = is_mine
+        self._drawing = drawing if drawing and drawing.begins() else None
+        self._before = grab()
+        self._moves: dict[tuple[int, int], int] = {}
+
+    async def settle(self, patience: Patience, is_busy: Callable[[], bool] = _never) -> Settled:
+        """Return once the screen is at rest and the program acted on is no longer busy, or at the limit."""
+        started = calm_since = self._clock.now()
+        last, has_changed = self._before, False
+        while True:
+            frame, busy, now = self._grab(), is_busy(), self._clock.now()
+            is_news = self._is_news(last, frame, 1 if patience.fades else _FADE)
+            last, has_changed = frame, has_changed or is_news
+            if is_news or busy:
+                calm_since = now
+            left = calm_since + (patience.quiet_s if has_changed else patience.first_s) - now
+            limit = started + patience.limit_s - now
+            if left <= 0 or limit <= 0:
+                return Settled(last, self.differences(last), limit > 0)
+            wait_s = min(patience.poll_s if busy else left, limit)
+            if not await self._is_drawn(wait_s, patience) and not busy and left <= limit:
+                last = last if has_changed else self._grab()
+                return Settled(last, self.differences(last), is_calm=True)
+
+    async def _is_drawn(self, wait_s: float, patience: Patience) -> bool:
+        """Return when there may be something new to see; False when nothing was drawn for all of `wait_s`."""
+        if self._drawing:
+            return await self._drawing.drawn(wait_s)
+        await asyncio.sleep(min(patience.poll_s, wait_s))
+        return True
+
+    def has_changed(self) -> bool:
+        """Whether anything, a caret or our own windows apart, differs now from when the watch began."""
+        bounds = bounds_of(self.differences(self._grab()))
+        return bounds is not None and not is_caret(bounds)
+
+    def differences(self, now: Frame) -> tuple[Rect, ...]:
+        """What differs from before the action, our own windows left out."""
+        return tuple(tile for tile in changed_tiles(self._before, now) if not self._is_mine(tile))
+
+    def _is_news(self, last: Frame, frame: Frame, at_least: int) -> bool:
+        found = changed_tiles(last, frame, at_least=at_least)
+        tiles = [tile for tile in found if not self._is_mine(tile)]
+        bounds = bounds_of(tiles)
+        if bounds is None or is_caret(bounds):
+            return False
+        return any([self._is_fresh(tile) for tile in tiles])
+
+    def _is_fresh(self, tile: Rect) -> bool:
+        place = (tile.x // TILE_PX, tile.y // TILE_PX)
+        self._moves[place] = self._moves.get(place, 0) + 1
+        return self._moves[place] <= _RESTLESS_AFTER
+
+
+def is_caret(area: Rect) -> bool:
+    """Whether an area that changed is no more than a blinking caret."""
+    return area.width <= _CARET_WIDTH_PX and area.height <= _CARET_HEIGHT_PX
+
+
+_NEAR_PX = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """`verdict`: changed (where the action was, or the active window), elsewhere, or unchanged.
+
+    `proof`: confirmed only where something besides pixels says so (`evidence`), suspected no-op where nothing at all
+    changed, otherwise unverifiable. `regions` are screen pixels; `focus` is the window with the keyboard afterwards.
+    """
+
+    verdict: str
+    proof: str
+    regions: tuple[Rect, ...] = ()
+    evidence: tuple[str, ...] = ()
+    focus: str = ""
+    is_calm: bool = True
+
+    @property
+    def sentence(self) -> str:
+        """The line for the model."""
+        is_told_enough = self.proof == "confirmed" and not self.regions
+        parts = [*self.evidence, *([] if is_told_enough else [_SEEN[self.verdict]])]
+        if not self.is_calm:
+            parts.append("The screen is still moving.")
+        if self.focus:
+            parts.append(f"The keyboard is in {self.focus!r}.")
+        return f"{' '.join(parts)} ({self.proof})"
+
+    def restless(self) -> Receipt:
+        """The same, of a screen that did not come to rest."""
+        return replace(self, is_calm=False)
+
+    def with_evidence(self, *evidence: str) -> Receipt:
+        """The same with something besides pixels that says that it worked."""
+        return replace(self, proof="confirmed", evidence=(*self.evidence, *evidence))
+
+    def with_doubt(self, sentence: str) -> Receipt:
+        """The same where the program says something else than was meant, or where silence means nothing."""
+        return replace(self, proof="unverifiable", evidence=(*self.evidence, sentence))
+
+
+_SEEN = {
+    "changed": "The screen changed there.",
+    "elsewhere": "The screen changed, but elsewhere.",
+    "unchanged": "Nothing on the screen changed.",
+}
+
+
+def receipt(
+    changed: Sequence[Rect],
+    where: Rect | None,
+    windows: tuple[Window, ...],
+    after: tuple[Window, ...],
+    meant: Window | None = None,
+) -> Receipt:
+    """From the areas that changed, the place of the action (None: the active window), and the windows around it.
+
+    `meant` is the window that was acted on: what other programs' windows do is told, and proves nothing.
+    """
+    regions = tuple(merged(_without_caret(changed)))
+    active = _active(after)
+    place = where or (active.area if active else None)
+    changes = window_changes(windows, after, meant, at_a_place=where is not None)
+    evidence = tuple(change.sentence for change in changes)
+    is_proven = any(change.is_effect for change in changes)
+    verdict = "unchanged"
+    if regions or evidence:
+        is_there = place is None or any(_wide(place).overlap(region) for region in regions)
+        verdict = "changed" if is_there or is_proven else "elsewhere"
+    proof = "confirmed" if is_proven else "unverifiable" if regions or evidence else "suspected no-op"
+    return Receipt(verdict, proof, regions, evidence, active.title if active else "")
+
+
+def proven(evidence: Sequence[str], after: Sequence[Window]) -> Receipt:
+    """Of an action whose effect a program told before the screen was looked at."""
+    active = _active(after)
+    return Receipt("changed", "confirmed", (), tuple(evidence), active.title if active else "")
+
+
+def _without_caret(changed: Sequence[Rect]) -> Sequence[Rect]:
+    bounds = bounds_of(changed)
+    return () if bounds is None or is_caret(bounds) else changed
+
+
+def _wide(area: Rect) -> Rect:
+    return Rect(area.x - _NEAR_PX, area.y - _NEAR_PX, area.width + 2 * _NEAR_PX, area.height + 2 * _NEAR_PX)
+
+
+def _active(windows: Sequence[Window]) -> Window | None:
+    return next((window for window in windows if window.is_active), None)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowChange:
+    """`is_effect`: it belongs to what was acted on, so that it proves that the action did something."""
+
+    sentence: str
+    is_effect: bool
+
+
+def window_changes(
+    before: Sequence[Window], after: Sequence[Window], meant: Window | None, *, at_a_place: bool = False
+) -> list[WindowChange]:
+    """What came, went and changed. `at_a_place`: a window that only comes forward there is no effect."""
+    old, new = {w.ref: w for w in before}, {w.ref: w for w in after}
+    told = [_change(f"The window {w.title!r} opened.", w, meant) for ref, w in new.items() if ref not in old]
+    told += [_change(f"The window {w.title!r} closed.", w, meant) for ref, w in old.items() if ref not in new]
+    for ref, window in new.items():
+        if ref in old:
+            told += _differences(old[ref], window, meant)
+    one, other = _active(before), _active(after)
+    if one and other and one.ref != other.ref and other.ref in old:
+        is_only_raised = at_a_place and meant is not None and other.ref == meant.ref
+        is_effect = not is_only_raised and (not at_a_place or _is_caused(other, meant))
+        told.append(WindowChange(f"{other.title!r} became active.", is_effect))
+    return told
+
+
+def _differences(old: Window, new: Window, meant: Window | None) -> Iterator[WindowChange]:
+    is_effect = _is_caused(new, meant)
+    if new.title != old.title and (is_effect or new.is_active):
+        yield WindowChange(f"The window {old.title!r} is now called {new.title!r}.", is_effect)
+    if new.is_minimised and not old.is_minimised:
+        yield WindowChange(f"The window {new.title!r} is minimised.", is_effect)
+    elif new.area != old.area and is_effect:
+        yield WindowChange(f"The window {new.title!r} is at ({new.area.x}, {new.area.y}) now.", is_effect=True)
+
+
+def _change(sentence: str, window: Window, meant: Window | None) -> WindowChange:
+    return WindowChange(sentence, _is_caused(window, meant))
+
+
+def _is_caused(window: Window, meant: Window | None) -> bool:
+    """Whether a window belongs to the program that was acted on, or to one that it started."""
+    if meant is None or window.ref == meant.ref:
+        return True
+    if not (window.pid and meant.pid):
+        return window.app == meant.app
+    return window.pid == meant.pid or meant.pid in _ancestors(window.pid)
+
+
+def _ancestors(pid: int) -> Iterator[int]:
+    """The processes that a process was started by, where the system tells (Linux does)."""
+    while pid > 1:
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return
+        yield pid
+
+
+_LIMIT_S = 0.5
+_LONGEST_CHARS = 2000
+_SHOWN_CHARS = 60
+_TELLING = ("checked", "selected", "pressed", "expanded", "sensitive")
+"""Having the focus is no effect of a click on a button: a dead one takes it, too. For a field it is what is meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a program says of an effect: `evidence` that it is there, or a `doubt`. Neither: it tells nothing."""
+
+    evidence: tuple[str, ...] = ()
+    doubt: str = ""
+
+
+async def of_click(backend: Backend, before: Element | None) -> Proof:
+    """How the element that was clicked differs now; nothing where it is gone or does not answer in time."""
+    if before is None or is_written(before.ref):
+        return Proof()
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            after = await backend.accessibility.element(before.ref)
+    except (ToolFailed, TimeoutError):
+        return Proof()
+    told = [
+        f'"{after.name}" is {"now" if after.is_(state) else "no longer"} {state}.'
+        for state in _TELLING
+        if after.is_(state) != before.is_(state) and (state != "pressed" or after.role == "toggle button")
+    ]
+    if after.is_("editable") and after.is_("focused"):
+        told.append(f'"{after.name}" has the keyboard.')
+    if after.value != before.value:
+        told.append(f'"{after.name}" holds {clip_line(after.value, _SHOWN_CHARS)!r} now.')
+    return Proof(tuple(told))
+
+
+async def of_typing(backend: Backend, text: str) -> Proof:
+    """Whether the field with the keyboard holds the text."""
+    if len(text) > _LONGEST_CHARS:
+        return Proof()
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            field = await backend.accessibility.focused()
+            if field is None or not field.is_("editable") or field.role == SECRET:
+                return Proof()
+            held = await backend.accessibility.text_of(field.ref)
+    except (ToolFailed, TimeoutError):
+        return Proof()
+    if _plain(text) in _plain(held):
+        return Proof(("The field holds the text.",))
+    return Proof((), f"The field does not hold it as typed; it ends in {_end(held)!r}.")
+
+
+async def of_setting(backend: Backend, element: Element, text: str) -> tuple[Proof, str]:
+    """Whether a field holds what was put into it, and what it holds; a password is not read back."""
+    if element.role == SECRET:
+        return Proof(), ""
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            held = await backend.accessibility.text_of(element.ref)
+    except (ToolFailed, TimeoutError):
+        return Proof((), "It could not be read back."), ""
+    if held == text or _is_one_number(held, text):
+        return Proof(("It holds exactly that.",)), held
+    return Proof((), f"It holds {clip_line(held, _SHOWN_CHARS)!r} now."), held
+
+
+def _is_one_number(held: str, text: str) -> bool:
+    try:
+        return float(held) == float(text)
+    except ValueError:
+        return False
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+
+
+def _end(text: str) -> str:
+    return clip_line(text[-_SHOWN_CHARS:], _SHOWN_CHARS)

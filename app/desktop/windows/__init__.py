@@ -1,1 +1,0 @@
-"""Windows: checked by types, not yet run on a machine of ours."""

@@ -1,0 +1,1 @@
+"""What is kept of a conversation: recorder, archive, audit and export."""

@@ -1,0 +1,352 @@
+"""A request as Anthropic's Messages API wants it.
+
+The prefix stays byte-identical from pass to pass, so that it is read from the cache: system and tools first, the
+facts of the moment last. At most four cache markers: one on the system block, three on the latest user messages.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.base.geometry import Size
+from app.protocol.call import JsonValue, Media
+from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, Part, ResultPart, Role, TextPart
+from app.providers.anthropic.computer_toolset import BETAS, FAMILY, declared, to_our_call
+from app.providers.api import (
+    NativeCallDelta,
+    NativeCallEnded,
+    NativeCallStarted,
+    OpaqueBlock,
+    Request,
+    Stopped,
+    StreamEvent,
+    TextDelta,
+    Thinking,
+    Usage,
+)
+from app.providers.pairing import WireError, call_ended, paired, words
+from app.providers.profiles import Profile
+
+VENDOR = "anthropic"
+BINDING_BETA = "thinking-binding-controls-2026-08-01"
+
+COMPUTER_TOOL, BLOCK_BINDING, EFFORT, THINKING = "computer_tool", "block_binding", "effort", "thinking"
+"""Fields that a server may refuse and that can be left out."""
+
+_SECTION = re.compile(r"^(?=## )", re.MULTILINE)
+_MARKER = {"type": "ephemeral"}
+_MARKED_MESSAGES = 3
+
+Wire = dict[str, Any]
+Calls = Mapping[str, Wire]
+
+
+class Contexts:
+    """Which facts of the moment went out with which message.
+
+    Models that bind their thinking to everything before it lose that thinking when an earlier request is changed
+    afterwards: for them the facts stay where they were sent, and later ones tell only the sections that are new. For
+    all others only the latest are sent.
+    """
+
+    def __init__(self) -> None:
+        self._sent: dict[tuple[int, int], str] = {}
+
+    def of(self, messages: Sequence[Message], context: str, *, lasting: bool) -> Mapping[int, str]:
+        """The facts to send after each message, by its position."""
+        last = len(messages) - 1
+        if not lasting:
+            return {last: context}
+        keys = [(number, hash(m)) for number, m in enumerate(messages) if m.role is Role.USER]
+        self._sent = {key: self._sent[key] for key in keys if key in self._sent}
+        if keys and keys[-1][0] == last:
+            self._sent[keys[-1]] = context
+        told = ["", *self._sent.values()]
+        return {
+            number: _news(before, now) for (number, _), before, now in zip(self._sent, told, told[1:], strict=False)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """How a request is written for one model: its profile, and what its server was found to refuse."""
+
+    profile: Profile
+    declined: frozenset[str] = frozenset()
+
+    @property
+    def computer_tool(self) -> str:
+        return "" if COMPUTER_TOOL in self.declined else self.profile.computer_tool
+
+    @property
+    def betas(self) -> tuple[str, ...]:
+        """Features that a header must ask for."""
+        binding = (BINDING_BETA,) if self.profile.binds_thinking and BLOCK_BINDING not in self.declined else ()
+        return (*binding, *((BETAS[self.computer_tool],) if self.computer_tool in BETAS else ()))
+
+
+def _news(before: str, now: str) -> str:
+    """The sections (`## …`) of `now` that differ, under its title; nothing where all are as they were."""
+    title, *sections = _SECTION.split(now)
+    known = set(_SECTION.split(before))
+    news = [section for section in sections if section not in known]
+    return "".join([title, *news]) if news or title not in known else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a conversation needs beside its messages: the facts of each moment, and calls as the model wrote them."""
+
+    contexts: Contexts = field(default_factory=Contexts)
+    calls: dict[str, Wire] = field(default_factory=dict)
+
+
+def body_of(request: Request, manner: RequestOptions, memory: Memory) -> Wire:
+    """The fields of `messages.create`; sampling parameters are never sent, since current models refuse them."""
+    profile = manner.profile
+    history = paired(request.messages)
+    contexts = memory.contexts.of(history, request.context, lasting=profile.binds_thinking)
+    messages = _messages(history, contexts, memory.calls)
+    if profile.cache:
+        _mark(messages, sticky=profile.binds_thinking)
+    body: Wire = {
+        "model": request.model,
+        "max_tokens": min(request.max_tokens, profile.output_tokens),
+        "messages": [_plain(message) for message in messages],
+    }
+    if request.system:
+        body["system"] = [_text(request.system) | ({"cache_control": _MARKER} if profile.cache else {})]
+    if request.tools:
+        body["tools"] = declared(manner.computer_tool, request.tools, _screen(history, profile))
+    if profile.effort and EFFORT not in manner.declined:
+        body["output_config"] = {"effort": profile.effort}
+    return body | _thinking(manner)
+
+
+def _thinking(manner: RequestOptions) -> Wire:
+    """Thinking is shown in summary: without it the screen says nothing while the model plans."""
+    if not manner.profile.thinking or THINKING in manner.declined:
+        return {}
+    thinking: Wire = {"type": manner.profile.thinking, "display": "summarized"}
+    if manner.profile.binds_thinking and BLOCK_BINDING not in manner.declined:
+        thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
+    return {"thinking": thinking}
+
+
+def _screen(history: Sequence[Message], profile: Profile) -> Size:
+    """The size of the pictures that the model points into: the newest one's."""
+    for part in (part for message in reversed(history) for part in reversed(message.parts)):
+        media = (part.media,) if isinstance(part, ImagePart) else part.media if isinstance(part, ResultPart) else ()
+        if media:
+            return Size(media[-1].width, media[-1].height)
+    return Size(profile.advised_width_px, profile.advised_height_px)
+
+
+def _messages(messages: Sequence[Message], contexts: Mapping[int, str], calls: Calls) -> list[Wire]:
+    """A message's own blocks and its context are kept apart for marking; what is empty is left out."""
+    wire: list[Wire] = []
+    for number, message in enumerate(messages):
+        blocks = _without_dangling_thoughts([block for part in message.parts for block in _blocks(part, calls)])
+        context = contexts.get(number, "") if message.role is Role.USER else ""
+        if not blocks and not context.strip():
+            continue
+        if not wire or wire[-1]["role"] != message.role.value:
+            wire.append({"role": message.role.value, "content": [], "context": []})
+        wire[-1]["content"] += [*wire[-1]["context"], *blocks]
+        wire[-1]["context"] = [_text(context)] if context.strip() else []
+    return wire
+
+
+def _without_dangling_thoughts(blocks: list[Wire]) -> list[Wire]:
+    """A message may not end with thinking: an answer that was cut before its first word leaves nothing to replay."""
+    while blocks and blocks[-1]["type"] in ("thinking", "redacted_thinking"):
+        blocks.pop()
+    return blocks
+
+
+def _mark(messages: list[Wire], *, sticky: bool) -> None:
+    """Mark the last lasting block of the latest user messages; a context that stays is part of what lasts."""
+    for message in [message for message in messages if message["role"] == "user"][-_MARKED_MESSAGES:]:
+        lasting = message["context"] if sticky and message["context"] else message["content"]
+        if lasting:
+            lasting[-1] = lasting[-1] | {"cache_control": _MARKER}
+
+
+def _plain(message: Wire) -> Wire:
+    return {"role": message["role"], "content": message["content"] + message["context"]}
+
+
+def _blocks(part: Part, calls: Calls) -> Iterable[Wire]:
+    match part:
+        case TextPart():
+            return [_text(part.text)] if part.text.strip() else []
+        case ImagePart():
+            return _picture(part.media)
+        case OpaquePart():
+            return [dict(part.value)] if part.vendor == VENDOR else []
+        case CallPart():
+            return [calls.get(part.id) or {"type": "tool_use", "id": part.id, "name": part.name, "input": part.args}]
+        case ResultPart():
+            return _result(part, calls.get(part.call_id, {}).get("toolset_name"))
+
+
+def _result(part: ResultPart, toolset: str | None) -> Iterable[Wire]:
+    """A failed call's result may hold only text: its pictures follow it."""
+    pictures = [block for media in part.media for block in _picture(media, told=part.text)]
+    text = [_text(part.text)] if part.text.strip() else []
+    inside = text if part.is_error else text + pictures
+    block: Wire = {"type": "tool_result", "tool_use_id": part.call_id}
+    block["content"] = inside or [_text("Failed." if part.is_error else "OK")]
+    if toolset:
+        block["toolset_name"] = toolset
+    if part.is_error:
+        block["is_error"] = True
+        return [block, *pictures]
+    return [block]
+
+
+def _picture(media: Media, told: str = "") -> list[Wire]:
+    """The label goes before the picture, unless it was told: the model clicks better when it has read what it sees."""
+    source = {"type": "base64", "media_type": media.media_type, "data": base64.b64encode(media.data).decode("ascii")}
+    image: Wire = {"type": "image", "source": source}
+    return [_text(media.label), image] if media.label.strip() and media.label not in told else [image]
+
+
+def _text(text: str) -> Wire:
+    """Half a surrogate pair (from a file name, say) cannot be sent and becomes a question mark."""
+    return {"type": "text", "text": text.encode("utf-8", "replace").decode("utf-8")}
+
+
+_STOPS = {
+    "end_turn": "end_turn",
+    "stop_sequence": "end_turn",
+    "pause_turn": "end_turn",
+    "tool_use": "tool_use",
+    "max_tokens": "max_tokens",
+    "model_context_window_exceeded": "max_tokens",
+    "refusal": "refusal",
+}
+_FIGURES = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_tokens": "cache_read_input_tokens",
+    "cache_write_tokens": "cache_creation_input_tokens",
+}
+
+
+@dataclass
+class _Block:
+    """A content block while it arrives: as it began, and the text of its growing field."""
+
+    start: Mapping[str, JsonValue]
+    text: list[str] = field(default_factory=list)
+    signature: list[str] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        return str(self.start.get("type", ""))
+
+    @property
+    def id(self) -> str:
+        return words(self.start["id"])
+
+    @property
+    def is_plain_call(self) -> bool:
+        """A call of a tool that we declared ourselves."""
+        return self.kind == "tool_use" and not self.start.get("toolset_name") and self.start.get("name") != FAMILY
+
+
+class MessageReading:
+    """Turns one message's events into ours. `is_complete` once the vendor has said that the message is over.
+
+    Calls of the vendor's own computer tools become calls of ours; `calls` keeps them as they were written, by id.
+    """
+
+    def __init__(self, calls: dict[str, Wire]) -> None:
+        self._calls = calls
+        self._blocks: dict[int, _Block] = {}
+        self._usage: dict[str, int] = {}
+        self._stop = ""
+        self.is_complete = False
+
+    def read(self, event: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """What one event means; unknown events mean nothing. Raises WireError."""
+        try:
+            yield from self._read(event)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise WireError(f"a broken event of type {event.get('type')!r}") from error
+
+    def _read(self, event: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        match event.get("type"):
+            case "message_start":
+                yield self._counted(event["message"].get("usage"))
+            case "content_block_start":
+                yield from self._opened(event["index"], event["content_block"])
+            case "content_block_delta":
+                yield from self._grown(self._blocks[event["index"]], event["delta"])
+            case "content_block_stop":
+                yield from self._closed(self._blocks.pop(event["index"]))
+            case "message_delta":
+                self._stop = words(event["delta"].get("stop_reason") or self._stop)
+                yield self._counted(event.get("usage"))
+            case "message_stop":
+                self.is_complete = True
+                yield Stopped(_STOPS.get(self._stop, "end_turn"))
+
+    def _counted(self, told: Mapping[str, Any] | None) -> Usage:
+        for ours, theirs in _FIGURES.items():
+            count = (told or {}).get(theirs)
+            self._usage[ours] = count if isinstance(count, int) else self._usage.get(ours, 0)
+        return Usage(**self._usage)
+
+    def _opened(self, index: int, start: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        block = self._blocks[index] = _Block(start)
+        if block.kind == "text" and start.get("text"):
+            yield TextDelta(words(start["text"]))
+        elif block.is_plain_call:
+            yield NativeCallStarted(block.id, words(start["name"]))
+        elif block.kind == "tool_use" and start.get("toolset_name"):
+            yield NativeCallStarted(block.id, to_our_call(words(start["name"]), {})[0], FAMILY)
+
+    def _grown(self, block: _Block, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        match delta.get("type"):
+            case "text_delta":
+                yield TextDelta(words(delta["text"]))
+            case "thinking_delta":
+                block.text.append(words(delta["thinking"]))
+                yield Thinking(delta["thinking"])
+            case "signature_delta":
+                block.signature.append(words(delta["signature"]))
+            case "input_json_delta":
+                block.text.append(words(delta["partial_json"]))
+                if delta["partial_json"] and block.is_plain_call:
+                    yield NativeCallDelta(block.id, delta["partial_json"])
+
+    def _closed(self, block: _Block) -> Iterator[StreamEvent]:
+        match block.kind:
+            case "thinking":
+                text = str(block.start.get("thinking") or "") + "".join(block.text)
+                signature = str(block.start.get("signature") or "") + "".join(block.signature)
+                yield OpaqueBlock(VENDOR, {"type": "thinking", "thinking": text, "signature": signature})
+            case "redacted_thinking":
+                yield OpaqueBlock(VENDOR, dict(block.start))
+            case "tool_use":
+                given = block.start.get("input")
+                told = call_ended(block.id, "".join(block.text), given if isinstance(given, Mapping) else {})
+                yield from [told] if block.is_plain_call else self._as_ours(block, told)
+
+    def _as_ours(self, block: _Block, told: NativeCallEnded) -> Iterator[StreamEvent]:
+        """A call of the vendor's computer tools. The older tool names its member only among the arguments."""
+        self._calls[block.id] = {**block.start, "input": told.args}
+        args, member = dict(told.args), words(block.start["name"])
+        if not block.start.get("toolset_name"):
+            member = str(args.pop("action", ""))
+            yield NativeCallStarted(block.id, to_our_call(member, args)[0], FAMILY)
+        _, ours = to_our_call(member, args)
+        yield NativeCallDelta(block.id, json.dumps(ours, ensure_ascii=False))
+        yield NativeCallEnded(block.id, ours, told.unread)

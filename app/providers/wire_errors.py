@@ -1,0 +1,202 @@
+"""What a service's failure means: who must act, and the sentence for them. The same for every vendor."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import ipaddress
+import math
+import re
+import time
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from app.base.errors import BadAnswer, ContextOverflow, OverLimit, ProviderError, Refused, Unreachable
+from app.base.texts import clip_line
+from app.providers.api import Alive
+
+_STATUS_OF_KIND = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""Errors inside a stream that began with 200 have only a kind."""
+
+_OVERFLOW = re.compile(
+    r"prompt is too long|context.?(length|limit|window|size)|too many tokens|maximum.{0,20}tokens|exceed_context|n_ctx",
+    re.IGNORECASE,
+)
+_NOT_OVERFLOW = (401, 402, 403, 404, 429)
+_NO_MODEL = re.compile(
+    r"^model:|model.{0,80}(not found|not exist|does not exist|retired|not available|not loaded)", re.IGNORECASE
+)
+_NO_MONEY = re.compile(r"insufficient_quota|credit balance|billing|spend_limit", re.IGNORECASE)
+_WORDS_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Who was asked, in the person's words, and how a person gives it a key."""
+
+    name: str
+    key_help: str
+    start_help: str = "Check the network connection and try again."
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A failure as the wire told it: the HTTP status (0 inside a stream), the vendor's word for it, its message."""
+
+    status: int
+    kind: str = ""
+    message: str = ""
+    retry_after_s: float | None = None
+
+    @property
+    def is_unknown_model(self) -> bool:
+        return self._code in (400, 404) and bool(_NO_MODEL.search(self.message))
+
+    @property
+    def _code(self) -> int:
+        return self.status if self.status >= 400 else _STATUS_OF_KIND.get(self.kind, self.status)
+
+    def error(self, service: Service) -> ProviderError:
+        """The error to raise, sorted by who must act."""
+        name, said = service.name, _quoted(self.message)
+        code = self._code
+        if code == 413 or (code not in _NOT_OVERFLOW and _OVERFLOW.search(f"{self.kind} {self.message}")):
+            return ContextOverflow(f"The conversation is longer than the model can read.{said}")
+        if code == 401:
+            return Refused(f"{name} does not accept the key. {service.key_help}{said}")
+        if code == 402 or (code in (400, 403, 429) and _NO_MONEY.search(f"{self.kind} {self.message}")):
+            return Refused(f"The account at {name} has no credit left or has reached its limit: top it up there.{said}")
+        if code in (429, 503, 529):
+            what = "gets too many requests from this account" if code == 429 else "is overloaded"
+            return OverLimit(f"{name} {what}; wait a moment and try again.{said}", retry_after_s=self.retry_after_s)
+        if code in (408, 409, 425) or code >= 500:
+            return Unreachable(f"{name} failed to answer (error {code}); try again.{said}")
+        return _refused(code, name, said)
+
+
+def _quoted(message: str) -> str:
+    """The service's own words, unless they are a web page of something in between."""
+    if "<html" in message.lower():
+        return ""
+    words = clip_line(message, _WORDS_SHOWN).rstrip(".")
+    return f" It said: {words}." if words else ""
+
+
+def _refused(code: int, name: str, said: str) -> ProviderError:
+    if code == 403:
+        return Refused(f"This key may not do that at {name}.{said}")
+    if code == 404:
+        return Refused(f"{name} has nothing at this address; check the model's id and the base address.{said}")
+    if code < 400:
+        return BadAnswer(f"{name} broke off with an error that is not known.{said}")
+    return Refused(f"{name} refused the request (error {code}).{said}")
+
+
+def unknown_model(service: Service, model: str, offered: tuple[str, ...]) -> Refused:
+    """The sentence for a model id that the service does not know or no longer serves."""
+    shown = ", ".join(offered[:20]) + (f" and {len(offered) - 20} more" if len(offered) > 20 else "")
+    choose = f"It offers: {shown}." if offered else "It did not say which it offers."
+    return Refused(f"{service.name} does not serve the model '{model}'. {choose} Choose one with --model.")
+
+
+def silent(service: Service, seconds: float) -> Unreachable:
+    return Unreachable(f"{service.name} was silent for {seconds:g} seconds; try again.")
+
+
+def dropped(service: Service) -> Unreachable:
+    return Unreachable(f"The connection to {service.name} broke off in the middle of the answer; try again.")
+
+
+def not_connected(service: Service, address: str, cause: BaseException | None) -> Unreachable:
+    why = f" ({clip_line(str(cause), _WORDS_SHOWN)})" if cause and str(cause) else ""
+    return Unreachable(f"{service.name} cannot be reached at {address}{why}. {service.start_help}")
+
+
+def unreadable(service: Service, cause: BaseException) -> ProviderError:
+    """What came from the service is no answer, or what was to be sent to it is no text: that is our own fault."""
+    if isinstance(cause, UnicodeEncodeError):
+        return Refused("This conversation holds a text that cannot be sent. Begin a new one; this is a fault of Wisp.")
+    return BadAnswer(f"{service.name} sent something that cannot be read ({clip_line(str(cause), _WORDS_SHOWN)}).")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the service asks to wait, from `retry-after-ms` or `retry-after` (seconds or a date)."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) / unit)
+        except (KeyError, ValueError):
+            continue
+    try:
+        date = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return max(0.0, date.timestamp() - time.time())
+
+
+EXAMPLE_ADDRESS = "http://127.0.0.1:11434/v1"
+"""An address as it should be, for sentences: the one of a local Ollama."""
+
+
+def is_address(url: str) -> bool:
+    """Whether requests can go there at all: a scheme we speak, a host, a port that exists."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def is_local(url: str) -> bool:
+    """Whether the URL's host is this machine: such servers are asked directly, whatever proxy the environment names."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def server_address(base_url: str) -> str:
+    """The address of an OpenAI-compatible API: people write `http://127.0.0.1:11434`, it lives under `/v1`."""
+    if not base_url or urlsplit(base_url).path.strip("/"):
+        return base_url
+    return f"{base_url.rstrip('/')}/v1"
+
+
+_LONGEST_PULSE_S = 1.0
+
+
+async def alive_until(
+    work: asyncio.Future[Any], idle_s: float, limit_s: float = math.inf
+) -> AsyncGenerator[Alive, None]:
+    """A sign of life well within `idle_s`, again and again until `work` is done. Raises TimeoutError after `limit_s`.
+
+    Work that is not done when the waiting ends is cancelled.
+    """
+    pulse_s = min(idle_s / 3, _LONGEST_PULSE_S)
+    waited_s = 0.0
+    try:
+        while not work.done():
+            if waited_s >= limit_s:
+                raise TimeoutError
+            await asyncio.wait({work}, timeout=pulse_s)
+            waited_s += pulse_s
+            if not work.done():
+                yield Alive()
+    finally:
+        if work.cancel():
+            await asyncio.wait({work})

@@ -1,1 +1,0 @@
-"""What source files define, by their syntax."""

@@ -1,0 +1,1 @@
+"""Files of the workspace: places, reading, changing, searching, and what is protected."""

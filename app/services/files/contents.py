@@ -1,0 +1,205 @@
+"""What a file shows a reader: lines of its text, the text of a document, or a picture."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from app.base.errors import ToolFailed
+from app.services.files import parsing
+from app.services.files.places import Place, Workspace
+from app.services.files.reading import Slice, lines_of, open_file, sliced
+
+_NAMES = ("png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "ico")
+_LONGEST_PX = 1_568
+_MOST_PIXELS = 60_000_000
+_MOST_BYTES = 4_000_000
+_AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
+_HEAD = struct.Struct("<IIII16s")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An encoded picture as it may be sent, and the size of the file's own picture."""
+
+    data: bytes
+    media_type: str
+    width: int
+    height: int
+    original_width: int
+    original_height: int
+
+
+def is_picture(name: str) -> bool:
+    return name.rpartition(".")[2].lower() in _NAMES
+
+
+def load(file: BinaryIO, shown: str) -> Picture:
+    """The picture, scaled down where it is bigger than a model sees. Raises ToolFailed where it cannot be read."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(file) as image:
+            width, height = image.size
+            if width * height > _MOST_PIXELS:
+                raise ToolFailed(f"path: {shown!r} has {width} x {height} pixels; that is too much to look at.")
+            kind = _AS_THEY_ARE.get(image.format or "")
+            if kind and max(width, height) <= _LONGEST_PX:
+                file.seek(0)
+                data = file.read(_MOST_BYTES + 1)
+                if len(data) <= _MOST_BYTES:
+                    image.load()
+                    return Picture(data, kind, width, height, width, height)
+            image.thumbnail((_LONGEST_PX, _LONGEST_PX))
+            out = io.BytesIO()
+            image.convert("RGBA" if image.has_transparency_data else "RGB").save(out, "PNG")
+            return Picture(out.getvalue(), "image/png", image.width, image.height, width, height)
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise ToolFailed(f"path: {shown!r} is a damaged picture and cannot be shown.") from error
+
+
+def packed(picture: Picture) -> bytes:
+    """The picture and its sizes in one piece."""
+    sizes = (picture.width, picture.height, picture.original_width, picture.original_height)
+    return _HEAD.pack(*sizes, picture.media_type.encode()) + picture.data
+
+
+def unpacked(data: bytes) -> Picture:
+    """What `packed` made."""
+    width, height, original_width, original_height, kind = _HEAD.unpack_from(data)
+    return Picture(data[_HEAD.size :], kind.rstrip(b"\0").decode(), width, height, original_width, original_height)
+
+
+_MOST_DOCUMENT_BYTES = 100_000_000
+_MOST_UNPACKED_BYTES = 200_000_000
+_MOST_ROWS = 50_000
+"""Of one sheet."""
+
+
+def reader_of(name: str) -> Callable[[BinaryIO], Iterator[str]] | None:
+    """What turns the file of that name into lines with line ends; None for what is no document."""
+    return _READERS.get(name.rpartition(".")[2].lower())
+
+
+def texts(file: BinaryIO, name: str, shown: str) -> Iterator[str]:
+    """The document's text in pieces. Raises ToolFailed with the reason where it cannot be read."""
+    reader = reader_of(name)
+    assert reader is not None, name
+    size = os.fstat(file.fileno()).st_size
+    if size > _MOST_DOCUMENT_BYTES:
+        raise ToolFailed(f"path: {shown!r} has {size} bytes; documents over {_MOST_DOCUMENT_BYTES} are not read.")
+    try:
+        yield from reader(file)
+    except _broken() as error:
+        reason = str(error).strip().rstrip(".") or type(error).__name__
+        raise ToolFailed(
+            f"path: {shown!r} is a damaged or protected document and cannot be read ({reason})."
+        ) from error
+
+
+def _broken() -> tuple[type[Exception], ...]:
+    """What the libraries raise for files that are not what their names say."""
+    import zipfile
+    import zlib
+    from xml.etree.ElementTree import ParseError
+
+    from pypdf.errors import PyPdfError
+
+    plain = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, EOFError, NotImplementedError)
+    return (PyPdfError, zipfile.BadZipFile, zlib.error, ParseError, *plain)
+
+
+def _check_unpacked(file: BinaryIO) -> None:
+    """A small archive may unpack to more than fits into memory."""
+    import zipfile
+
+    with zipfile.ZipFile(file) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > _MOST_UNPACKED_BYTES:
+        raise ValueError(f"it unpacks to {size} bytes")
+    file.seek(0)
+
+
+def _pdf(file: BinaryIO) -> Iterator[str]:
+    from pypdf import PdfReader
+
+    reader = PdfReader(file)
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise ValueError("it needs a password")
+    for number, page in enumerate(reader.pages, 1):
+        yield f"[page {number}]\n{page.extract_text().strip()}\n"
+
+
+def _docx(file: BinaryIO) -> Iterator[str]:
+    import docx
+    from docx.table import Table
+
+    _check_unpacked(file)
+    for part in docx.Document(file).iter_inner_content():
+        if isinstance(part, Table):
+            for row in part.rows:
+                yield "\t".join(" ".join(cell.text.split()) for cell in row.cells) + "\n"
+        else:
+            yield part.text + "\n"
+
+
+def _xlsx(file: BinaryIO) -> Iterator[str]:
+    import openpyxl
+
+    _check_unpacked(file)
+    book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+    for sheet in book.worksheets:
+        if sheet.sheet_state != "visible":
+            continue
+        yield f"[sheet {sheet.title}]\n"
+        for number, row in enumerate(sheet.iter_rows(values_only=True)):
+            if number >= _MOST_ROWS:
+                yield f"[… rows after {_MOST_ROWS} left out …]\n"
+                break
+            yield "\t".join("" if cell is None else str(cell) for cell in row).rstrip("\t") + "\n"
+    book.close()
+
+
+def _ipynb(file: BinaryIO) -> Iterator[str]:
+    cells: list[dict[str, Any]] = json.load(file)["cells"]
+    for number, cell in enumerate(cells, 1):
+        source = cell["source"]
+        text = source if isinstance(source, str) else "".join(source)
+        yield f"[cell {number}, {cell['cell_type']}]\n{text.rstrip()}\n"
+
+
+_READERS: dict[str, Callable[[BinaryIO], Iterator[str]]] = {
+    "pdf": _pdf,
+    "docx": _docx,
+    "xlsx": _xlsx,
+    "xlsm": _xlsx,
+    "ipynb": _ipynb,
+}
+
+MOST_LINES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class WantedLines:
+    """Lines from `first` to `last` (from 1, inclusive; None: the ends), at most `most`."""
+
+    first: int | None = None
+    last: int | None = None
+    most: int = MOST_LINES
+
+
+def look(workspace: Workspace, place: Place, wanted: WantedLines) -> Slice | Picture:
+    """The file's content. Raises WispErrors that say what it is where it cannot be shown."""
+    with open_file(workspace, place) as file:
+        name = place.path.name
+        if is_picture(name):
+            return unpacked(b"".join(parsing.pieces("picture", {"shown": place.shown}, file, place.shown)))
+        if reader_of(name):
+            texts = parsing.texts("document", {"name": name, "shown": place.shown}, file, place.shown)
+            return sliced(texts, wanted.first, wanted.last, wanted.most)
+        return lines_of(file, place, wanted.first, wanted.last, wanted.most)

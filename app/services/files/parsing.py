@@ -1,0 +1,90 @@
+"""Starts a parsing process, and ends it: when it is done, when it takes too long, when nobody wants more of it."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from app.base.errors import ToolFailed
+from app.services.files import parsing_worker
+
+LIMIT_S = 40.0
+MOST_BYTES = 64_000_000
+"""Of one answer; a file whose text is longer is cut there."""
+_CHUNK = 1 << 16
+
+
+def pieces(job: str, options: Mapping[str, str], file: BinaryIO | bytes, shown: str) -> Iterator[bytes]:
+    """What the job brings, as it comes. Blocks. Raises ToolFailed with the reason where there is nothing to be had."""
+    process = _started(job, options, file)
+    assert process.stdout and process.stderr
+    watch = threading.Timer(LIMIT_S, process.kill)
+    watch.daemon = True
+    watch.start()
+    try:
+        if isinstance(file, bytes):
+            threading.Thread(target=_hand_over, args=(process, file), daemon=True).start()
+        left = MOST_BYTES
+        while left > 0 and (piece := os.read(process.stdout.fileno(), min(_CHUNK, left))):
+            left -= len(piece)
+            yield piece
+        if left > 0:
+            _judge(process.wait(), process.stderr.read(parsing_worker.MOST_SAID_BYTES), shown)
+    finally:
+        watch.cancel()
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+
+def texts(job: str, options: Mapping[str, str], file: BinaryIO | bytes, shown: str) -> Iterator[str]:
+    """The same as text."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    for piece in pieces(job, options, file, shown):
+        yield decoder.decode(piece)
+    yield decoder.decode(b"", True)
+
+
+def _started(job: str, options: Mapping[str, str], file: BinaryIO | bytes) -> subprocess.Popen[bytes]:
+    # -I: neither the person's environment nor the current folder is a place to import from.
+    command = [sys.executable, "-I", "-X", "utf8", str(Path(parsing_worker.__file__)), job, json.dumps(dict(options))]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE if isinstance(file, bytes) else file,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=Path(sys.executable).anchor,
+        env=_environment(),
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of the person's; what Windows cannot start without, and no threads for arithmetic nobody asked for."""
+    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
+    return {**kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _hand_over(process: subprocess.Popen[bytes], data: bytes) -> None:
+    assert process.stdin
+    try:
+        with process.stdin as pipe:
+            pipe.write(data)
+    except OSError:
+        return  # it ended before it had read everything: its exit code says why
+
+
+def _judge(code: int, said: bytes, shown: str) -> None:
+    if code == 0:
+        return
+    sentence = said.decode(errors="replace").strip()
+    if code == parsing_worker.REFUSED and sentence:
+        raise ToolFailed(sentence)
+    raise ToolFailed(f"{shown!r} cannot be read: it is damaged, or needs more memory or time than it may have.")

@@ -1,0 +1,113 @@
+"""The child: `parsing_worker.py JOB OPTIONS` locks itself in, reads standard input, writes what it found and ends.
+
+Exit code 0: all of it. REFUSED: the sentence on standard error says why. Anything else: it broke, or met a limit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import mimetypes
+import os
+import signal
+import struct
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+MEMORY_BYTES = 1 << 30
+CPU_S = 10
+_FILES = 64
+
+_SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES = 1, 38
+_NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
+_SYS_CREATE_RULESET, _SYS_ADD_RULE, _SYS_RESTRICT = 444, 445, 446
+_ALL_FILE_RIGHTS = (1 << 13) - 1
+_LOOK = 0b1101
+"""EXECUTE, READ_FILE, READ_DIR of linux/landlock.h, first version."""
+_BENEATH = 1
+
+
+def lock(readable: Sequence[str]) -> None:
+    """Leave this process only what parsing needs; `readable` are the folders that Python's own modules lie in."""
+    if sys.platform != "win32":
+        _limit()
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        if libc.unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC) != 0:
+            libc.unshare(_NEW_NETWORK | _NEW_IPC)  # root may where no new user can be had
+        _close_files(libc, readable)
+
+
+if sys.platform != "win32":
+
+    def _limit() -> None:
+        import resource
+
+        wanted = (
+            (resource.RLIMIT_AS, MEMORY_BYTES),
+            (resource.RLIMIT_CPU, CPU_S),
+            (resource.RLIMIT_FSIZE, 0),
+            (resource.RLIMIT_NOFILE, _FILES),
+            (resource.RLIMIT_CORE, 0),
+            (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
+        )
+        for kind, most in wanted:
+            with suppress(OSError, ValueError):
+                _, hard = resource.getrlimit(kind)
+                allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+                resource.setrlimit(kind, (allowed, allowed))
+
+
+if sys.platform == "linux":
+
+    def _close_files(libc: ctypes.CDLL, readable: Sequence[str]) -> None:
+        """Landlock: from now on only these folders can be opened, and only to be read."""
+        rights = struct.pack("=Q", _ALL_FILE_RIGHTS)
+        ruleset = libc.syscall(_SYS_CREATE_RULESET, rights, len(rights), 0)
+        if ruleset < 0:
+            return
+        for folder in readable:
+            with suppress(OSError):
+                fd = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+                libc.syscall(_SYS_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", _LOOK, fd), 0)
+                os.close(fd)
+        libc.syscall(_SYS_RESTRICT, ruleset, 0)
+        os.close(ruleset)
+
+
+REFUSED = 65
+MOST_SAID_BYTES = 4_096
+_PACKAGE = Path(__file__).resolve().parents[3]
+_SYSTEM = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo")
+
+
+def main(job: str, options: dict[str, Any]) -> int:
+    """Lock the cell, then do the job. Raises nothing that was foreseen."""
+    sys.path.insert(0, str(_PACKAGE))
+    mimetypes.knownfiles.clear()  # the system's tables lie where nothing can be opened any more
+    from app.base.errors import WispError
+    from app.services.files import parsing_jobs
+
+    answers, complaints = os.fdopen(os.dup(1), "wb"), os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for printed in (1, 2):  # whatever the libraries print must not get between the answers, nor fill a pipe
+        os.dup2(nowhere, printed)
+    lock([sys.prefix, sys.base_prefix, sys.base_exec_prefix, str(_PACKAGE / "app"), *_SYSTEM])
+    try:
+        with sys.stdin.buffer as file:
+            for piece in parsing_jobs.JOBS[job](file, options):
+                answers.write(piece)
+        answers.close()
+    except WispError as error:
+        os.write(complaints, str(error).encode(errors="replace")[:MOST_SAID_BYTES])
+        return REFUSED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], json.loads(sys.argv[2])))

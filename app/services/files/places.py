@@ -1,0 +1,405 @@
+"""Where a path of a tool call leads: relative to the workspace (also as `wisp:/`), absolute, `device:/` or `~/` (home).
+
+Every path is resolved first (links included); what counts is where it ends. Folders with a `zone` may be written to,
+anything else is only read. A secret is neither read nor written, and what starts by itself is never written.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import stat
+import tempfile
+import time
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase, translate
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from app.base import paths
+from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
+from app.services.files.safe_open import told
+
+_GLOB = re.compile(r"[*?\[]")
+_INODES_S = 10.0
+_INODES_DEPTH = 4
+_MOST_INODES = 4_000
+_MOST_FOLDERS = 100
+_MOST_NAMES = 1_000
+
+
+@functools.cache
+def table() -> Mapping[str, Any]:
+    """The lists, as they are written."""
+    return tomllib.loads((paths.resources() / "protected.toml").read_text(encoding="utf-8"))
+
+
+class Patterns:
+    """Names and paths of names, with * and ? within a name; found by their first name."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self.rules = tuple(tuple(map(_plain, pattern.split("/"))) for pattern in patterns)
+        self._by_name: dict[str, list[tuple[str, ...]]] = {}
+        self._open = [rule for rule in self.rules if _GLOB.search(rule[0])]
+        self._opening = re.compile("|".join(translate(rule[0]) for rule in self._open) or r"(?!)")
+        for rule in self.rules:
+            if not _GLOB.search(rule[0]):
+                self._by_name.setdefault(rule[0], []).append(rule)
+
+    def fit(self, parts: Iterable[str]) -> bool:
+        """Whether a path leads to what a pattern names, or below it."""
+        seen = tuple(_plain(part) for part in parts)
+        return any(self._fit_at(seen, at) for at in range(len(seen)))
+
+    def named(self) -> list[str]:
+        """The patterns without * and ?, as relative paths."""
+        return ["/".join(rule) for rule in self.rules if not any(map(_GLOB.search, rule))]
+
+    def _fit_at(self, seen: Sequence[str], at: int) -> bool:
+        rules = self._by_name.get(seen[at], ())
+        if self._opening.match(seen[at]):
+            rules = [*rules, *self._open]
+        return any(
+            len(seen) - at >= len(rule) and all(map(fnmatchcase, seen[at : at + len(rule)], rule)) for rule in rules
+        )
+
+
+@functools.cache
+def patterns(section: str, name: str) -> Patterns:
+    """A list of the table."""
+    return Patterns(table()[section][name])
+
+
+def is_secret(parts: Iterable[str]) -> bool:
+    """Keys, passwords, sessions, histories: neither read nor written."""
+    return patterns("secrets", "always").fit(parts)
+
+
+def is_local_secret(path: Path) -> bool:
+    """A secret of the kind that projects hold, by its name; its content may show that anybody may have it."""
+    name = (path.name,)
+    if not patterns("secrets", "local").fit(name) or patterns("secrets", "open").fit(name):
+        return False
+    if not patterns("secrets", "by_content").fit(name):
+        return True
+    head = _head(path)
+    return not any(mark.encode() in head for mark in table()["secrets"]["public"]) or holds_private_key(head)
+
+
+def holds_private_key(head: bytes) -> bool:
+    """Whether the beginning of a file shows a private key."""
+    return _private().search(head) is not None
+
+
+def is_private_key(path: Path) -> bool:
+    """The same of a file as it is now; what cannot be read is none."""
+    return holds_private_key(_head(path))
+
+
+def starts_by_itself(parts: Iterable[str]) -> bool:
+    """Read but never written: what a shell, an editor, git or the desktop runs without being asked."""
+    parts = tuple(parts)
+    return patterns("startup", "always").fit(parts) or _in_home(parts)
+
+
+def is_known_inode(path: Path) -> bool:
+    """Whether this is a secret of the home folder under another name: a hard link to it, or mounted there."""
+    with suppress(OSError, ValueError):
+        found = path.stat()
+        if stat.S_ISREG(found.st_mode):
+            depth = _INODES_DEPTH if found.st_nlink > 1 else 0  # a file without a second link can only be mounted
+            known = _inodes(str(Path.home()), depth, int(time.monotonic() / _INODES_S))
+            return (found.st_dev, found.st_ino) in known
+    return False
+
+
+def local_secrets_in(workspace: Path) -> list[Path]:
+    """The secrets that a project holds, in its folder and those directly in it; so many as can be looked at at once."""
+    found: list[Path] = []
+    skipped = patterns("build", "folders")
+    with suppress(OSError):
+        folders = [workspace, *(Path(one.path) for one in os.scandir(workspace) if one.is_dir(follow_symlinks=False))]
+        for folder in folders[:_MOST_FOLDERS]:
+            if folder == workspace or not skipped.fit((folder.name,)):
+                with suppress(OSError):
+                    names = sorted(os.listdir(folder))[:_MOST_NAMES]
+                    found += [folder / name for name in names if is_local_secret(folder / name)]
+    return found
+
+
+def linked_secrets_in(workspace: Path) -> list[Path]:
+    """Further names of the home folder's secrets, directly in the workspace: hard links."""
+    found: list[Path] = []
+    with suppress(OSError), os.scandir(workspace) as entries:
+        for entry in islice(entries, _MOST_NAMES):
+            is_linked = entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_nlink > 1
+            if is_linked and is_known_inode(Path(entry.path)):
+                found.append(Path(entry.path))
+    return found
+
+
+def why_no_workspace(folder: Path, home: Path) -> str:
+    """Why commands and files cannot be kept inside this folder, as the end of a sentence; empty where they can."""
+    rules = table()["workspace"]
+    if folder == home:
+        return "is your home folder"
+    if home.is_relative_to(folder):
+        return "holds your home folder"
+    if str(folder) in rules["broad"] or any(folder.is_relative_to(inside) for inside in rules["inside"]):
+        return "belongs to the system"
+    marks = any((folder / name).exists() for name in rules["home_marks"])
+    if marks or sum((folder / name).exists() for name in rules["home_hints"]) > 1:
+        return "is somebody's home folder"
+    return ""
+
+
+def _in_home(parts: Sequence[str]) -> bool:
+    seen, home = tuple(map(_plain, parts)), tuple(map(_plain, Path(os.path.realpath(Path.home())).parts))
+    below = seen[len(home) :]
+    return seen[: len(home)] == home and any(below[: len(rule)] == rule for rule in patterns("startup", "home").rules)
+
+
+@functools.cache
+def _private() -> re.Pattern[bytes]:
+    return re.compile(table()["secrets"]["private"].encode())
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a regular file, links not followed; empty where it cannot be read. Never waits for a pipe."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        with open(os.open(path, flags), "rb") as file:
+            is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            return file.read(table()["secrets"]["looked_at_bytes"]) if is_file else b""
+    except (OSError, ValueError):  # ValueError: no path can be so
+        return b""
+
+
+@functools.lru_cache(maxsize=2)
+def _inodes(home: str, depth: int, _moment: int) -> frozenset[tuple[int, int]]:
+    """Device and inode of the home folder's secrets, so many and so deep as costs little."""
+    found: set[tuple[int, int]] = set()
+    for name in patterns("secrets", "always").named():
+        path = os.path.join(home, name)
+        with suppress(OSError):
+            entry = os.lstat(path)
+            if stat.S_ISREG(entry.st_mode):
+                found.add((entry.st_dev, entry.st_ino))
+            elif stat.S_ISDIR(entry.st_mode) and not name.startswith(".cache/"):
+                found.update(islice(_below(path, entry.st_dev, depth), _MOST_INODES - len(found)))
+    return frozenset(found)
+
+
+def _below(folder: str, device: int, depth: int) -> Iterator[tuple[int, int]]:
+    """The folder's list names the inodes: no file has to be looked at."""
+    if depth:
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _below(entry.path, device, depth - 1)
+                else:
+                    yield device, entry.inode()
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain(part: str) -> str:
+    visible = "".join(sign for sign in part if unicodedata.category(sign) != "Cf")
+    return unicodedata.normalize("NFKC", visible).casefold().rstrip(". ") or visible
+
+
+_FORMS = "a path relative to the workspace, an absolute one, device:/… (home) or wisp:/… (the workspace)"
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+_SYSTEM = tuple(Path(path) for path in ("/proc", "/sys", "/dev"))
+_SHOWN_CHARS = 120
+_NAME_BYTES = 255
+_PATH_CHARS = 4_096
+
+
+class Zone(StrEnum):
+    """What a place belongs to; policy judges by it."""
+
+    WORKSPACE = "workspace"
+    MADE = "made"
+    TEMP = "temp"
+    HOME = "home"
+    OUTSIDE = "outside"
+
+
+_PROJECT_ZONES = (Zone.WORKSPACE, Zone.MADE, Zone.TEMP)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A resolved path. `shown` is how people and models call it; `root` the allowed folder it lies in."""
+
+    path: Path
+    shown: str
+    zone: Zone
+    root: Path
+    argument: str = "path"
+
+    @property
+    def inner(self) -> tuple[str, ...]:
+        """The path's parts below its root."""
+        return self.path.relative_to(self.root).parts
+
+    @property
+    def is_outside(self) -> bool:
+        return self.zone is Zone.OUTSIDE
+
+    def is_file(self) -> bool:
+        """Whether a regular file can be seen there."""
+        return stat.S_ISREG(self._mode())
+
+    def is_folder(self) -> bool:
+        """Whether a folder can be seen there."""
+        return stat.S_ISDIR(self._mode())
+
+    def exists(self) -> bool:
+        """Whether anything can be seen there."""
+        return bool(self._mode())
+
+    def _mode(self) -> int:
+        try:
+            return self.path.stat().st_mode
+        except OSError:
+            return 0
+
+
+class Workspace:
+    """The folders that file tools may work in; `folder` is where relative paths begin.
+
+    `home` may be written to as well (the common rule); policy decides which of the zones asks first.
+    """
+
+    def __init__(self, folder: Path, *, home: Path | None = None, temp: Path | None = None) -> None:
+        self.folder = Path(os.path.realpath(folder))
+        self._home = Path(os.path.realpath(home or Path.home()))
+        self._made = Path(os.path.realpath(paths.made_dir()))
+        self._zones = {
+            Path(os.path.realpath(temp or tempfile.gettempdir())): Zone.TEMP,
+            self._home: Zone.HOME,
+            self._made: Zone.MADE,
+            self.folder: Zone.WORKSPACE,
+        }
+        own = (paths.config_dir(), paths.state_dir(), paths.data_dir())
+        self._own = tuple(Path(os.path.realpath(folder)) for folder in own)
+
+    def locate(self, text: str, argument: str = "path") -> Place:
+        """Where `text` leads. Raises ToolMisuse for what is no path; nothing needs to exist there."""
+        absolute = self._absolute(text, argument)
+        with told(argument, _cut(text)):
+            path = Path(os.path.realpath(absolute))
+        roots = [root for root in self._zones if path.is_relative_to(root)]
+        root = max(roots, key=lambda root: len(root.parts), default=None)
+        if root is None:
+            return Place(path, self._shown(path), Zone.OUTSIDE, Path(path.anchor), argument)
+        return Place(path, self._shown(path), self._zones[root], root, argument)
+
+    def private_below(self, place: Place) -> list[Path]:
+        """What has to be left out of a search in that folder: Wisp's own files, and what is no file at all."""
+        kept = [folder for folder in (*self._own, *_SYSTEM) if folder.is_relative_to(place.path)]
+        return [folder for folder in kept if folder != place.path]
+
+    def check_readable(self, place: Place) -> None:
+        """Raises ToolFailed for keys and passwords, Wisp's own included, and for what processes hold in memory."""
+        if any(place.path.is_relative_to(folder) for folder in _SYSTEM):
+            raise ToolFailed(f"{place.argument}: {place.shown!r} is no file but a part of the running system.")
+        if self._is_secret(place) or self._is_own(place):
+            raise ToolFailed(
+                f"{place.argument}: {place.shown!r} holds keys, passwords or settings of Wisp; it is left alone."
+            )
+
+    def check_writable(self, place: Place) -> None:
+        """Raises NeedsPerson outside the allowed folders, ToolFailed for protected names."""
+        self.check_readable(place)
+        if place.is_outside:
+            raise NeedsPerson(
+                f"{place.argument}: {place.shown!r} is outside the folders that may be changed (the workspace, home, "
+                "wisp:/ and the temporary folder). Choose a place in one of them, or ask the person to do it."
+            )
+        if starts_by_itself(place.path.parts):
+            raise NeedsPerson(
+                f"{place.argument}: {place.shown!r} is protected, because the system or git runs it without asking. "
+                "Tell the person what to change there."
+            )
+
+    def _is_secret(self, place: Place) -> bool:
+        """Also by another name, as a hard link has it. What projects hold of the kind is left to the policy there."""
+        if is_secret(place.path.parts) or is_known_inode(place.path):
+            return True
+        if place.zone not in _PROJECT_ZONES and is_local_secret(place.path):
+            return True
+        return place.zone not in _PROJECT_ZONES and is_private_key(place.path)
+
+    def _is_own(self, place: Place) -> bool:
+        if place.zone is Zone.MADE:
+            return False
+        return any(place.path.is_relative_to(folder) for folder in self._own)
+
+    def _absolute(self, text: str, argument: str) -> Path:
+        _check_spelling(text, argument)
+        for prefix, folder in (
+            ("wisp:", self.folder),
+            ("bor:", self.folder),
+            ("device:", self._home),
+            ("~/", self._home),
+        ):
+            if text.startswith(prefix):
+                rest = text.removeprefix(prefix).lstrip("/\\")
+                return self._made / rest if prefix in ("wisp:", "bor:") and self._was_made(rest) else folder / rest
+        if text == "~":
+            return self._home
+        if scheme := _SCHEME.match(text):
+            raise ToolMisuse(f"{argument}: {scheme[1]}:/ is not a form of path here. Give {_FORMS}.")
+        return self.folder / text
+
+    def _was_made(self, rest: str) -> bool:
+        """Whether `wisp:/` means a file of the folder that it once was: there is one, and none in the workspace."""
+        is_below = os.path.realpath(self._made / rest).startswith(f"{self._made}{os.sep}")
+        return is_below and os.path.lexists(self._made / rest) and not os.path.lexists(self.folder / rest)
+
+    def _shown(self, path: Path) -> str:
+        return visible(self._called(path))
+
+    def _called(self, path: Path) -> str:
+        for root, prefix in ((self.folder, ""), (self._made, "wisp:/"), (self._home, "device:/")):
+            if path == root:
+                return prefix or "."
+            if path.is_relative_to(root):
+                return prefix + path.relative_to(root).as_posix()
+        return str(path)
+
+
+def visible(name: str) -> str:
+    """A name as it may be told: no line breaks, no control signs, no bytes that are no text."""
+    return name if name.isprintable() else "".join(sign if sign.isprintable() else "\ufffd" for sign in name)
+
+
+def _check_spelling(text: str, argument: str) -> None:
+    if not text.strip():
+        raise ToolMisuse(f"{argument} is empty: give {_FORMS}.")
+    if "\0" in text:
+        raise ToolMisuse(f"{argument} contains a NUL character; no file name can.")
+    if os.name == "posix" and _DRIVE.match(text):
+        raise ToolMisuse(f"{argument}: {_cut(text)!r} is a Windows path; this machine has none. Give {_FORMS}.")
+    if len(text) > _PATH_CHARS:
+        raise ToolMisuse(f"{argument}: {_cut(text)!r} is longer than any path can be ({_PATH_CHARS} characters).")
+    try:
+        longest = max(len(part) for part in os.fsencode(text).split(b"/"))
+    except UnicodeEncodeError:
+        raise ToolMisuse(f"{argument} contains half of a surrogate pair; no file name can.") from None
+    if longest > _NAME_BYTES:
+        raise ToolMisuse(f"{argument}: a name in {_cut(text)!r} is longer than the file system allows (255 bytes).")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"

@@ -1,0 +1,171 @@
+"""Opens what lies beneath a folder and nothing else: no symbolic link on the way, whatever changes meanwhile.
+
+On Linux the kernel checks the whole path in one call (`openat2` with RESOLVE_BENEATH and its sisters); elsewhere, and
+on kernels before 5.6, each folder on the way is opened from the one above it without following links. Windows has no
+such calls: there the path is resolved and compared just before it is used, which leaves a short race.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import functools
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
+
+_HELD = os.open in os.supports_dir_fd
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+_PATH_ONLY = getattr(os, "O_PATH", 0)
+_EXTRA = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NEVER_WAIT = getattr(os, "O_NONBLOCK", 0)
+
+_SYS_OPENAT2 = 437
+_RESOLVE = 0x02 | 0x04 | 0x08
+"""RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH of linux/openat2.h."""
+
+
+class Folder:
+    """A folder that stays the same one while files in it are opened, renamed and removed by name. Close it."""
+
+    def __init__(self, path: Path, fd: int | None) -> None:
+        self.path = path
+        self._fd = fd
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def open(self, name: str, flags: int, mode: int = 0o600) -> int:
+        """A descriptor of the entry `name`; a symbolic link of that name is an OSError, a pipe never blocks."""
+        return os.open(self._name(name), flags | _EXTRA | _NEVER_WAIT, mode, dir_fd=self._fd)
+
+    def stat(self, name: str) -> os.stat_result | None:
+        """What the entry is, a link as a link; None where there is none."""
+        try:
+            return os.stat(self._name(name), dir_fd=self._fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def replace(self, old: str, new: str) -> None:
+        os.replace(self._name(old), self._name(new), src_dir_fd=self._fd, dst_dir_fd=self._fd)
+
+    def move(self, name: str, target: Path) -> None:
+        """Take the entry `name` out of this folder and put it at `target`, on the same disk."""
+        os.rename(self._name(name), target, src_dir_fd=self._fd)
+
+    def unlink(self, name: str) -> None:
+        os.unlink(self._name(name), dir_fd=self._fd)
+
+    def sync(self) -> None:
+        """Make renames and removals last through a power cut."""
+        if self._fd is None:
+            return
+        again = os.open(".", os.O_RDONLY | _DIRECTORY | _EXTRA, dir_fd=self._fd)
+        try:
+            os.fsync(again)
+        finally:
+            os.close(again)
+
+    def below(self, name: str, *, make: bool) -> Folder:
+        """The folder `name` in this one; `make` creates it where it is missing."""
+        if make and self.stat(name) is None:
+            with suppress(FileExistsError):  # somebody else may have made it just now
+                os.mkdir(self._name(name), 0o777, dir_fd=self._fd)
+        path = self.path / name
+        if self._fd is None:
+            if os.path.realpath(path) != str(path):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+            return Folder(path, None)
+        return Folder(path, os.open(name, os.O_RDONLY | _DIRECTORY | _EXTRA, dir_fd=self._fd))
+
+    def _name(self, name: str) -> str:
+        return name if self._fd is not None else str(self.path / name)
+
+
+def hold(root: Path, parts: Sequence[str], *, make: bool = False) -> Folder:
+    """The folder root/parts…, held open; `make` creates missing ones. `root` must be resolved already."""
+    if not _HELD:
+        return _walked(Folder(root, None), parts, make=make)
+    base = Folder(root, os.open(root, os.O_RDONLY | _PATH_ONLY | _DIRECTORY | _EXTRA))
+    if parts and _has_openat2():
+        fd = _openat2(base, "/".join(parts))
+        if fd is not None:
+            base.__exit__()
+            return Folder(root.joinpath(*parts), fd)
+    return _walked(base, parts, make=make)
+
+
+def _walked(folder: Folder, parts: Sequence[str], *, make: bool) -> Folder:
+    for part in parts:
+        with folder:
+            below = folder.below(part, make=make)
+        folder = below
+    return folder
+
+
+class _How(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+@functools.cache
+def _has_openat2() -> bool:
+    if not _PATH_ONLY:
+        return False
+    how = _How(os.O_RDONLY | _DIRECTORY | _EXTRA, 0, _RESOLVE)
+    fd: int = _libc().syscall(_SYS_OPENAT2, -100, b".", ctypes.byref(how), ctypes.sizeof(how))
+    if fd >= 0:
+        os.close(fd)
+    return fd >= 0
+
+
+def _openat2(base: Folder, relative: str) -> int | None:
+    """A descriptor of the folder, or None where the slower way must find out what is wrong or missing."""
+    how = _How(os.O_RDONLY | _DIRECTORY | _EXTRA, 0, _RESOLVE)
+    fd: int = _libc().syscall(_SYS_OPENAT2, base._fd, os.fsencode(relative), ctypes.byref(how), ctypes.sizeof(how))
+    return fd if fd >= 0 else None
+
+
+_FULL = (NeedsPerson, "there is no room left to write {shown!r}; nothing was changed. Make room first.")
+_DENIED = (NeedsPerson, "there is no permission for {shown!r}. The person can change its permissions.")
+_SENTENCES: dict[int, tuple[type[WispError], str]] = {
+    errno.ENOENT: (ToolFailed, "there is no {shown!r}. list_files shows what there is."),
+    errno.EISDIR: (ToolMisuse, "{shown!r} is a folder; give a file."),
+    errno.ENOTDIR: (ToolMisuse, "a part of {shown!r} is a file and not a folder."),
+    errno.ENAMETOOLONG: (ToolMisuse, "a name in '{short}…' is longer than the file system allows (255 bytes)."),
+    errno.ELOOP: (ToolFailed, "{shown!r} is reached through a symbolic link that may not be followed."),
+    errno.EROFS: (ToolFailed, "{shown!r} is on a disk that is read-only."),
+    errno.EACCES: _DENIED,
+    errno.EPERM: _DENIED,
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+}
+
+
+@contextmanager
+def told(argument: str, shown: str) -> Iterator[None]:
+    """Turns an OSError from inside into a WispError about the file `shown`, given by `argument`."""
+    try:
+        yield
+    except OSError as error:
+        raise complaint(error, argument, shown) from error
+
+
+def complaint(error: OSError, argument: str, shown: str) -> WispError:
+    """The error in words; whatever was to be written has not been."""
+    kind, sentence = _SENTENCES.get(error.errno or 0, (ToolFailed, "{shown!r} cannot be used ({reason})."))
+    reason = error.strerror or str(error)
+    return kind(f"{argument}: " + sentence.format(shown=shown, short=shown[:40], reason=reason))

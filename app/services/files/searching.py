@@ -1,0 +1,231 @@
+"""Searching file contents with ripgrep, whose patterns cannot explode: Rust syntax, linear time, in its own process."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import re
+import shutil
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
+from app.services.files import places
+from app.services.files.places import Place, visible
+from app.services.files.safe_open import told
+
+
+def program() -> str:
+    """The path of ripgrep: beside our Python (its wheel puts it there), otherwise on PATH. Raises NeedsPerson."""
+    name = "rg.exe" if os.name == "nt" else "rg"
+    beside = Path(sys.executable).parent / name
+    found = str(beside) if beside.is_file() else shutil.which("rg")
+    if not found:
+        raise NeedsPerson("Searching needs the program ripgrep. Install it: pip install ripgrep==14.1.0")
+    return found
+
+
+def environment() -> dict[str, str]:
+    """Only what a program needs to start."""
+    return {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP", "TMPDIR", "LANG") if name in os.environ}
+
+
+MOST_MATCHES = 300
+_MOST_CHARS = 60_000
+_LINE_CHARS = 400
+_LIMIT_S = 30.0
+_LINE_BYTES = 1 << 24
+_MOST_FILE = "50M"
+_NOTES = 5
+_SPECIAL = re.compile(r"([\[\]{}*?!\\])")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`pattern` in Rust's syntax; `files` a glob; `context` lines before and after each match."""
+
+    pattern: str
+    files: str = ""
+    context: int = 1
+    hidden: bool = False
+
+
+@dataclass(slots=True)
+class Hits:
+    """`text` is grouped by file, `12: a match`, `13- a line beside one`. `notes` say what was left out and why."""
+
+    text: str = ""
+    matches: int = 0
+    files: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+async def search(place: Place, query: Query, cancelled: asyncio.Event, private: Sequence[Path] = ()) -> Hits:
+    """All matches beneath the place, but none in `private`, up to a limit that is told.
+
+    Raises ToolMisuse for a pattern or glob that is none.
+    """
+    base = place.path if place.is_folder() else place.path.parent
+    with told(place.argument, place.shown):
+        process = await asyncio.create_subprocess_exec(
+            program(),
+            *_arguments(query, place, [path.relative_to(base) for path in private]),
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=environment(),
+            cwd=base,
+            limit=_LINE_BYTES,
+        )
+    collector = _Collector(place)
+    stopper = asyncio.create_task(_ended_on(cancelled, process))
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            complaints = await _read(process, collector)
+    except TimeoutError:
+        collector.hits.notes.append(f"stopped after {_LIMIT_S:.0f} seconds; search a smaller folder")
+        complaints = ""
+    finally:
+        stopper.cancel()
+        await _end(process)
+    _judge(process.returncode, complaints, collector)
+    return collector.finished()
+
+
+def _arguments(query: Query, place: Place, private: Sequence[Path]) -> list[str]:
+    """Globs belong to the folder that is searched, because ripgrep is started in it."""
+    options = ["--no-config", "--json", "--no-require-git", "--max-filesize", _MOST_FILE, "--sort", "path"]
+    options += ["--context", str(query.context), "--regexp", query.pattern]
+    options += ["--glob", query.files] if query.files else []
+    options += ["--hidden", "--glob", "!.git"] if query.hidden else []
+    for name in ("always", "local"):
+        for rule in places.patterns("secrets", name).rules:
+            options += ["--iglob", "!" + "/".join(rule if len(rule) == 1 else ("**", *rule))]
+    for path in private:
+        options += ["--glob", "!/" + _SPECIAL.sub(r"\\\1", path.as_posix())]
+    return [*options, "--", str(place.path)]
+
+
+async def _ended_on(cancelled: asyncio.Event, process: Process) -> None:
+    await cancelled.wait()
+    with suppress(ProcessLookupError):
+        process.kill()
+
+
+async def _read(process: Process, collector: _Collector) -> str:
+    assert process.stdout
+    assert process.stderr
+    reading = asyncio.create_task(_complaints(process.stderr))
+    try:
+        async for line in process.stdout:
+            if not collector.take(json.loads(line)):
+                return ""
+        complaints = await reading
+        await process.wait()
+        return complaints
+    except ValueError:
+        collector.hits.notes.append("stopped at a line that is too long")
+        return ""
+    finally:
+        reading.cancel()
+
+
+async def _complaints(stream: asyncio.StreamReader) -> str:
+    """The beginning of what ripgrep complains about; the rest is read too, so that it never waits for us."""
+    kept = b""
+    while chunk := await stream.read(_MOST_CHARS):
+        kept = (kept + chunk)[:_MOST_CHARS]
+    return kept.decode(errors="replace")
+
+
+async def _end(process: Process) -> None:
+    with suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
+
+
+def _judge(code: int | None, complaints: str, collector: _Collector) -> None:
+    """Complaints about single files become notes; a pattern that is none is the model's to repair."""
+    if code != 2 or not complaints:
+        return
+    if "regex" in complaints and not collector.hits.matches:
+        reason = complaints.strip().removeprefix("rg: ").strip()
+        raise ToolMisuse(f"regex: this is no pattern in Rust's syntax. {reason}")
+    if "glob" in complaints and not collector.hits.matches:
+        raise ToolMisuse(f"file_pattern: this is no glob such as *.py ({complaints.strip()}).")
+    lines = [line.removeprefix("rg: ") for line in complaints.splitlines() if line.strip()]
+    if not lines:
+        raise ToolFailed("The search ended with an error and no explanation.")
+    more = [f"and {len(lines) - _NOTES} more of that kind"] if len(lines) > _NOTES else []
+    collector.hits.notes += [f"not searched: {line}" for line in lines[:_NOTES]] + more
+
+
+class _Collector:
+    """Builds the answer from ripgrep's JSON lines."""
+
+    def __init__(self, place: Place) -> None:
+        self.hits = Hits()
+        self._base = str(place.path if place.is_folder() else place.path.parent)
+        self._lines: list[str] = []
+        self._chars = 0
+        self._last = 0
+        self._is_left_out = False
+
+    def take(self, message: Mapping[str, Any]) -> bool:
+        """False once the limits are reached."""
+        kind, data = message["type"], message["data"]
+        if kind == "begin":
+            self._is_left_out = _is_kept_secret(Path(_text(data["path"])))
+        if self._is_left_out:
+            return True
+        if kind == "begin":
+            self._add(visible(_text(data["path"]).removeprefix(self._base).lstrip("/\\")))
+            self.hits.files += 1
+            self._last = 0
+        elif kind in ("match", "context"):
+            return self._line(kind == "match", data)
+        return True
+
+    def finished(self) -> Hits:
+        self.hits.text = "\n".join(self._lines)
+        return self.hits
+
+    def _line(self, is_match: bool, data: Mapping[str, Any]) -> bool:  # noqa: FBT001 - private, one caller
+        if is_match and (self.hits.matches >= MOST_MATCHES or self._chars > _MOST_CHARS):
+            self.hits.notes.append(
+                f"stopped after {self.hits.matches} matches; narrow the regex or the path for the rest"
+            )
+            return False
+        self.hits.matches += is_match
+        first: int = data["line_number"] or 0
+        if self._last and first > self._last + 1:
+            self._add("--")
+        lines = _text(data["lines"]).rstrip("\n").split("\n")
+        for number, line in enumerate(lines, first):
+            shown = line.rstrip("\r")
+            shown = shown if len(shown) <= _LINE_CHARS else shown[:_LINE_CHARS] + "…"
+            self._add(f"{number}{':' if is_match else '-'} {shown}")
+        self._last = first + len(lines) - 1
+        return True
+
+    def _add(self, line: str) -> None:
+        self._lines.append(line)
+        self._chars += len(line) + 1
+
+
+def _is_kept_secret(path: Path) -> bool:
+    """A secret under a name that no pattern knows: a hard link, or a private key by its content."""
+    return places.is_known_inode(path) or places.is_private_key(path)
+
+
+def _text(field_: Mapping[str, str]) -> str:
+    if "text" in field_:
+        return field_["text"]
+    return base64.b64decode(field_["bytes"]).decode(errors="replace")

@@ -1,1 +1,0 @@
-"""What a client of the Model Context Protocol has to know about servers before it believes them."""

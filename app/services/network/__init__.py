@@ -1,1 +1,0 @@
-"""The way to the network for everything a model may choose the address of."""

@@ -1,0 +1,435 @@
+"""All commands of this person's Wisp: those that run, those that ran, those that outlived an earlier Wisp."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
+from pathlib import Path
+
+from app.base.clock import Clock
+from app.base.errors import ToolFailed, ToolMisuse
+from app.base.ids import unique
+from app.services.processes import starting
+from app.services.processes.deletions import Deletions
+from app.services.processes.output import Output, local_url, plain
+from app.services.processes.starting import Launch, Terminal, start
+from app.services.sandbox import protection
+from app.services.sandbox.sandbox import Before, Period, Sandbox, SandboxedCommand, SandboxRequest, SettledRun
+
+_RECORD = "run.json"
+_SETTLED = "settled.jsonl"
+
+
+@dataclass(slots=True)
+class RunRecord:
+    """What is kept on disk. Times are seconds since 1970; `born` is the kernel's, it tells a reused pid apart.
+
+    `stopped` says why it was ended by us: a sentence without a full stop, or empty. `walled` tells that it runs behind
+    the wall, `network` that it was granted the network, `before` what its workspace held then. `left_at` is when the
+    turn stopped waiting for it. `set_aside` and `unclear` say what it left that could run by itself (see `Settled`),
+    `deleted` and `lost` which files of the workspace are gone (see `Deleted`).
+    """
+
+    id: str
+    command: str
+    cwd: str
+    pty: bool
+    started_at: float
+    pid: int = 0
+    born: float = 0.0
+    ended_at: float | None = None
+    exit_code: int | None = None
+    stopped: str = ""
+    walled: bool = False
+    network: bool = False
+    before: Before = field(default_factory=Before)
+    left_at: float | None = None
+    set_aside: dict[str, str] = field(default_factory=dict)
+    unclear: list[str] = field(default_factory=list)
+    turn: str = ""
+    deleted: list[str] = field(default_factory=list)
+    lost: int = 0
+    is_kept_whole: bool = True
+
+    def save(self, folder: Path) -> None:
+        beside = folder / "run.new"
+        beside.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        os.replace(beside, folder / _RECORD)
+
+    def note(self, folder: Path, settled: SettledRun) -> None:
+        """Write down what was set aside, or with an empty name what was put back.
+
+        A line each, because two Wisps may settle the same run: neither may lose what the other has renamed.
+        """
+        with (folder / _SETTLED).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(settled)) + "\n")
+        self._take_settled(folder)
+
+    def _take_settled(self, folder: Path) -> None:
+        with suppress(FileNotFoundError):
+            for line in (folder / _SETTLED).read_text(encoding="utf-8").splitlines():
+                found = json.loads(line)
+                self.set_aside |= found["set_aside"]
+                self.unclear = list(dict.fromkeys([*self.unclear, *found["unclear"]]))
+        self.set_aside = {name: now for name, now in self.set_aside.items() if now}
+
+    @staticmethod
+    def load(folder: Path) -> RunRecord | None:
+        """The record of a run's folder; None where it has none that can be read."""
+        try:
+            found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+            known = {name: value for name, value in found.items() if name in {each.name for each in fields(RunRecord)}}
+            before = known["before"]
+            held = Before(before["workspace"], tuple(before["absent"]), tuple(before["repositories"]))
+            record = RunRecord(**{**known, "before": held})
+            record._take_settled(folder)
+            return record
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return None
+
+
+@dataclass(slots=True)
+class Run:
+    """`ended` is set when the command itself has ended (its children may go on). `terminal` takes its input."""
+
+    record: RunRecord
+    folder: Path
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    terminal: Terminal | None = None
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def is_running(self) -> bool:
+        return self.record.ended_at is None
+
+    @property
+    def stdout(self) -> Output:
+        return Output(self.folder / "stdout")
+
+    @property
+    def stderr(self) -> Output:
+        return Output(self.folder / "stderr")
+
+    def size(self) -> int:
+        """Bytes written so far, both streams."""
+        return self.stdout.size() + self.stderr.size()
+
+
+_END_S = 5.0
+
+_SIGNALLED = range(129, 193)
+"""How a shell tells that its command was ended by a signal: 128 and the signal's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLimits:
+    """Seconds until a call returns while its command goes on, and what is kept on disk."""
+
+    return_s: float = 60.0
+    background_s: float = 15.0
+    quiet_s: float = 1.0
+    kept_runs: int = 100
+    most_bytes: int = 1_000_000_000
+
+
+class Processes:
+    """`folder` holds one folder for each run. Runs of an earlier start are found again by their folders.
+
+    Without a `wall`, or where it says that it is missing, commands run as whatever else the person starts.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        clock: Clock,
+        limits: CommandLimits | None = None,
+        wall: Sandbox | None = None,
+        deletions: Deletions | None = None,
+    ) -> None:
+        self.limits = limits or CommandLimits()
+        self._folder = folder
+        self._clock = clock
+        self._wall = wall
+        self._deletions = deletions
+        self._runs: dict[str, Run] = {}
+        self._settled_late: list[Run] = []
+        self._guards: set[asyncio.Task[None]] = set()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    async def start(
+        self,
+        command: str,
+        cwd: Path,
+        *,
+        pty: bool = False,
+        timeout_s: float | None = None,
+        wishes: SandboxRequest | None = None,
+        turn: str = "",
+    ) -> Run:
+        """Start it through the person's shell, behind the wall. Only `timeout_s` ever ends it.
+
+        `wishes` are granted: who asks for them has been allowed to. What it deletes is kept as a change of the `turn`.
+        Raises ToolMisuse, ToolFailed.
+        """
+        wishes = wishes or SandboxRequest()
+        run_id = unique("r")
+        record = RunRecord(run_id, command, str(cwd), pty, self._clock.wall(), network=wishes.network, turn=turn)
+        run = Run(record, self._folder / run_id)
+        run.folder.mkdir(mode=0o700)
+        loop = asyncio.get_running_loop()
+
+        def ended(code: int) -> None:
+            self._settle(run)
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._ended, run, code)
+
+        try:
+            enclosure = await asyncio.to_thread(self._enclose, run, wishes)
+            launch = self._launch(run, enclosure)
+            if self._deletions and self._deletions.may_come_of(command, cwd):
+                await asyncio.to_thread(self._deletions.keep, run.folder)
+            record.pid, run.terminal = await asyncio.to_thread(start, launch, ended)
+        except BaseException:
+            shutil.rmtree(run.folder, ignore_errors=True)
+            raise
+        record.born = starting.born(record.pid)
+        record.save(run.folder)
+        self._runs[run_id] = run
+        self._watch(run, timeout_s)
+        self._forget_old()
+        return run
+
+    def find(self, run_id: str) -> Run:
+        """The run of that id, also of an earlier start. Raises ToolMisuse."""
+        if run_id in self._runs:
+            return self._runs[run_id]
+        found = next((run for run in self._earlier() if run.id == run_id), None)
+        if found is None:
+            raise ToolMisuse(f"run_id: there is no run {run_id!r}. list_recent_commands shows them.")
+        return found
+
+    def recent(self, most: int) -> list[Run]:
+        """The newest runs first."""
+        runs = [*self._earlier(), *self._runs.values()]
+        return sorted(runs, key=lambda run: run.record.started_at, reverse=True)[:most]
+
+    def left_over(self) -> list[Run]:
+        """Runs of an earlier start that still go on."""
+        return [run for run in self._earlier() if run.is_running]
+
+    def leave(self, run: Run) -> None:
+        """The turn waits no longer for it. What appears from now on may be the person's own work."""
+        if run.is_running:
+            run.record.left_at = self._clock.wall()
+            run.record.save(run.folder)
+
+    def settled_late(self) -> list[Run]:
+        """Runs of an earlier start that have ended since and left what runs by itself."""
+        self._earlier()
+        return [run for run in self._settled_late if run.record.set_aside or run.record.unclear]
+
+    def put_back(self, run: Run) -> tuple[list[str], list[str]]:
+        """Undo what was set aside of a run: the paths that have their name again, a sentence for each that has not.
+
+        Raises ToolFailed where nothing was set aside.
+        """
+        if not run.record.set_aside:
+            raise ToolFailed(f"Nothing of run {run.id} is set aside.")
+        done, problems = protection.put_back(Path(run.record.before.workspace), run.record.set_aside)
+        run.record.note(run.folder, SettledRun(dict.fromkeys(done, "")))
+        return done, problems
+
+    async def stop(self, run: Run, reason: str = "it was stopped") -> int:
+        """End the command and all that it started: how many had to be killed."""
+        if run.is_running:
+            run.record.stopped = reason
+        killed = await starting.end(run.id, run.record.pid, run.record.born)
+        if run.id in self._runs:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(run.ended.wait(), _END_S)
+        else:
+            await asyncio.to_thread(self._settle, run)
+            self._close(run, None)
+        return killed
+
+    async def type(self, run: Run, data: bytes) -> None:
+        """Send input to the command's terminal. Raises ToolMisuse where it has none, ToolFailed where it has ended."""
+        if not run.record.pty:
+            raise ToolMisuse(f"run_id: {run.id} was started without a terminal. Start it again with pty=true.")
+        if run.terminal is None or not await asyncio.to_thread(run.terminal.write, data):
+            raise ToolFailed(f"run_id: {run.id} has ended; it takes no input any more.")
+
+    def _enclose(self, run: Run, wishes: SandboxRequest) -> SandboxedCommand | None:
+        """None where the command runs without a wall: because that was granted, or because there is none here."""
+        if self._wall is None or wishes.outside or self._wall.missing():
+            return None
+        variables = starting.for_command(run.id, pty=run.record.pty)
+        enclosure = self._wall.enclose(Path(run.record.cwd), variables, run.folder, network=wishes.network)
+        run.record.walled = True
+        run.record.before = enclosure.before
+        return enclosure
+
+    def _launch(self, run: Run, enclosure: SandboxedCommand | None) -> Launch:
+        record = run.record
+        variables = enclosure.environment if enclosure else starting.for_command(record.id, pty=record.pty)
+        argv = (*starting.shell(), record.command)
+        prefix = enclosure.prefix if enclosure else ()
+        return Launch(argv, Path(record.cwd), variables, run.folder, record.pty, self.limits.most_bytes, prefix)
+
+    def _settle(self, run: Run) -> None:
+        """Blocks until the last process behind the wall is gone."""
+        record = run.record
+        if self._wall is not None and record.walled:
+            self._set_aside(run, self._wall)
+        if self._deletions:
+            deleted = self._deletions.settle(run.folder, record.turn)
+            record.deleted, record.lost = list(deleted.paths), deleted.lost
+            record.is_kept_whole = deleted.is_complete
+
+    def _set_aside(self, run: Run, wall: Sandbox) -> None:
+        record = run.record
+        now = self._clock.wall()
+        left = record.left_at if record.left_at is not None else now
+        if run.id not in self._runs and record.left_at is None:
+            left = record.started_at
+        settled = wall.settle(run.folder, record.before, Period(record.started_at, left, now))
+        record.note(run.folder, settled)
+
+    def _earlier(self) -> list[Run]:
+        """Runs that this process did not start; whether they go on is asked of the system."""
+        found = []
+        for folder in self._folder.iterdir():
+            record = None if folder.name in self._runs else RunRecord.load(folder)
+            if record is None:
+                continue
+            run = Run(record, folder)
+            if run.is_running and not starting.is_alive(record.pid, record.born):
+                self._settle(run)
+                self._close(run, None)
+                self._settled_late.append(run)
+            found.append(run)
+        return found
+
+    def _ended(self, run: Run, code: int) -> None:
+        self._close(run, 128 - code if run.record.walled and code in _SIGNALLED else code)
+        run.terminal = None
+        run.ended.set()
+
+    def _close(self, run: Run, code: int | None) -> None:
+        run.record.exit_code = code
+        run.record.ended_at = self._clock.wall()
+        with suppress(OSError):
+            run.record.save(run.folder)
+
+    def _watch(self, run: Run, timeout_s: float | None) -> None:
+        guard = asyncio.create_task(self._guard(run, timeout_s))
+        self._guards.add(guard)
+        guard.add_done_callback(self._guards.discard)
+
+    async def _guard(self, run: Run, timeout_s: float | None) -> None:
+        """End a run that takes longer than its call allowed or writes more than may be kept."""
+        until = None if timeout_s is None else self._clock.now() + timeout_s
+        while run.is_running:
+            left = 2.0 if until is None else min(until - self._clock.now(), 2.0)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(run.ended.wait(), max(left, 0.0))
+                return
+            if until is not None and self._clock.now() >= until:
+                await self.stop(run, f"it was ended after its {timeout_s:g} seconds")
+            elif run.size() > self.limits.most_bytes:
+                await self.stop(run, f"it was ended because it wrote more than {self.limits.most_bytes} bytes")
+
+    def _forget_old(self) -> None:
+        if len(self._runs) <= self.limits.kept_runs:
+            return
+        done = [
+            run
+            for run in self.recent(10**6)[self.limits.kept_runs :]
+            if not run.is_running and not run.record.set_aside
+        ]
+        for run in done:
+            self._runs.pop(run.id, None)
+            shutil.rmtree(run.folder, ignore_errors=True)
+
+
+_STEP_S = 0.1
+_TOLD_BYTES = 16_384
+_SEARCHED_BYTES = 65_536
+
+Tell = Callable[[str, str], None]
+"""Called with the stream's name and a piece of plain text."""
+
+
+class Why(StrEnum):
+    """Why a call returns."""
+
+    ENDED = "ended"
+    TIME = "time"
+    QUIET = "quiet"
+    URL = "url"
+    CANCELLED = "cancelled"
+
+
+class Follower:
+    """Follows one run. `began` is where its output is told from, in bytes of each stream."""
+
+    def __init__(self, run: Run, clock: Clock, tell: Tell, *, began: tuple[int, int] = (0, 0)) -> None:
+        self._run = run
+        self._clock = clock
+        self._tell = tell
+        self._told = {"stdout": began[0], "stderr": began[1]}
+        self._changed_at = clock.now()
+        self._has_printed = False
+
+    async def until(self, limit_s: float, quiet_s: float | None, cancelled: asyncio.Event) -> Why:
+        """Return when the command ends, after `limit_s`, or (given `quiet_s`) once it has said something and rests."""
+        end = self._clock.now() + limit_s
+        events = [asyncio.ensure_future(event.wait()) for event in (self._run.ended, cancelled)]
+        try:
+            while True:
+                await asyncio.wait(events, timeout=_STEP_S, return_when=asyncio.FIRST_COMPLETED)
+                self._tell_news()
+                why = self._why(end, quiet_s, cancelled)
+                if why is not None:
+                    return why
+        finally:
+            for event in events:
+                event.cancel()
+
+    def _why(self, end: float, quiet_s: float | None, cancelled: asyncio.Event) -> Why | None:
+        now = self._clock.now()
+        if cancelled.is_set():
+            return Why.CANCELLED
+        if not self._run.is_running:
+            return Why.ENDED
+        if quiet_s is not None and self._has_printed:
+            if self.url():
+                return Why.URL
+            if now - self._changed_at >= quiet_s:
+                return Why.QUIET
+        return Why.TIME if now >= end else None
+
+    def url(self) -> str:
+        """The address of a server that the run has announced."""
+        both = (self._run.stdout, self._run.stderr)
+        return next((url for output in both if (url := local_url(plain(output.page(0, _SEARCHED_BYTES))))), "")
+
+    def _tell_news(self) -> None:
+        for name, output in (("stdout", self._run.stdout), ("stderr", self._run.stderr)):
+            size, told = output.size(), self._told[name]
+            if size <= told:
+                continue
+            self._told[name] = size
+            self._changed_at = self._clock.now()
+            self._has_printed = True
+            start = max(told, size - _TOLD_BYTES)
+            self._tell(name, plain(output.page(start, size - start)))

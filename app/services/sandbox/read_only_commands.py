@@ -1,0 +1,209 @@
+"""Whether a command only looks: programs and their harmless flags are data (resources/sandbox/reading.toml)."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from app.base import paths
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+
+class ShellWord(NamedTuple):
+    """`is_open` tells that the shell may replace it by the names of files, which may look like flags."""
+
+    text: str
+    is_open: bool = False
+
+
+Words = tuple[ShellWord, ...]
+
+_OPERATORS = {"&&", "||", ";", "|", "\n", '"'}
+_GROUPS = {"program", "list", "pipeline"}
+_EXPANDED = set("\\$`{}()<>!&|;\"'#")
+_GLOBS = ("*", "?", "[")
+_MOST_CHARS = 10_000
+
+
+def plain_commands(line: str) -> tuple[Words, ...] | None:
+    """The words of each command, quotes removed; None where the line is not made of plain words and `&& || ; |`."""
+    if len(line) > _MOST_CHARS or not all(map(_is_ordinary, line)):
+        return None
+    root = _parser().parse(line.encode()).root_node
+    if root.has_error:
+        return None
+    found: list[Words] = []
+    for command in _commands(root):
+        words = _words(command) if command is not None else None
+        if words is None:
+            return None
+        found.append(words)
+    return tuple(found) or None
+
+
+def _is_ordinary(sign: str) -> bool:
+    """Parsers and shells disagree about odd spaces and invisible signs."""
+    return sign in "\n\t " or unicodedata.category(sign)[0] not in "CZ"
+
+
+@functools.cache
+def _parser() -> Parser:
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def _commands(node: Node) -> Iterator[Node | None]:
+    """The simple commands below; None stands for everything else."""
+    if node.type in _GROUPS:
+        for child in node.children:
+            yield from _commands(child)
+    elif node.type == "command":
+        yield node
+    elif node.is_named or node.type not in _OPERATORS:
+        yield None
+
+
+def _words(command: Node) -> Words | None:
+    words = []
+    for child in command.children:
+        word = _word(child.children[0] if child.type == "command_name" and child.children else child)
+        if word is None:
+            return None
+        words.append(word)
+    return tuple(words)
+
+
+def _word(node: Node) -> ShellWord | None:
+    text = (node.text or b"").decode()
+    if node.type == "raw_string":
+        return ShellWord(text[1:-1])
+    if node.type == "string":
+        is_plain = all(child.type in {'"', "string_content"} for child in node.children)
+        return ShellWord(text[1:-1]) if is_plain and not set(text[1:-1]) & set('\\$`"!') else None
+    if node.type in {"word", "number"} and not set(text) & _EXPANDED and not text.startswith(("~", "=")):
+        return ShellWord(text, text.startswith(_GLOBS))
+    return None
+
+
+_SEEN_BY_ALL = (Path("/usr"), Path("/dev/null"))
+_GLOBAL = ("--no-pager",)
+_NUMBER = re.compile(r"[+-]?\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRule:
+    """What a program may be given. `short` holds letters ("*": anything goes), `long` and `also` whole flags.
+
+    `operands` bounds the words that are no flags; `needs` must be among the flags; `script` is a pattern for the first
+    operand.
+    """
+
+    short: str = ""
+    long: Sequence[str] = ()
+    also: Sequence[str] = ()
+    operands: int | None = None
+    needs: str = ""
+    script: str = ""
+
+    def objection(self, arguments: Words) -> str:
+        """The first word that may do more than look; empty if there is none."""
+        if self.short == "*":
+            return ""
+        texts = [word.text for word in arguments]
+        end = texts.index("--") if "--" in texts else len(texts)
+        flags = [text for text in texts[:end] if text.startswith("-") and text != "-"]
+        operands = [text for text in texts[:end] if text == "-" or not text.startswith("-")] + texts[end + 1 :]
+        unknown = [flag for flag in flags if not self._is_known(flag)]
+        unknown += [word.text for word in arguments if word.is_open]
+        first = operands[0] if operands else ""
+        if (self.needs and self.needs not in flags) or (self.script and not re.fullmatch(self.script, first)):
+            unknown.append(first or "nothing")
+        if self.operands is not None:
+            unknown += operands[self.operands :]
+        return unknown[0] if unknown else ""
+
+    def _is_known(self, flag: str) -> bool:
+        if flag in self.also or _NUMBER.fullmatch(flag):
+            return True
+        if flag.startswith("--"):
+            return flag.partition("=")[0] in self.long
+        return all(letter in self.short or letter.isdigit() for letter in flag[1:])
+
+
+def objection(line: str, cwd: Path, workspace: Path) -> str:
+    """Why the line may do more than look at the workspace, as part of a sentence; empty where it does not."""
+    commands = plain_commands(line)
+    if commands is None:
+        return "it is more than plain words joined by && || ; |"
+    told = (_objection(words) or _outside(words, cwd, workspace) for words in commands)
+    return next(filter(None, told), "")
+
+
+def _outside(words: Words, cwd: Path, workspace: Path) -> str:
+    """A word that leads out of the workspace as a path, links included, and not to the system's programs."""
+    rooms = (workspace, *_SEEN_BY_ALL)
+    for word in words[1:]:
+        for text in _paths_in(word.text):
+            resolved = _resolved(cwd, text)
+            if not any(resolved.is_relative_to(room) for room in rooms):
+                return f"{text!r} leads out of the workspace"
+    return ""
+
+
+def _paths_in(word: str) -> set[str]:
+    """What of a word may be a path: all of it, or what a flag carries."""
+    if not word.startswith("-"):
+        return {word}
+    attached = word[word.find("/") :] if "/" in word else ""
+    return set(filter(None, (word.partition("=")[2], attached)))
+
+
+def _resolved(cwd: Path, text: str) -> Path:
+    """Unsure is outside."""
+    try:
+        return (cwd / text).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return Path("/")
+
+
+def _objection(words: Words) -> str:
+    program, arguments = words[0].text, words[1:]
+    entry = _rules().get(program)
+    if entry is None:
+        return f"{program!r} is not known to only look"
+    if isinstance(entry, ProgramRule):
+        found = entry.objection(arguments)
+        return f"{program!r} with {found!r} is not known to only look" if found else ""
+    if arguments and arguments[0].text in _GLOBAL:
+        arguments = arguments[1:]
+    action = arguments[0].text if arguments else ""
+    rule = entry.get(action)
+    if rule is None:
+        return f"'{program} {action}' is not known to only look"
+    found = rule.objection(arguments[1:])
+    return f"'{program} {action}' with {found!r} is not known to only look" if found else ""
+
+
+@functools.cache
+def _rules() -> Mapping[str, ProgramRule | Mapping[str, ProgramRule]]:
+    data = tomllib.loads((paths.resources() / "sandbox" / "reading.toml").read_text(encoding="utf-8"))
+    everything = {name: ProgramRule("*") for name in data["everything"]}
+    single = {name: _rule(entry) for name, entry in data["programs"].items()}
+    grouped = {
+        name: {action: _rule(entry) for action, entry in actions.items()} for name, actions in data["actions"].items()
+    }
+    return {**everything, **single, **grouped}
+
+
+def _rule(entry: Mapping[str, Any]) -> ProgramRule:
+    return ProgramRule(**entry)

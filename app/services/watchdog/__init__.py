@@ -1,1 +1,0 @@
-"""A second process that can end what was started when the first one hangs."""

@@ -1,0 +1,99 @@
+"""A goal on the screen, pursued step by step: look, locate, act, look again."""
+
+from __future__ import annotations
+
+from app.base.errors import ToolMisuse
+from app.base.texts import clip_line
+from app.desktop.capture import Capture
+from app.desktop.controller import DesktopController
+from app.desktop.desktop import Desktop
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+from app.tools.pictures import ModelSight, shown
+from app.tools.registry import Family, GoalLimits, Pursued, TurnContext
+
+_PASSES = 25
+_SECONDS = 300
+_MOST_PASSES = 100
+_MOST_SECONDS = 1800
+_GOAL_CHARS = 4000
+_TOLD = 8
+_LINE_CHARS = 140
+
+
+class Goals:
+    """`sight` is how the model in use sees: the last picture goes to models that take pictures."""
+
+    def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
+        self._desktop = desktop
+        self._sight = sight or ModelSight()
+
+    async def pursue(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        goal = call.text("goal").strip()
+        if not goal:
+            raise ToolMisuse("There is no goal. Say between the tags what is to be reached, and how to tell.")
+        if len(goal) > _GOAL_CHARS:
+            raise ToolMisuse(f"The goal has {len(goal)} characters; say it in {_GOAL_CHARS} at most.")
+        cost = call.number("max_cost_usd") if call.has("max_cost_usd") else None
+        limits = GoalLimits(call.integer("max_passes", _PASSES), call.number("max_seconds", _SECONDS), cost)
+        pursued = await turn.pursue(goal, limits)
+        await turn.audit("computer_use", {"goal": clip_line(goal, _LINE_CHARS), "passes": pursued.passes})
+        return await self._told(call, pursued)
+
+    async def _told(self, call: ToolCall, pursued: Pursued) -> ToolResult:
+        payload: dict[str, JsonValue] = {
+            "reached": pursued.is_reached,
+            "text": pursued.text,
+            "passes": pursued.passes,
+            "actions": len(pursued.deeds),
+            "seconds": round(pursued.seconds, 1),
+            "cost_usd": pursued.cost_usd,
+        }
+        if not pursued.is_reached:
+            payload |= {"tag": call.name, "reason": pursued.text}
+        event = call.name if pursued.is_reached else "tool_error"
+        if not self._sight.takes_pictures():
+            return ToolResult(pursued.is_reached, event, payload, _account(pursued))
+        picture = shown(call, await self._desktop.run(_looked, self._sight), _account(pursued))
+        told = {**picture.payload, **payload}
+        return ToolResult(pursued.is_reached, event, told, picture.llm_echo, picture.llm_media)
+
+
+async def _looked(seat: DesktopController, sight: ModelSight) -> Capture:
+    return await seat.eyes.capture(seat.region_of(0, ""), "screen", sight.budget)
+
+
+def _account(pursued: Pursued) -> str:
+    """A few lines for the model that set the goal."""
+    cost = f", ${pursued.cost_usd:.2f}" if pursued.cost_usd else ""
+    state = "It says that the goal is reached" if pursued.is_reached else "The goal was not reached"
+    spent = f"{pursued.passes} passes, {len(pursued.deeds)} actions, {pursued.seconds:.0f} s{cost}"
+    last = " last" if len(pursued.deeds) > _TOLD else ""
+    deeds = [f"- {clip_line(deed, _LINE_CHARS)}" for deed in pursued.deeds[-_TOLD:]]
+    return "\n".join([f"{state}: {pursued.text}", f"({spent}.) What it did{last}:" if deeds else f"({spent}.)", *deeds])
+
+
+GOALS = Family(
+    Goals,
+    (
+        ToolSpec(
+            "computer_use",
+            "Reach a small goal on the screen: looks, finds, acts and looks again by itself until it is reached or a "
+            "ceiling is, and tells the outcome with the last picture. Every action is judged and shown as if you had "
+            "made it. Say how to tell that the goal is reached; say everything that must be known, for it has not read "
+            "this conversation.",
+            Effect.DESKTOP,
+            Goals.pursue,
+            attrs=(
+                Param("max_passes", ValueType.INTEGER, f"looks and acts; {_PASSES}", minimum=1, maximum=_MOST_PASSES),
+                Param("max_seconds", ValueType.NUMBER, f"time; {_SECONDS}", minimum=1, maximum=_MOST_SECONDS),
+                Param("max_cost_usd", ValueType.NUMBER, "money, in US dollars", minimum=0, maximum=100),
+            ),
+            body=Param("goal", description="what is to be reached", required=True, short=False),
+            examples=(
+                "<computer_use>Set the calculator to scientific mode. Reached when it shows a sin button."
+                "</computer_use>",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,209 @@
+"""What every row of the thread is: a widget that shows an item and knows how high it is in a width."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QFontMetrics,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextOption,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
+
+from app.ui.buttons import WordButton
+from app.ui.presenter.view import Offer, TakeBack
+from app.ui.presenter.wording import visible
+from app.ui.theme import drawing
+from app.ui.theme.drawing import font, lines_of, placed, put
+from app.ui.theme.motion import Ticker
+from app.ui.theme.theme import Color, Theme
+
+
+class RowWidget(QWidget):
+    """`height_changed` says that `height_for` has another answer now."""
+
+    ROLE = QAccessible.Role.ListItem
+    height_changed = Signal()
+
+    def __init__(self, theme: Theme, ticker: Ticker) -> None:
+        super().__init__()
+        self.theme = theme
+        self.ticker = ticker
+
+    def show_row(self, row: Any) -> None:
+        """Show this row from now on; it has the key of the one before."""
+        raise NotImplementedError
+
+    def height_for(self, width: int) -> int:
+        """Arrange for a width and say how high that is, in pixels."""
+        raise NotImplementedError
+
+    def leave(self) -> None:
+        """The row scrolls out of reach: end what moves."""
+
+
+class ProseText(QTextEdit):
+    """A read-only text without frame or scroll bars; as high as its text is in the width it is given."""
+
+    def __init__(self, theme: Theme, style: str, color: Color, parent: QWidget | None = None, margin: int = 0) -> None:
+        super().__init__(parent)
+        self._shown = ""
+        self.setReadOnly(True)
+        self.setAcceptRichText(False)
+        self.setUndoRedoEnabled(False)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Wrapped at a width of its own: at the widget's, a text measured before it is shown would be wrapped at none.
+        self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.viewport().setAutoFillBackground(False)
+        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
+        self.document().setDocumentMargin(margin)
+        self.document().setDefaultFont(font(theme, style))
+        self.setFont(font(theme, style))
+        self._block = QTextBlockFormat()
+        self._block.setLineHeight(theme.type(style).line, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+        self._characters = QTextCharFormat()
+        self._characters.setForeground(QColor(*color))
+
+    @property
+    def shown(self) -> str:
+        return self._shown
+
+    def show_text(self, text: str) -> None:
+        """Show exactly this; what only grew is added, so that a selection stays."""
+        if text == self._shown:
+            return
+        cursor = QTextCursor(self.document())
+        if self._shown and text.startswith(self._shown):
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+            cursor.insertText(text[len(self._shown) :], self._characters)
+        else:
+            cursor.select(QTextCursor.SelectionType.Document)
+            cursor.setBlockFormat(self._block)
+            cursor.insertText(text, self._characters)
+        self._shown = text
+
+    def height_for(self, width: int) -> int:
+        """Pixels that the text takes in a width."""
+        self.setLineWrapColumnOrWidth(width)
+        return round(self.document().size().height())
+
+    def width_within(self, most: int) -> int:
+        """Pixels that the longest line takes, at most `most`."""
+        self.setLineWrapColumnOrWidth(most)
+        return min(most, math.ceil(self.document().idealWidth()) + 1)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class AnswerButton(WordButton):
+    """An answer as plain words; a long one is broken into lines."""
+
+    def __init__(self, theme: Theme, words: str, parent: QWidget) -> None:
+        super().__init__(theme, words, parent=parent)
+        self._lines = Qt.TextFlag.TextWordWrap
+        self.setShortcut(QKeySequence())  # an "&" is a letter of the answer here
+
+    def fit(self, most: int) -> None:
+        """As wide as the words, within `most` pixels, and as high as their lines."""
+        theme = self._theme
+        metrics, inset = QFontMetrics(font(theme, "text", strong=True)), theme.size("card_padding")
+        self._lines, box = lines_of(metrics, most - 2 * inset, self.text())
+        height = max(box.height() + 2 * theme.size("gap"), theme.size("button_height"))
+        self.setFixedSize(min(box.width() + 2 * inset + 2, most), height)
+
+    def _paint_words(self, painter: QPainter, box: QRectF) -> None:
+        theme = self._theme
+        inset = theme.size("card_padding") - 1.5
+        painter.setFont(font(theme, "text", strong=self.hasFocus()))
+        painter.setPen(QColor(*theme.color("ink")))
+        flags = Qt.AlignmentFlag.AlignCenter | self._lines
+        painter.drawText(box.adjusted(inset, 0, -inset, 0), flags, self.text())
+
+
+class OfferRow(RowWidget):
+    """`chosen` carries the words of the answer that was pressed."""
+
+    chosen = Signal(str)
+
+    def __init__(self, theme: Theme, ticker: Ticker) -> None:
+        super().__init__(theme, ticker)
+        self.buttons: tuple[AnswerButton, ...] = ()
+        self.setAccessibleName(QCoreApplication.translate("Bubble", "Answers to choose from"))
+
+    def show_row(self, row: Offer) -> None:
+        for old in self.buttons:
+            old.deleteLater()
+        self.buttons = tuple(AnswerButton(self.theme, visible(answer), self) for answer in row.answers)
+        for button, answer in zip(self.buttons, row.answers, strict=True):
+            button.clicked.connect(lambda _=False, answer=answer: self.chosen.emit(answer))
+            button.show()
+
+    def height_for(self, width: int) -> int:
+        theme = self.theme
+        gap, left = theme.size("gap"), theme.count("stripe") + theme.size("card_padding")
+        x, y, high = left, 0, 0
+        for button in self.buttons:
+            button.fit(width - left)
+            if x > left and x + button.width() > width:
+                x, y, high = left, y + high + gap, 0
+            put(button, QRect(QPoint(x, y), button.size()), width)
+            x, high = x + button.width() + gap, max(high, button.height())
+        return y + high
+
+
+class TakeBackRow(RowWidget):
+    """`wanted` carries the id of the turn whose changes the person takes back."""
+
+    wanted = Signal(str)
+
+    def __init__(self, theme: Theme, ticker: Ticker) -> None:
+        super().__init__(theme, ticker)
+        self._turn_id = ""
+        self._text = ProseText(theme, "small", theme.color("muted"), self)
+        self.button = WordButton(theme, QCoreApplication.translate("Bubble", "Take back"), parent=self)
+        self.button.clicked.connect(lambda: self.wanted.emit(self._turn_id))
+
+    def show_row(self, row: TakeBack) -> None:
+        self._turn_id = row.turn_id
+        words = _words(row.count)
+        self._text.show_text(words)
+        self.setAccessibleName(words)
+
+    def height_for(self, width: int) -> int:
+        theme = self.theme
+        left, button = theme.size("glyph") + theme.size("gap"), self.button.size()
+        room = max(width - left - button.width() - theme.size("gap"), 1)
+        lines = self._text.height_for(room)
+        height = max(lines, button.height())
+        put(self._text, QRect(left, (height - lines) // 2, room, lines), width)
+        put(self.button, QRect(QPoint(width - button.width(), (height - button.height()) // 2), button), width)
+        return height
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = self.theme, QPainter(self)
+        side = theme.size("small_glyph")
+        place = QRectF((theme.size("glyph") - side) / 2, (self.height() - side) / 2, side, side)
+        place = placed(place, QRectF(self.rect()), self.layoutDirection())
+        drawing.draw(painter, "pencil", place, theme.color("muted"))
+
+
+def _words(count: int) -> str:
+    if count == 1:
+        return QCoreApplication.translate("Bubble", "1 file changed")
+    return QCoreApplication.translate("Bubble", "{count} files changed").format(count=count)

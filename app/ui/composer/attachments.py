@@ -1,0 +1,186 @@
+"""What the person attaches, as values, and how it is told to the model: files as words, pictures as pictures too."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QAccessible, QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPixmap
+from PySide6.QtWidgets import QWidget
+
+from app.base import paths
+from app.ui.bridge import Attachment
+from app.ui.buttons import GlyphButton
+from app.ui.theme import drawing
+from app.ui.theme.drawing import font, placed, put
+from app.ui.theme.theme import Theme
+
+MOST = 20
+"""Attachments of one message."""
+
+MOST_PICTURES = 8
+
+_KB, _MB = 1_000, 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """One thing. `kind` is file, folder, picture, unseen (a picture that cannot be shown), screenshot or pasted; `path`
+    is empty where it is no file; `note` tells the person what they should know."""
+
+    kind: str
+    name: str
+    path: str = ""
+    size_bytes: int = 0
+    media: Attachment | None = None
+    note: str = ""
+
+
+def in_words(text: str, attached: Sequence[Attached]) -> str:
+    """The person's words, and below them what goes with them."""
+    if not attached:
+        return text
+    words = _words()
+    lines = [words[one.kind].format(path=one.path, size=size(one.size_bytes)) for one in attached]
+    return "\n".join([text, "", words["heading"], *lines]).strip()
+
+
+def pictures(attached: Sequence[Attached]) -> tuple[Attachment, ...]:
+    return tuple(one.media for one in attached if one.media is not None)
+
+
+def size(count: int) -> str:
+    """`12 kB`, `3.4 MB`; whole bytes below a thousand."""
+    if count < _KB:
+        return f"{count} B"
+    return f"{count / _KB:.0f} kB" if count < _MB else f"{count / _MB:.1f} MB"
+
+
+@cache
+def _words() -> dict[str, str]:
+    found: dict[str, str] = tomllib.loads((paths.resources() / "prompts" / "attached.toml").read_text(encoding="utf-8"))
+    return found
+
+
+_GLYPHS = {"file": "file", "folder": "folder", "screenshot": "screen"}
+
+
+class Chip(QWidget):
+    """Glyph or the picture itself, name, and a small cross."""
+
+    ROLE = QAccessible.Role.Grouping
+    removed = Signal()
+
+    def __init__(self, theme: Theme, attached: Attached, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.attached = attached
+        self._small = _thumbnail(attached, theme.size("chip_height") - theme.size("gap"), self.devicePixelRatioF())
+        self.setAccessibleName(attached.name)
+        self.setToolTip(attached.path or attached.name)
+        words = QCoreApplication.translate("Composer", "Remove {name}").format(name=attached.name)
+        self.cross = GlyphButton(theme, "close", words, self)
+        self.cross.clicked.connect(self.removed)
+        most = theme.size("chip_width") - self._left() - self.cross.width()
+        metrics = QFontMetrics(font(theme, "small"))
+        self._name = metrics.elidedText(attached.name, Qt.TextElideMode.ElideMiddle, most)
+        width = self._left() + metrics.horizontalAdvance(self._name) + self.cross.width() + theme.size("grid")
+        self.setFixedSize(width, theme.size("chip_height"))
+        corner = QPoint(self.width() - self.cross.width() - 1, (self.height() - self.cross.height()) // 2)
+        put(self.cross, QRect(corner, self.cross.size()), self.width())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = self._theme, QPainter(self)
+        whole, way = QRectF(self.rect()), self.layoutDirection()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.setPen(QColor(*theme.color("hairline")))
+        painter.setBrush(QColor(*theme.color("raised")))
+        painter.drawRoundedRect(box, theme.size("button_radius"), theme.size("button_radius"))
+        if self._small.isNull():
+            side = theme.size("small_glyph")
+            place = QRectF(theme.size("gap"), (self.height() - side) / 2, side, side)
+            place = placed(place, whole, way)
+            drawing.draw(painter, _GLYPHS.get(self.attached.kind, "image"), place, theme.color("muted"))
+        else:
+            side = self.height() - theme.size("gap")
+            place = placed(QRectF(theme.size("grid"), theme.size("grid"), side, side), whole, way)
+            outline = QPainterPath()
+            outline.addRoundedRect(place, theme.size("grid"), theme.size("grid"))
+            painter.save()
+            painter.setClipPath(outline)
+            painter.drawPixmap(place.topLeft(), self._small)
+            painter.restore()
+        painter.setFont(font(theme, "small"))
+        painter.setPen(QColor(*theme.color("ink")))
+        words = placed(box.adjusted(self._left(), 0, -self.cross.width(), 0), whole, way)
+        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self._name)
+
+    def _left(self) -> int:
+        theme = self._theme
+        if self._small.isNull():
+            return theme.size("gap") * 2 + theme.size("small_glyph")
+        return theme.size("chip_height") + theme.size("grid")
+
+
+class Chips(QWidget):
+    """All of them, in as many lines as they need."""
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._chips: list[Chip] = []
+
+    @property
+    def attached(self) -> tuple[Attached, ...]:
+        return tuple(chip.attached for chip in self._chips)
+
+    def add(self, attached: Attached) -> None:
+        chip = Chip(self._theme, attached, self)
+        chip.removed.connect(lambda: self._remove(chip))
+        self._chips.append(chip)
+        chip.show()
+        self.changed.emit()
+
+    def take(self) -> tuple[Attached, ...]:
+        """What is attached; nothing is any more."""
+        taken = self.attached
+        for chip in list(self._chips):
+            self._remove(chip)
+        return taken
+
+    def height_for(self, width: int) -> int:
+        """Arrange in a width; 0 where there is none."""
+        gap, high = self._theme.size("grid"), self._theme.size("chip_height")
+        x, y = 0, 0
+        for chip in self._chips:
+            if x > 0 and x + chip.width() > width:
+                x, y = 0, y + high + gap
+            put(chip, QRect(QPoint(x, y), chip.size()), width)
+            x += chip.width() + gap
+        return y + high if self._chips else 0
+
+    def _remove(self, chip: Chip) -> None:
+        self._chips.remove(chip)
+        chip.hide()
+        chip.deleteLater()
+        self.changed.emit()
+
+
+def _thumbnail(attached: Attached, side: int, ratio: float) -> QPixmap:
+    """The middle of the picture as a small square; null where there is none."""
+    found = QPixmap()
+    if attached.media is None or not found.loadFromData(attached.media.data):
+        return QPixmap()
+    pixels = round(side * ratio)
+    grown = found.scaled(
+        pixels, pixels, Qt.AspectRatioMode.KeepAspectRatioByExpanding, Qt.TransformationMode.SmoothTransformation
+    )
+    small = grown.copy((grown.width() - pixels) // 2, (grown.height() - pixels) // 2, pixels, pixels)
+    small.setDevicePixelRatio(ratio)
+    return small

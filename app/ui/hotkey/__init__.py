@@ -1,1 +1,0 @@
-"""The key that calls the presence from any program."""

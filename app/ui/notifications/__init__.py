@@ -1,1 +1,0 @@
-"""News for a person who looks elsewhere: the desktop's own notifications."""

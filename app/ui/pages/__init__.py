@@ -1,0 +1,1 @@
+"""The pages that swap inside the bubble: history, inbox, usage."""

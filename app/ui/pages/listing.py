@@ -1,0 +1,253 @@
+"""A list of things, each with a title and a quiet second line: what the inbox and the history are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication, QModelIndex, QPersistentModelIndex, QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QAccessible, QColor, QContextMenuEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.ui.buttons import GlyphButton
+from app.ui.theme import drawing
+from app.ui.theme.drawing import font, placed
+from app.ui.theme.theme import Theme
+
+_ENTRY = Qt.ItemDataRole.UserRole
+_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_Index = QModelIndex | QPersistentModelIndex
+
+
+@dataclass(frozen=True, slots=True)
+class ListEntry:
+    """One line of a list; `color` is a token of the theme."""
+
+    key: str
+    title: str
+    below: str
+    glyph: str = ""
+    color: str = "muted"
+
+
+class ListView(QListWidget):
+    """`picked` is a press or Enter on an entry; `menu_wanted` its menu, by the mouse or the keyboard; `renamed` what
+    the person made of its title; `delete_wanted` the key for that."""
+
+    picked = Signal(str)
+    menu_wanted = Signal(str, QPoint)
+    renamed = Signal(str, str)
+    delete_wanted = Signal(str)
+
+    def __init__(self, theme: Theme, name: str, *, has_menu: bool = False) -> None:
+        super().__init__()
+        self._has_menu = has_menu
+        self.setAccessibleName(name)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setMouseTracking(True)
+        self.viewport().setAutoFillBackground(False)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setUniformItemSizes(True)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self._lines = _Lines(theme, self, has_menu=has_menu)
+        self._lines.renamed.connect(self.renamed)
+        self.setItemDelegate(self._lines)
+
+    def show_entries(self, entries: list[ListEntry]) -> None:
+        """Show these; the current one stays current where it is still there."""
+        current = self.current_key()
+        self.clear()
+        for entry in entries:
+            item = QListWidgetItem(entry.title)
+            item.setData(_ENTRY, entry)
+            item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, entry.below)
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
+            self.addItem(item)
+            if entry.key == current:
+                self.setCurrentItem(item)
+        if self.currentRow() < 0 and entries:
+            self.setCurrentRow(0)
+
+    def current_key(self) -> str:
+        """The key of the entry that the keyboard is on; empty where there is none."""
+        item = self.currentItem()
+        return _entry(item).key if item is not None else ""
+
+    def rename_current(self) -> None:
+        """Let the person write another title, in its place."""
+        self.edit(self.currentIndex())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        item = self.currentItem()
+        done = item is not None and self._done_by_key(event.key(), item)
+        if not done:
+            super().keyPressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        item = self.itemAt(event.position().toPoint())
+        if item is None or event.button() != Qt.MouseButton.LeftButton:
+            return
+        x, width = event.position().x(), self.viewport().width()
+        from_end = x if self.layoutDirection() is Qt.LayoutDirection.RightToLeft else width - x
+        if self._has_menu and from_end < self._lines.menu_width:
+            self.menu_wanted.emit(_entry(item).key, event.globalPosition().toPoint())
+        else:
+            self.picked.emit(_entry(item).key)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        item = self.itemAt(event.pos()) or self.currentItem()
+        if self._has_menu and item is not None:
+            self.setCurrentItem(item)
+            self.menu_wanted.emit(_entry(item).key, event.globalPos())
+
+    def _done_by_key(self, key: int, item: QListWidgetItem) -> bool:
+        if key in _KEYS:
+            self.picked.emit(_entry(item).key)
+        elif key == Qt.Key.Key_Delete and self._has_menu:
+            self.delete_wanted.emit(_entry(item).key)
+        elif key == Qt.Key.Key_F2 and self._has_menu:
+            self.rename_current()
+        else:
+            return False
+        return True
+
+
+class _Lines(QStyledItemDelegate):
+    """Draws an entry, and lets its title be written anew."""
+
+    renamed = Signal(str, str)
+
+    def __init__(self, theme: Theme, parent: QWidget, *, has_menu: bool) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._has_menu = has_menu
+        self.menu_width = theme.size("icon_button") + theme.size("gap")
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        return QSize(0, self._theme.size("list_row"))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        theme, entry = self._theme, index.data(_ENTRY)
+        state = option.state
+        hot = bool(state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_HasFocus))
+        painter.save()
+        way = painter.layoutDirection()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(option.rect).adjusted(1, 1, -1, -1)
+        if hot:
+            focused = bool(state & QStyle.StateFlag.State_HasFocus)
+            painter.setPen(QPen(QColor(*theme.color("accent")), 2) if focused else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(*theme.color("raised")))
+            painter.drawRoundedRect(box, theme.size("button_radius"), theme.size("button_radius"))
+        inner = box.adjusted(theme.size("gap"), 0, -theme.size("gap"), 0)
+        if entry.glyph:
+            side = theme.size("small_glyph")
+            place = QRectF(inner.left(), inner.center().y() - side / 2, side, side)
+            drawing.draw(painter, entry.glyph, placed(place, box, way), theme.color(entry.color))
+            inner.setLeft(place.right() + theme.size("gap"))
+        if self._has_menu and hot:
+            side = theme.size("small_glyph")
+            place = QRectF(inner.right() - side, inner.center().y() - side / 2, side, side)
+            drawing.draw(painter, "more", placed(place, box, way), theme.color("muted"))
+            inner.setRight(place.left() - theme.size("gap"))
+        self._paint_words(painter, placed(inner, box, way), entry)
+        painter.restore()
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
+        line = QLineEdit(parent)
+        line.setFont(font(self._theme, "text"))
+        line.setAccessibleName(index.data())
+        return line
+
+    def setModelData(self, editor: QWidget, model: object, index: _Index) -> None:
+        assert isinstance(editor, QLineEdit)
+        title = editor.text().strip()
+        if title and title != index.data():
+            self.renamed.emit(index.data(_ENTRY).key, title)
+
+    def _paint_words(self, painter: QPainter, box: QRectF, entry: ListEntry) -> None:
+        theme = self._theme
+        high = theme.type("text").line + theme.type("small").line
+        top = box.center().y() - (high if entry.below else theme.type("text").line) / 2
+        for words, style, color in ((entry.title, "text", "ink"), (entry.below, "small", "muted")):
+            place = QRectF(box.left(), top, box.width(), theme.type(style).line)
+            painter.setFont(font(theme, style))
+            painter.setPen(QColor(*theme.color(color)))
+            elided = QFontMetricsF(painter.font()).elidedText(words, Qt.TextElideMode.ElideRight, box.width())
+            flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading | Qt.TextFlag.TextSingleLine
+            painter.drawText(place, flags, elided)
+            top += theme.type(style).line
+
+
+def _entry(item: QListWidgetItem) -> ListEntry:
+    entry: ListEntry = item.data(_ENTRY)
+    return entry
+
+
+class Page(QWidget):
+    """`left` is the way back, by its button or Esc; `note` says what came of what the person did."""
+
+    ROLE = QAccessible.Role.Pane
+    left = Signal()
+
+    def __init__(self, theme: Theme, title: str) -> None:
+        super().__init__()
+        self.theme = theme
+        self.setAccessibleName(title)
+        self.back = GlyphButton(theme, "back", QCoreApplication.translate("Page", "Back"), self)
+        self.back.clicked.connect(self.left)
+        self.bar = QHBoxLayout()
+        self.bar.setSpacing(theme.size("grid"))
+        self.bar.addWidget(self.back)
+        self.bar.addWidget(self.label(title, "title", strong=True), 1)
+        self.note = self.label("", "small", quiet=True)
+        self.note.hide()
+        self.box = QVBoxLayout(self)
+        inset = theme.size("padding")
+        self.box.setContentsMargins(inset, 0, inset, theme.size("gap"))
+        self.box.setSpacing(theme.size("gap"))
+        self.box.addLayout(self.bar)
+
+    def label(self, words: str, style: str = "text", *, strong: bool = False, quiet: bool = False) -> QLabel:
+        """Plain words in the theme's type; they wrap."""
+        made = QLabel(words)
+        made.setTextFormat(Qt.TextFormat.PlainText)
+        made.setWordWrap(True)
+        made.setFont(font(self.theme, style, strong=strong))
+        if quiet:
+            made.setObjectName("about")
+        return made
+
+    def tell(self, sentence: str) -> None:
+        """Say what came of it; nothing takes the last sentence away."""
+        self.note.setText(sentence)
+        self.note.setVisible(bool(sentence))
+
+    @property
+    def wanted_height(self) -> int:
+        """Pixels; at most this much is shown."""
+        return self.theme.size("page_height")
+
+    def take_focus(self) -> None:
+        """Where the keyboard goes when the page opens."""
+        self.back.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)

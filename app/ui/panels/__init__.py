@@ -1,1 +1,0 @@
-"""What the person opens: settings, past conversations, the inbox, usage."""

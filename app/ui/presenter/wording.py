@@ -1,0 +1,201 @@
+"""What a card says about its call: the words are in `resources/cards.toml`, this only picks and fills them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from string import Formatter
+from typing import Any
+
+from app.base import paths
+from app.base.texts import clip_line
+from app.ui.presenter.view import Card, Item, Status
+
+Words = Callable[[str], str]
+"""Translates one English text of the tables."""
+
+_FIELDS = re.compile(r"\{\w+\}")
+_OBJECT_CHARS = 80
+_FIELD_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class CardWords:
+    """One tool's entry of the table."""
+
+    glyph: str
+    present: str
+    past: str
+    failed: str
+    objects: tuple[str, ...]
+    kind: str = "row"
+    body: str = ""
+    small: bool = False
+    hidden: bool = False
+
+    def object_of(self, known: Mapping[str, object], words: Words) -> str:
+        """The first template all of whose names are known, filled in; one line."""
+        for template in self.objects:
+            fields = {name: _short(known.get(name)) for name in _names(template)}
+            if all(fields.values()):
+                return clip_line(words(template).format_map(fields), _OBJECT_CHARS) if template else ""
+        return ""
+
+
+def words_for(tool: str) -> CardWords:
+    """The tool's words, or the generic ones for a tool that the table does not know."""
+    table = _table()
+    return table.get(tool, table["generic"])
+
+
+def all_texts() -> tuple[str, ...]:
+    """Every English text of the table, for translators and for the test that a language is complete."""
+    found: dict[str, None] = {}
+    for entry in _table().values():
+        for text in (entry.present, entry.past, entry.failed, *entry.objects):
+            if any(character.isalpha() for character in _FIELDS.sub("", text)):
+                found[text] = None
+    return tuple(found)
+
+
+@cache
+def _table() -> dict[str, CardWords]:
+    tree = tomllib.loads((paths.resources() / "cards.toml").read_text(encoding="utf-8"))
+    return {tool: _entry(fields) for tool, fields in tree.items()}
+
+
+def _entry(fields: Mapping[str, Any]) -> CardWords:
+    return CardWords(
+        glyph=fields.get("glyph", "spark"),
+        present=fields.get("present", ""),
+        past=fields.get("past", ""),
+        failed=fields.get("failed", ""),
+        objects=tuple(fields.get("object", ())),
+        kind=fields.get("kind", "row"),
+        body=fields.get("body", ""),
+        small=fields.get("small", False),
+        hidden=fields.get("hidden", False),
+    )
+
+
+def _names(template: str) -> list[str]:
+    return [name for _, name, _, _ in Formatter().parse(template) if name]
+
+
+def _short(value: object) -> str:
+    """A value as a word of a sentence; nothing for what is not a plain value."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return ""
+    return clip_line(f"{value:g}" if isinstance(value, float) else str(value), _FIELD_CHARS)
+
+
+_KEPT = "\n\t"
+_HIDDEN = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
+_ODD_SPACES = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\u115f\u3164"
+
+
+def visible(text: str) -> str:
+    """Control, direction and zero-width characters, and spaces that only look like one, as `⟨U+202E⟩`."""
+    return "".join(character if _can_be_seen(character) else f"⟨U+{ord(character):04X}⟩" for character in text)
+
+
+def _can_be_seen(character: str) -> bool:
+    if character in _KEPT:
+        return True
+    return unicodedata.category(character) not in _HIDDEN and character not in _ODD_SPACES
+
+
+_COMMAS = ",;:–—"
+_STOPS = ".!?…\n"
+
+
+class Pacer:
+    """Shows text at a speaking pace with a breath at commas and stops, and never more than `behind_s` late.
+
+    `chars_per_s` of 0 shows everything at once.
+    """
+
+    def __init__(self, chars_per_s: float, comma_s: float, stop_s: float, behind_s: float) -> None:
+        self._per_char = 1 / chars_per_s if chars_per_s else 0.0
+        self._breath = {**dict.fromkeys(_COMMAS, comma_s), **dict.fromkeys(_STOPS, stop_s)}
+        self._behind = behind_s
+        self._arrived: deque[tuple[float, int]] = deque()
+        self._credit = 0.0
+        self._now = 0.0
+        self.shown = 0
+
+    def arrive(self, length: int) -> None:
+        """The text is `length` characters long now."""
+        self._arrived.append((self._now, length))
+
+    def advance(self, text: str, elapsed_s: float) -> int:
+        """How many characters of `text` are shown after `elapsed_s` more seconds."""
+        self._now += elapsed_s
+        if not self._per_char:
+            self.shown = len(text)
+            return self.shown
+        self._credit += elapsed_s
+        while self.shown < len(text) and self._credit >= (cost := self._cost(text[self.shown])):
+            self._credit -= cost
+            self.shown += 1
+        if self.shown == len(text):
+            self._credit = 0.0
+        self._catch_up(len(text))
+        return self.shown
+
+    def _cost(self, character: str) -> float:
+        return self._per_char + self._breath.get(character, 0.0)
+
+    def _catch_up(self, length: int) -> None:
+        due = 0
+        while self._arrived and self._arrived[0][0] <= self._now - self._behind:
+            due = self._arrived.popleft()[1]
+        if min(due, length) > self.shown:
+            self.shown = min(due, length)
+            self._credit = 0.0
+
+
+FOLDED_FROM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The cards that one line stands for."""
+
+    key: str
+    cards: tuple[Card, ...]
+    is_open: bool = False
+
+
+Row = Item | Fold
+
+
+def folded(items: Iterable[Item], opened: frozenset[str] = frozenset()) -> tuple[Row, ...]:
+    """The rows of the thread. The newest item is never folded; a fold whose key is in `opened` shows its cards."""
+    rows: list[Row] = []
+    run: list[Card] = []
+    all_items = tuple(items)
+    for item in all_items[:-1]:
+        if isinstance(item, Card) and item.small and item.status in (Status.OK, Status.UNVERIFIED):
+            run.append(item)
+        else:
+            _close(run, rows, opened)
+            rows.append(item)
+    _close(run, rows, opened)
+    return (*rows, *all_items[-1:])
+
+
+def _close(run: list[Card], rows: list[Row], opened: frozenset[str]) -> None:
+    if len(run) >= FOLDED_FROM:
+        key = f"f{run[0].key}"
+        rows.append(Fold(key, tuple(run), key in opened))
+        if key in opened:
+            rows.extend(run)
+    else:
+        rows.extend(run)
+    run.clear()

@@ -1,0 +1,165 @@
+"""Starting with the session: one entry where each system looks for such things, written and removed by a switch."""
+
+from __future__ import annotations
+
+import os
+import plistlib
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any, Protocol
+
+from app.base import paths
+
+_NAME = "wisp"
+_LABEL = "local.wisp"
+_RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
+
+
+class AutostartEntry(Protocol):
+    """The system's entry. All of it raises OSError where the system refuses."""
+
+    def is_there(self) -> bool: ...
+
+    def write(self) -> None: ...
+
+    def remove(self) -> None: ...
+
+
+class DesktopFile:
+    """The XDG autostart entry (freedesktop.org's Autostart and Desktop Entry specifications)."""
+
+    def __init__(self, command: list[str], folder: Path | None = None) -> None:
+        config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+        self.path = (folder or config / "autostart") / f"{_NAME}.desktop"
+        self._command = command
+
+    def is_there(self) -> bool:
+        return self.path.is_file()
+
+    def write(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        lines = ["[Desktop Entry]", "Type=Application", "Name=Wisp", f"Exec={_exec(self._command)}", "Terminal=false"]
+        self.path.write_text("\n".join([*lines, "X-GNOME-Autostart-enabled=true", ""]), encoding="utf-8")
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+class LaunchAgent:
+    """macOS: a property list that launchd reads at the next login."""
+
+    def __init__(self, command: list[str], folder: Path | None = None) -> None:
+        self.path = (folder or Path.home() / "Library" / "LaunchAgents") / f"{_LABEL}.plist"
+        self._command = command
+
+    def is_there(self) -> bool:
+        return self.path.is_file()
+
+    def write(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        agent = {"Label": _LABEL, "ProgramArguments": self._command, "RunAtLoad": True, "ProcessType": "Interactive"}
+        self.path.write_bytes(plistlib.dumps(agent))
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+def switched(*, on: bool) -> str:
+    """Write or remove this system's entry; what the system says against it, empty where nothing."""
+    try:
+        entry().write() if on else entry().remove()
+    except OSError as error:
+        return f"{error.strerror}: {error.filename}"
+    return ""
+
+
+def own_command() -> list[str]:
+    """What starts this Wisp again: the frozen program, the `wisp` beside this interpreter, or the package by name."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable]
+    beside = Path(sys.executable).with_name("wisp.exe" if os.name == "nt" else "wisp")
+    return [str(beside)] if beside.is_file() else [sys.executable, "-m", "app"]
+
+
+def _exec(command: list[str]) -> str:
+    """A desktop entry's Exec line: every argument in quotes, with what is special inside them escaped."""
+    quoted = []
+    for part in command:
+        inside = "".join(f"\\{sign}" if sign in '"`$\\' else sign for sign in part)
+        quoted.append(f'"{inside}"'.replace("\\", "\\\\").replace("%", "%%"))
+    return " ".join(quoted)
+
+
+if sys.platform == "win32":
+    import subprocess
+    import winreg
+
+    class RunKey:
+        """Windows: a value below the person's Run key."""
+
+        def __init__(self, command: list[str]) -> None:
+            self._line = subprocess.list2cmdline(command)
+
+        def is_there(self) -> bool:
+            with winreg.CreateKey(winreg.HKEY_CURRENT_USER, _RUN_KEY) as key:
+                try:
+                    winreg.QueryValueEx(key, _NAME)
+                except FileNotFoundError:
+                    return False
+            return True
+
+        def write(self) -> None:
+            with winreg.CreateKey(winreg.HKEY_CURRENT_USER, _RUN_KEY) as key:
+                winreg.SetValueEx(key, _NAME, 0, winreg.REG_SZ, self._line)
+
+        def remove(self) -> None:
+            with winreg.CreateKey(winreg.HKEY_CURRENT_USER, _RUN_KEY) as key:
+                try:
+                    winreg.DeleteValue(key, _NAME)
+                except FileNotFoundError:
+                    return
+
+    def entry() -> AutostartEntry:
+        """This system's entry for this Wisp."""
+        return RunKey(own_command())
+
+elif sys.platform == "darwin":
+
+    def entry() -> AutostartEntry:
+        """This system's entry for this Wisp."""
+        return LaunchAgent(own_command())
+
+else:
+
+    def entry() -> AutostartEntry:
+        """This system's entry for this Wisp."""
+        return DesktopFile(own_command())
+
+
+def is_due() -> bool:
+    """Nobody has been welcomed here yet."""
+    return not _mark().exists()
+
+
+def note_done() -> None:
+    """Never again by itself. Raises OSError."""
+    _mark().touch()
+
+
+def wishes() -> list[str]:
+    """What can be done here, the simplest first."""
+    tree = tomllib.loads((paths.resources() / "welcome.toml").read_text(encoding="utf-8"))
+    tables: list[dict[str, Any]] = tree["wish"]
+    return [table["text"] for table in tables if _is_possible(table.get("needs", []))]
+
+
+def _is_possible(programs: list[str]) -> bool:
+    if sys.platform == "darwin" and programs:
+        return True  # a calculator is part of the system
+    return not programs or any(shutil.which(program) for program in programs)
+
+
+def _mark() -> Path:
+    return paths.config_dir() / "welcomed"

@@ -1,0 +1,207 @@
+"""One summon key, on whatever system this is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from Xlib import XK, X
+from Xlib.display import Display
+from Xlib.error import BadAccess, CatchError, ConnectionClosedError
+
+from app.ui.approvals.devices import WITNESS
+
+_MODIFIERS = {
+    "ctrl": "ctrl",
+    "control": "ctrl",
+    "alt": "alt",
+    "option": "alt",
+    "shift": "shift",
+    "super": "super",
+    "meta": "super",
+    "win": "super",
+    "cmd": "super",
+    "command": "super",
+}
+_NAMED = ("space", "enter", "tab", "escape", "insert", "delete", "home", "end", "pageup", "pagedown", "pause", "print")
+_OTHER_NAMES = {"return": "enter", "esc": "escape", "del": "delete", "ins": "insert", "page_up": "pageup"}
+_FUNCTION = re.compile(r"f([1-9]|1\d|2[0-4])$")
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Modifiers (`ctrl`, `alt`, `shift`, `super`) held while `key` is pressed: a character, `f1` to `f24`, a name."""
+
+    modifiers: frozenset[str]
+    key: str
+
+
+def parsed(text: str) -> Keys:
+    """Raises ValueError with a sentence for what is no key, or one that a person would type all the time."""
+    tr = QCoreApplication.translate
+    *held, last = [part.strip().lower() for part in text.split("+")]
+    key = _OTHER_NAMES.get(last, last)
+    unknown = [part for part in held if part not in _MODIFIERS]
+    if unknown or not (len(key) == 1 or key in _NAMED or _FUNCTION.match(key)):
+        raise ValueError(
+            tr("Hotkey", "“{keys}” is no key. Write it like ctrl+alt+space or super+f9.").format(keys=text)
+        )
+    modifiers = frozenset(_MODIFIERS[part] for part in held)
+    if not _FUNCTION.match(key) and not modifiers - {"shift"}:
+        raise ValueError(
+            tr("Hotkey", "“{keys}” is typed too often to be a call. Add ctrl, alt or super.").format(keys=text)
+        )
+    return Keys(modifiers, key)
+
+
+class Grab(Protocol):
+    """A key that is held against all other programs until it is closed."""
+
+    def close(self) -> None: ...
+
+
+class Hotkey(QObject):
+    """`pressed` is told on the GUI thread."""
+
+    pressed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._grab: Grab | None = None
+
+    def use(self, text: str) -> str:
+        """Listen to this key from now on, to none where it is empty. What is wrong with it; empty where nothing is."""
+        self.close()
+        if not text.strip():
+            return ""
+        try:
+            self._grab = _grabbed(parsed(text), self.pressed.emit)
+        except ValueError as error:
+            return QCoreApplication.translate("Hotkey", "The key that calls Wisp, {keys}, does not work: {why}").format(
+                keys=text, why=error
+            )
+        return ""
+
+    def close(self) -> None:
+        """Give the key back to the other programs."""
+        if self._grab is not None:
+            self._grab.close()
+            self._grab = None
+
+
+def _grabbed(keys: Keys, pressed: Callable[[], None]) -> Grab:
+    platform = QGuiApplication.platformName()
+    if platform == "xcb":
+        return X11Grab(keys, pressed)
+    if platform in ("windows", "cocoa"):
+        return PortableGrab(keys, pressed)
+    raise ValueError(
+        QCoreApplication.translate("Hotkey", "Here the system itself must do it: bind a key to the command “wisp”.")
+    )
+
+
+_NAMES = {"super": "cmd", "pageup": "page_up", "pagedown": "page_down", "escape": "esc", "print": "print_screen"}
+
+
+class PortableGrab(QObject):
+    """Raises ValueError where the key cannot be had."""
+
+    _heard = Signal()
+
+    def __init__(self, keys: Keys, pressed: Callable[[], None]) -> None:
+        super().__init__()
+        try:
+            from pynput import keyboard
+        except (ImportError, OSError) as error:
+            sorry = QCoreApplication.translate("Hotkey", "No key can be heard here ({why}). Reinstall Wisp.")
+            raise ValueError(sorry.format(why=error)) from None
+        self._heard.connect(pressed, Qt.ConnectionType.QueuedConnection)
+        self._listener = keyboard.GlobalHotKeys({written(keys): self._heard.emit})
+        self._listener.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._listener.stop()
+
+
+def written(keys: Keys) -> str:
+    """The keys in pynput's way: `<ctrl>+<alt>+<space>`."""
+    parts = [*sorted(keys.modifiers), keys.key]
+    return "+".join(part if len(part) == 1 else f"<{_NAMES.get(part, part)}>" for part in parts)
+
+
+_MASKS = {"shift": X.ShiftMask, "ctrl": X.ControlMask, "alt": X.Mod1Mask, "super": X.Mod4Mask}
+_LOCKS = (0, X.LockMask, X.Mod2Mask, X.LockMask | X.Mod2Mask)
+_SYMBOLS = {
+    "space": "space", "enter": "Return", "tab": "Tab", "escape": "Escape", "insert": "Insert", "delete": "Delete",
+    "home": "Home", "end": "End", "pageup": "Page_Up", "pagedown": "Page_Down", "pause": "Pause", "print": "Print",
+}  # fmt: skip
+_UNICODE = 0x01000000
+_LATIN_1 = 0x100
+
+
+class X11Grab(QObject):
+    """Calls `pressed` on the GUI thread; there is no other thread. Raises ValueError where the key cannot be had."""
+
+    def __init__(self, keys: Keys, pressed: Callable[[], None]) -> None:
+        super().__init__()
+        self._keys = keys
+        self._pressed = pressed
+        WITNESS.prepare()
+        self._display = Display()
+        self._root = self._display.screen().root
+        try:
+            self._grab()
+        except ValueError:
+            self._display.close()
+            raise
+        self._bell = QSocketNotifier(self._display.fileno(), QSocketNotifier.Type.Read, self)
+        self._bell.activated.connect(self._arrived)
+
+    def close(self) -> None:
+        """Give the key back."""
+        self._bell.setEnabled(False)
+        self._display.close()
+
+    def _grab(self) -> None:
+        tr = QCoreApplication.translate
+        code = self._display.keysym_to_keycode(_symbol(self._keys.key))
+        if not code:
+            raise ValueError(tr("Hotkey", "There is no such key on this keyboard. Choose another one in the settings."))
+        mask = sum(_MASKS[name] for name in self._keys.modifiers)
+        taken = CatchError(BadAccess)
+        for lock in _LOCKS:
+            self._root.grab_key(code, mask | lock, False, X.GrabModeAsync, X.GrabModeAsync, onerror=taken)
+        self._display.sync()
+        if taken.get_error():
+            raise ValueError(
+                tr("Hotkey", "Another program has taken this key already. Choose another one in the settings.")
+            )
+
+    def _arrived(self) -> None:
+        try:
+            while self._display.pending_events():
+                self._heard(self._display.next_event())
+        except ConnectionClosedError:
+            self._bell.setEnabled(False)  # the server goes, and Qt tells that better
+
+    def _heard(self, event: Any) -> None:
+        if event.type == X.KeyPress:
+            if WITNESS.is_persons_input(event.detail, event.time, is_key=True):
+                self._pressed()
+        elif event.type == X.MappingNotify:  # another layout: the same key may be elsewhere now
+            self._display.refresh_keyboard_mapping(event)
+            self._root.ungrab_key(X.AnyKey, X.AnyModifier)
+            self._grab()
+
+
+def _symbol(key: str) -> int:
+    if len(key) == 1:
+        return ord(key) if ord(key) < _LATIN_1 else _UNICODE + ord(key)
+    name = _SYMBOLS.get(key) or key.upper()
+    symbol: int = XK.string_to_keysym(name)
+    return symbol

@@ -1,0 +1,123 @@
+"""One presence per person and display: a second start summons the first."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import socket
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QSocketNotifier, Signal
+from PySide6.QtGui import QSessionManager
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+from PySide6.QtWidgets import QApplication
+
+from app.base import paths
+from app.base.interrupts import STOPPED
+
+_LIMIT_MS = 500
+OPEN, WELCOME = "open", "welcome"
+_WORD_BYTES = 64
+
+
+class Instance(QObject):
+    """The claim to be the only one. `summoned` tells that somebody started another, and what for: OPEN or WELCOME."""
+
+    summoned = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._server: QLocalServer | None = None
+
+    def claim(self, word: str = OPEN) -> bool:
+        """True where this is the first; otherwise the first one has been summoned with the word."""
+        name = _name()
+        other = QLocalSocket()
+        other.connectToServer(name)
+        if other.waitForConnected(_LIMIT_MS):
+            other.write(word.encode())
+            other.waitForBytesWritten(_LIMIT_MS)
+            other.disconnectFromServer()
+            return False
+        server = QLocalServer(self)
+        server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        server.newConnection.connect(self._arrived)
+        if not server.listen(name):
+            QLocalServer.removeServer(name)  # left behind by one that was killed
+            server.listen(name)
+        self._server = server
+        return True
+
+    def release(self) -> None:
+        """Let another be the first."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def _arrived(self) -> None:
+        assert self._server is not None
+        while self._server.hasPendingConnections():
+            connection = self._server.nextPendingConnection()
+            connection.disconnected.connect(lambda other=connection: self._heard(other))
+            if connection.state() is QLocalSocket.LocalSocketState.UnconnectedState:
+                self._heard(connection)
+
+    def _heard(self, other: QLocalSocket) -> None:
+        word = bytes(other.read(_WORD_BYTES).data()).decode("ascii", "replace")
+        other.disconnected.disconnect()
+        other.deleteLater()
+        self.summoned.emit(WELCOME if word == WELCOME else OPEN)
+
+
+def _name() -> str:
+    """A socket's path that only this person can reach, another one for each display."""
+    display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or "local"
+    short = hashlib.sha256(display.encode()).hexdigest()[:8]
+    return os.path.join(paths.runtime_dir(), f"presence-{short}")
+
+
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class Interrupts:
+    """While inside, signals and the session's end call `quit_`. Python only sees signals between its own instructions,
+    and an idle Qt loop runs none: the signal's number is written to a socket that Qt watches."""
+
+    def __init__(self, application: QApplication, quit_: Callable[[], None]) -> None:
+        self._application = application
+        self._quit = quit_
+        self._reading, self._writing = socket.socketpair()
+        self._before: dict[int, object] = {}
+        self.is_stopped = False
+
+    def exit_code(self, code: int) -> int:
+        """The exit code of what ran inside: 130 where Ctrl+C ended it, otherwise `code`."""
+        return STOPPED if self.is_stopped else code
+
+    def __enter__(self) -> Interrupts:
+        self._writing.setblocking(False)
+        self._notifier = QSocketNotifier(self._reading.fileno(), QSocketNotifier.Type.Read)
+        self._notifier.activated.connect(self._arrived)
+        self._old_fd = signal.set_wakeup_fd(self._writing.fileno())
+        self._before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
+        self._application.commitDataRequest.connect(self._session_ends)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._application.commitDataRequest.disconnect(self._session_ends)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        signal.set_wakeup_fd(self._old_fd)
+        self._notifier.setEnabled(False)
+        self._reading.close()
+        self._writing.close()
+
+    def _arrived(self) -> None:
+        self.is_stopped = self.is_stopped or signal.SIGINT in self._reading.recv(64)
+        self._quit()
+
+    def _session_ends(self, manager: QSessionManager) -> None:
+        """The autostart entry brings Wisp back, so the session need not remember it as well."""
+        manager.setRestartHint(QSessionManager.RestartHint.RestartNever)
+        self._quit()

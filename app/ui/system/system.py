@@ -1,0 +1,167 @@
+"""What ties the presence to the system around it: tray, summon key, notifications, autostart, crash reports."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QObject, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from app.settings import catalog
+from app.settings.store import Settings
+from app.ui.approvals.devices import WITNESS
+from app.ui.presence import Presence
+from app.ui.system import autostart, crash, tray
+from app.ui.system.hotkey import Hotkey
+from app.ui.system.system_preferences import Taste
+from app.ui.system.tray import BusNotifier, Note, Notifier, Show
+from app.ui.theme.appearance import Look, look_of
+from app.ui.windows.overlays import NoteWindow
+
+if TYPE_CHECKING:
+    from app.ui.system.speech import Voice
+
+_log = logging.getLogger(__name__)
+
+
+class System(QObject):
+    """Stands ready while the presence lives; needs a running event loop."""
+
+    def __init__(self, application: QApplication, presence: Presence, look: Look, settings: Settings) -> None:
+        super().__init__()
+        self._presence = presence
+        self._application = application
+        self._look = look
+        self._settings = settings
+        self._taste = Taste(application)
+        self._taste.changed.connect(self._restyle)
+        self._asking = asyncio.ensure_future(self._taste.follow())
+        self._note: NoteWindow | None = None
+        self._voice: Voice | None = None
+        self._tray = tray.Tray(look.theme, presence.actions, look.name) if tray.has_tray() else None
+        self.hotkey = Hotkey()
+        self.hotkey.pressed.connect(self._summoned)
+        self._bus = BusNotifier(look.name, presence.open)
+        self.notifier = Notifier(self._ways(), on=settings[catalog.NOTIFICATIONS])
+        presence.inbox.view_changed.connect(self.notifier.show_view)
+        if self._tray is not None:
+            presence.inbox.view_changed.connect(self._tray.show_view)
+        self._reports = crash.Reports(self._failed)
+        self._open_reports()
+        self._start_with_the_session(settings)
+        self.apply(settings)
+
+    def apply(self, settings: Settings) -> None:
+        """The person's choices as they are now, the looks among them."""
+        before, self._settings = self._settings, settings
+        if _looks(before) != _looks(settings):
+            self._restyle()
+        WITNESS.prepare()
+        self.notifier.on = settings[catalog.NOTIFICATIONS]
+        self._speak(on=settings[catalog.SPEAK])
+        if problem := self.hotkey.use(settings[catalog.SUMMON_KEY]):
+            self._presence.tell("warning", problem)
+
+    def show_crash_note(self) -> None:
+        """A word about what failed before, where the person has not had it yet."""
+        found = crash.unseen()
+        if not found:
+            return
+        tr = QCoreApplication.translate
+        sentence = tr("Crash", "Wisp failed the last time. A report was saved on this computer; nothing was sent.")
+        answers = {tr("Crash", "Open folder"): self._open_folder, tr("Crash", "Dismiss"): crash.dismiss}
+        self._note = NoteWindow(self._look, "alert", sentence, answers)
+        self._note.show_beside(self._presence.orb.rest_rect(), self._presence.stage.seat.screen())
+
+    def close(self) -> None:
+        """Let go of everything; a clean end."""
+        self._asking.cancel()
+        self._taste.close()
+        self._speak(on=False)
+        self.hotkey.close()
+        self._bus.close()
+        if self._tray is not None:
+            self._tray.hide()
+        if self._note is not None:
+            self._note.close()
+        self._reports.close()
+
+    def _restyle(self) -> None:
+        """Make the looks anew: the person or the system wants others."""
+        self._look = look_of(self._application, self._settings, self._look, self._taste.wanted)
+        self._presence.restyle(self._look)
+        if self._tray is not None:
+            self._tray.restyle(self._look.theme)
+
+    def _summoned(self) -> None:
+        """The key opens, and closes again."""
+        if self._presence.stage.is_writing:
+            self._presence.close()
+        else:
+            self._presence.open()
+
+    def _speak(self, *, on: bool) -> None:
+        """Speak from now on, or not."""
+        if on is (self._voice is not None):
+            return
+        if self._voice is not None:
+            self._presence.inbox.events_shown.disconnect(self._voice.hear)
+            self._voice.hush()
+            self._voice = None
+            return
+        from app.ui.system.speech import QtEngine, Voice
+
+        try:
+            self._voice = Voice(QtEngine())
+        except ValueError as error:
+            self._presence.tell("warning", str(error))
+            return
+        self._presence.inbox.events_shown.connect(self._voice.hear)
+
+    def _ways(self) -> tuple[Show, ...]:
+        ways: list[Show] = []
+        if QGuiApplication.platformName() in ("xcb", "wayland"):
+            ways.append(self._bus.show)
+        if self._tray is not None:
+            ways.append(self._shown_by_tray)
+        return tuple(ways)
+
+    async def _shown_by_tray(self, note: Note) -> bool:
+        assert self._tray is not None
+        return self._tray.show_note(note)
+
+    def _open_reports(self) -> None:
+        try:
+            self.show_crash_note()
+            self._reports.open()
+        except OSError as error:
+            _log.warning("Crash reports cannot be kept: %s", error)
+            return
+        asyncio.get_running_loop().set_exception_handler(self._reports.of_loop)
+
+    def _failed(self, report: Path) -> None:
+        sorry = QCoreApplication.translate("Crash", "Something failed inside Wisp. A report was saved: {path}")
+        self._presence.tell("error", sorry.format(path=report))
+
+    def _open_folder(self) -> None:
+        crash.dismiss()
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(crash.folder())))
+
+    def _start_with_the_session(self, settings: Settings) -> None:
+        """The entry is written where the person wants one and there is none; only the settings' switch removes it."""
+        entry = autostart.entry()
+        try:
+            if settings[catalog.AUTOSTART] and not entry.is_there():
+                entry.write()
+        except OSError as error:
+            self._presence.tell("warning", str(error))
+
+
+def _looks(settings: Settings) -> tuple[object, ...]:
+    """The choices that the looks are made of."""
+    chosen = settings[catalog.THEME], settings[catalog.REDUCED_MOTION], settings[catalog.POINTER_RING]
+    return (*chosen, settings[catalog.NAME])

@@ -1,0 +1,245 @@
+"""The tray's icon and menu, where the desktop has a tray."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QCoreApplication, QObject, QPointF, Qt
+from PySide6.QtGui import QAction, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import QMenu, QSystemTrayIcon
+
+from app.agent.agent_events import Outcome
+from app.base.texts import clip_line
+from app.ui.orb.painting import OrbFrame, paint
+from app.ui.presenter.view import Orb, SpokenItem, TurnOutcome, View
+from app.ui.theme.theme import Theme
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """What the menu does."""
+
+    toggle: Callable[[], None]
+    stop: Callable[[], None]
+    settings: Callable[[], None]
+    quit: Callable[[], None]
+
+
+def menu_for(actions: Actions, *, is_open: bool, running: bool) -> QMenu:
+    """What can be done now: `is_open` and `running` are how things stand."""
+    menu, tr = QMenu(), QCoreApplication.translate
+    menu.addAction(tr("Menu", "Close") if is_open else tr("Menu", "Open"), actions.toggle)
+    stop = menu.addAction(tr("Menu", "Stop"), actions.stop)
+    stop.setEnabled(running)
+    menu.addSeparator()
+    menu.addAction(tr("Menu", "Settings"), actions.settings)
+    menu.addAction(tr("Menu", "Quit"), actions.quit)
+    return menu
+
+
+_CHARS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A short headline and its text; `urgent` where the person is waited for."""
+
+    title: str
+    text: str
+    urgent: bool = False
+
+
+def worth_telling(before: View, after: View) -> Note | None:
+    """The news between two views; None where there is none, or the person saw it happen."""
+    tr = QCoreApplication.translate
+    asked = after.open_approval
+    if asked is not None and before.open_approval is None and not before.attended:
+        return Note(tr("Notifications", "Wisp needs your word"), clip_line(asked.sentence, _CHARS), urgent=True)
+    if after.attended or not (before.running and not after.running):
+        return None
+    words = _last_words(after)
+    if after.orb is Orb.ERROR:
+        return Note(tr("Notifications", "That did not work"), words)
+    if after.orb is Orb.NEEDS_YOU:
+        return Note(tr("Notifications", "Wisp has a question"), words, urgent=True)
+    return Note(tr("Notifications", "Done"), words)
+
+
+def _last_words(view: View) -> str:
+    for item in reversed(view.items):
+        if isinstance(item, TurnOutcome) and item.outcome is not Outcome.STOPPED:
+            return clip_line(item.text, _CHARS)
+        if isinstance(item, SpokenItem):
+            return clip_line(item.text, _CHARS)
+    return ""
+
+
+_SIDE_PX = 64
+
+
+class Tray(QObject):
+    """Follows the view: the icon is the orb in its state."""
+
+    def __init__(self, theme: Theme, actions: Actions, name: str) -> None:
+        super().__init__()
+        self._theme = theme
+        self._icons: dict[Orb, QIcon] = {}
+        self._icon = QSystemTrayIcon(self._drawn(Orb.IDLE), self)
+        self._icon.setToolTip(name)
+        self._menu = menu_for(actions, is_open=False, running=True)
+        self._icon.setContextMenu(self._menu)
+        self._icon.activated.connect(lambda why: self._pressed(why, actions.toggle))
+        self._icon.messageClicked.connect(actions.toggle)
+        self._icon.show()
+
+    @property
+    def entries(self) -> list[QAction]:
+        return self._menu.actions()
+
+    def show_view(self, view: View) -> None:
+        self._icon.setIcon(self._drawn(view.orb))
+
+    def restyle(self, theme: Theme) -> None:
+        """The orb's other colours."""
+        self._theme = theme
+        self._icons.clear()
+        self._icon.setIcon(self._drawn(Orb.IDLE))
+
+    def show_note(self, note: Note) -> bool:
+        """A balloon from the icon; False where the tray shows none. A click on it opens the presence."""
+        if not QSystemTrayIcon.supportsMessages():
+            return False
+        self._icon.showMessage(note.title, note.text, self._drawn(Orb.NEEDS_YOU if note.urgent else Orb.IDLE))
+        return True
+
+    def hide(self) -> None:
+        self._icon.hide()
+
+    def _drawn(self, state: Orb) -> QIcon:
+        if state not in self._icons:
+            picture = QPixmap(_SIDE_PX, _SIDE_PX)
+            picture.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(picture)
+            middle = QPointF(_SIDE_PX / 2, _SIDE_PX / 2)
+            paint(painter, middle, _SIDE_PX - 4, OrbFrame(state, share=0.7), self._theme, shadow=False)
+            painter.end()
+            self._icons[state] = QIcon(picture)
+        return self._icons[state]
+
+    def _pressed(self, why: QSystemTrayIcon.ActivationReason, toggle: Callable[[], None]) -> None:
+        if why is QSystemTrayIcon.ActivationReason.Trigger:
+            toggle()
+
+
+def has_tray() -> bool:
+    return QSystemTrayIcon.isSystemTrayAvailable()
+
+
+if TYPE_CHECKING:
+    from dbus_fast.aio import MessageBus
+
+_log = logging.getLogger(__name__)
+_SERVICE = "org.freedesktop.Notifications"
+_BUS = "org.freedesktop.DBus"
+_PATH = "/org/freedesktop/Notifications"
+_SYSTEM_DECIDES = -1
+_CRITICAL, _NORMAL = 2, 1
+_DEFAULT = "default"
+
+
+class BusNotifier:
+    """Connects at the first notification. One notification of ours stands at a time: a newer one replaces it."""
+
+    def __init__(self, name: str, clicked: Callable[[], None]) -> None:
+        self._name = name
+        self._clicked = clicked
+        self._bus: MessageBus | None = None
+        self._shown = 0
+        self._reads_markup = False
+
+    async def show(self, note: Note) -> bool:
+        """False where nobody shows notifications here."""
+        from dbus_fast import Variant
+        from dbus_fast.errors import DBusError, InvalidAddressError
+
+        try:
+            if self._bus is None or not self._bus.connected:
+                await self._connect()
+            urgency = Variant("y", _CRITICAL if note.urgent else _NORMAL)
+            hints = {"urgency": urgency, "desktop-entry": Variant("s", "wisp")}
+            text = html.escape(note.text, quote=False) if self._reads_markup else note.text
+            body = [self._name, self._shown, "", note.title, text, [_DEFAULT, ""], hints, _SYSTEM_DECIDES]
+            answer = await self._call(_SERVICE, _PATH, "Notify", "susssasa{sv}i", body)
+        except (OSError, EOFError, DBusError, InvalidAddressError) as error:
+            _log.info("No notification could be shown: %s", error)
+            return False
+        self._shown = answer[0] if answer else 0
+        return bool(answer)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._bus is not None and self._bus.connected:
+            self._bus.disconnect()
+        self._bus = None
+
+    async def _connect(self) -> None:
+        from dbus_fast import Message, MessageType
+        from dbus_fast.aio import MessageBus
+
+        def heard(message: Message) -> None:
+            is_ours = bool(message.body) and message.body[0] == self._shown
+            if message.message_type is MessageType.SIGNAL and message.member == "ActionInvoked" and is_ours:
+                self._clicked()
+
+        self._bus = await MessageBus().connect()
+        self._bus.add_message_handler(heard)
+        rule = f"type='signal',interface='{_SERVICE}',member='ActionInvoked'"
+        await self._call(_BUS, "/org/freedesktop/DBus", "AddMatch", "s", [rule])
+        abilities = await self._call(_SERVICE, _PATH, "GetCapabilities", "", [])
+        self._reads_markup = bool(abilities) and "body-markup" in abilities[0]
+
+    async def _call(self, service: str, path: str, member: str, signature: str, body: list[Any]) -> list[Any]:
+        """What the service answers; empty where it answers with an error."""
+        from dbus_fast import Message, MessageType
+
+        assert self._bus is not None
+        answer = await self._bus.call(
+            Message(
+                destination=service, path=path, interface=service, member=member, signature=signature, body=body
+            )  # both services name their interface like themselves
+        )
+        return list(answer.body) if answer is not None and answer.message_type is MessageType.METHOD_RETURN else []
+
+
+Show = Callable[[Note], Awaitable[bool]]
+"""Shows a note; False where it cannot."""
+
+
+class Notifier(QObject):
+    """`ways` are tried in their order until one has shown the note. Needs a running event loop."""
+
+    def __init__(self, ways: tuple[Show, ...], *, on: bool) -> None:
+        super().__init__()
+        self.on = on
+        self._ways = ways
+        self._seen = View()
+        self._telling: set[asyncio.Task[None]] = set()
+
+    def show_view(self, view: View) -> None:
+        """The view has become this."""
+        note = worth_telling(self._seen, view) if self.on else None
+        self._seen = view
+        if note is not None:
+            task = asyncio.ensure_future(self._tell(note))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+    async def _tell(self, note: Note) -> None:
+        for show in self._ways:
+            if await show(note):
+                return

@@ -1,0 +1,1 @@
+"""Tokens, fonts, icons and movement: how everything looks."""

@@ -1,0 +1,365 @@
+"""Gets the presence out of the way of a capture or a click, from any thread and without asking the GUI thread.
+
+On X11 the windows' shapes are emptied: they stay mapped, keep the focus and their place in the stack, and come back
+exactly as they were. Elsewhere they become fully transparent and let input through, which only the GUI thread can do.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, QThread, Signal
+from PySide6.QtGui import QGuiApplication, QWindow
+
+from app.base.geometry import Rect
+from app.base.ids import WINDOW_MARK
+from app.ui.windows.floating import WindowDeps
+
+_log = logging.getLogger(__name__)
+_LOCK_LIMIT_S = 0.3
+_LEVELS = 8
+_MOST_WISPS = 256
+
+Shape = list[tuple[int, int, int, int]] | None
+"""Rectangles of a window's shape; None is a window without one: its outline follows its size."""
+
+
+class XConnection:
+    """One connection to the X server named by DISPLAY. Raises Xlib's DisplayError where there is none."""
+
+    def __init__(self) -> None:
+        from Xlib.display import Display
+
+        self._display = Display()
+        self._display.set_error_handler(_told)
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        with self._lock:
+            self._display.close()
+
+    def is_composited(self) -> bool:
+        with self._lock:
+            owner = self._display.get_selection_owner(self._display.intern_atom("_NET_WM_CM_S0"))
+            return bool(owner)
+
+    def mark(self, window_id: int, pid: int) -> None:
+        """Leave the mark by which every Wisp knows this one's windows, and take away those of Wisps that ended."""
+        from Xlib import X, Xatom
+        from Xlib.error import XError
+
+        with self._lock:
+            mark, root = self._display.intern_atom(WINDOW_MARK), self._display.screen().root
+
+            def is_alive(number: int) -> bool:
+                try:
+                    window = self._display.create_resource_object("window", number)
+                    return window.get_property(mark, X.AnyPropertyType, 0, 1) is not None
+                except XError:
+                    return False
+
+            self._display.create_resource_object("window", window_id).change_property(mark, Xatom.CARDINAL, 32, [pid])
+            self._display.grab_server()  # another Wisp may start at this moment
+            told = root.get_property(mark, X.AnyPropertyType, 0, _MOST_WISPS)
+            known = [int(number) for number in told.value] if told is not None else []
+            dead = {number for number in known if not is_alive(number)}
+            if dead:
+                root.change_property(mark, Xatom.WINDOW, 32, [number for number in known if number not in dead])
+            root.change_property(mark, Xatom.WINDOW, 32, [window_id], X.PropModeAppend)
+            self._display.ungrab_server()
+            self._display.sync()
+
+    def active_window(self) -> int:
+        """The id of the window that has the focus as the window manager tells it; 0 where it does not."""
+        from Xlib import X
+
+        with self._lock:
+            root = self._display.screen().root
+            found = root.get_full_property(self._display.intern_atom("_NET_ACTIVE_WINDOW"), X.AnyPropertyType)
+            return int(found.value[0]) if found is not None and len(found.value) else 0
+
+    def set_input(self, window_id: int, rects: Sequence[Rect]) -> None:
+        """Where the window takes clicks, in its own pixels."""
+        from Xlib.ext import shape
+
+        with self._lock:
+            window = self._display.create_resource_object("window", window_id)
+            window.shape_rectangles(shape.SO.Set, shape.SK.Input, 0, 0, 0, [_bare(rect) for rect in rects])
+            self._display.sync()
+
+    def shown_at(self, window_id: int) -> Rect | None:
+        """Where a window is on the screen, in screen pixels; None while it is not mapped."""
+        from Xlib import X
+        from Xlib.error import XError
+
+        if not self._lock.acquire(timeout=_LOCK_LIMIT_S):
+            return None
+        try:
+            window = self._display.create_resource_object("window", window_id)
+            if window.get_attributes().map_state != X.IsViewable:
+                return None
+            size = window.get_geometry()
+            place = self._display.screen().root.translate_coords(window, 0, 0)
+            return Rect(place.x, place.y, size.width, size.height)
+        except XError:
+            return None
+        finally:
+            self._lock.release()
+
+    def vanish(self, window_id: int) -> list[tuple[int, Shape]]:
+        """Cut everything away from a window and the frame around it; the answer brings them back."""
+        from Xlib.error import XError
+
+        with self._lock:
+            try:
+                found = [(window.id, _bounds(window)) for window in self._with_frames(window_id)]
+            except XError:
+                return []
+        self.cut_away([each for each, _ in found])
+        return found
+
+    def cut_away(self, window_ids: Sequence[int]) -> None:
+        """Leave nothing of windows to be seen or clicked."""
+        with self._lock:
+            for window_id in window_ids:
+                self._reshape(window_id, [])
+            self._display.sync()
+
+    def appear(self, shapes: Sequence[tuple[int, Shape]]) -> None:
+        """Give windows their shapes back."""
+        with self._lock:
+            for window_id, rects in shapes:
+                self._reshape(window_id, rects)
+            self._display.sync()
+
+    def pixels(self, area: Rect) -> bytes:
+        """What the screen shows in an area; empty where that is off the screen."""
+        from Xlib import X
+        from Xlib.error import XError
+
+        with self._lock:
+            root = self._display.screen().root
+            size = root.get_geometry()
+            inside = area.overlap(Rect(0, 0, size.width, size.height))
+            if inside is None:
+                return b""
+            try:
+                image = root.get_image(inside.x, inside.y, inside.width, inside.height, X.ZPixmap, 0xFFFFFFFF)
+            except XError:
+                return b""
+            return bytes(image.data)
+
+    def _with_frames(self, window_id: int) -> list[Any]:
+        """The window and what the window manager put around it, inside first."""
+        root = self._display.screen().root
+        window = self._display.create_resource_object("window", window_id)
+        found = [window]
+        for _ in range(_LEVELS):
+            parent = found[-1].query_tree().parent
+            if not parent or parent.id == root.id:
+                break
+            found.append(parent)
+        return found
+
+    def _reshape(self, window_id: int, rects: Shape) -> None:
+        from Xlib import X
+        from Xlib.ext import shape
+
+        window = self._display.create_resource_object("window", window_id)
+        if rects is None:
+            window.shape_mask(shape.SO.Set, shape.SK.Bounding, 0, 0, X.NONE)
+        else:
+            window.shape_rectangles(shape.SO.Set, shape.SK.Bounding, 0, 0, 0, rects)
+
+
+def _bare(rect: Rect) -> tuple[int, int, int, int]:
+    return rect.x, rect.y, rect.width, rect.height
+
+
+def _bounds(window: Any) -> Shape:
+    from Xlib.ext import shape
+
+    # An unshaped window answers with its default bounds. Set as a shape they would cut it off when it grows.
+    if not window.shape_query_extents().bounding_shaped:
+        return None
+    return [
+        (rect.x, rect.y, rect.width, rect.height) for rect in window.shape_get_rectangles(shape.SK.Bounding).rectangles
+    ]
+
+
+def _told(error: object, _request: object) -> None:
+    """Errors without an asker: a window that went away meanwhile."""
+    _log.debug("X said: %s", error)
+
+
+_GONE_LIMIT_S = 0.15
+_LOOK_EVERY_S = 0.008
+_ANSWER_LIMIT_S = 0.45
+_PROBE_PX = 160
+
+
+class X11Curtain:
+    """Talks to the X server itself; the GUI thread may be busy, blocked or gone."""
+
+    def __init__(self, around: WindowDeps, server: XConnection) -> None:
+        self._around = around
+        self._server = server
+        self._lock = threading.Lock()
+        self._drawn = 0
+        self._pause = threading.Event()
+        self._hidden: list[tuple[int, Shape]] = []
+
+    def close(self) -> None:
+        """Hang up; the curtain is not used any more, and who waits goes on."""
+        self._pause.set()
+        self._server.close()
+
+    def covers(self, area: Rect) -> bool:
+        """Whether a window of ours is showing inside `area`, in screen pixels."""
+        return bool(self._inside(area))
+
+    def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
+        """While inside, no window of ours shows within `area` or takes input there."""
+        return self._drawn_back(area)
+
+    @contextmanager
+    def _drawn_back(self, area: Rect) -> Iterator[None]:
+        self._draw(area)
+        try:
+            yield
+        finally:
+            self._let_go()
+
+    def _inside(self, area: Rect) -> list[tuple[int, Rect]]:
+        places = ((window_id, self._server.shown_at(window_id)) for window_id in self._around.ids())
+        return [(window_id, place) for window_id, place in places if place is not None and place.overlap(area)]
+
+    def _draw(self, area: Rect) -> None:
+        with self._lock:
+            self._drawn += 1
+            hidden = {window_id for window_id, _ in self._hidden}
+            found = [(window_id, place) for window_id, place in self._inside(area) if window_id not in hidden]
+            probes = [_probe(place, area) for _, place in found]
+            before = [self._server.pixels(probe) for probe in probes]
+            for window_id, _ in found:
+                self._around.vanish(window_id)
+                self._hidden.extend(self._server.vanish(window_id))
+        if found:
+            self._wait_until_gone(probes, before)
+            # A shape that the GUI thread had sent just before may have arrived just after.
+            self._server.cut_away([window_id for window_id, _ in self._hidden])
+
+    def _wait_until_gone(self, probes: list[Rect], before: list[bytes]) -> None:
+        """Until what was below has been painted: the pixels differ from before and stand still for two looks.
+
+        Whoever is below may look just like us, or never paint: the wait is bounded.
+        """
+        limit = time.monotonic() + _GONE_LIMIT_S
+        last = before
+        while time.monotonic() < limit:
+            self._pause.wait(_LOOK_EVERY_S)
+            now = [self._server.pixels(probe) for probe in probes]
+            if now == last and all(new != old for new, old in zip(now, before, strict=True)):
+                return
+            last = now
+
+    def _let_go(self) -> None:
+        with self._lock:
+            self._drawn -= 1
+            if self._drawn == 0:
+                hidden, self._hidden = self._hidden, []
+                self._server.appear(hidden)
+                self._around.appear()
+
+
+class QtCurtain(QObject):
+    """For systems where only the GUI thread may touch windows. It is asked, and waited for no longer than allowed."""
+
+    _asked = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._drawn = 0
+        self._asked.connect(lambda job: job())
+
+    def close(self) -> None:
+        """Nobody is asked any more."""
+        self._asked.disconnect()
+
+    def covers(self, area: Rect) -> bool:
+        """Whether a window of ours is showing inside `area`, in screen pixels."""
+        found: list[bool] = []
+        self._on_gui_thread(lambda: found.append(any(_place(window).overlap(area) for window in _windows())))
+        return bool(found and found[0])
+
+    def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
+        """While inside, no window of ours shows within `area` or takes input there."""
+        return self._drawn_back(area)
+
+    @contextmanager
+    def _drawn_back(self, area: Rect) -> Iterator[None]:
+        hidden: list[tuple[QWindow, float, bool]] = []
+        self._on_gui_thread(
+            lambda: hidden.extend(_hide(window) for window in _windows() if _place(window).overlap(area))
+        )
+        try:
+            yield
+        finally:
+            self._on_gui_thread(lambda: _bring_back(hidden), wait=False)
+
+    def _on_gui_thread(self, job: Callable[[], None], *, wait: bool = True) -> None:
+        if QThread.currentThread() == self.thread():
+            job()
+            return
+        done = threading.Event()
+
+        def run() -> None:
+            job()
+            done.set()
+
+        self._asked.emit(run)
+        if wait:
+            done.wait(_ANSWER_LIMIT_S)
+
+
+def curtain_for(around: WindowDeps) -> X11Curtain | QtCurtain:
+    """The curtain of this system. X11's has a connection of its own: the GUI's may be busy."""
+    return QtCurtain() if around.server is None else X11Curtain(around, XConnection())
+
+
+def _probe(place: Rect, area: Rect) -> Rect:
+    """The middle of what the window shows in the area, small enough to be read often."""
+    shared = place.overlap(area) or place
+    width, height = min(shared.width, _PROBE_PX), min(shared.height, _PROBE_PX)
+    return Rect(shared.center.x - width // 2, shared.center.y - height // 2, width, height)
+
+
+def _windows() -> list[QWindow]:
+    return [window for window in QGuiApplication.topLevelWindows() if window.isVisible()]
+
+
+def _place(window: QWindow) -> Rect:
+    """A window's place in physical pixels: distances within a screen grow, the screen's own corner does not."""
+    ratio, screen, box = window.devicePixelRatio(), window.screen().geometry(), window.geometry()
+    x = screen.x() + round((box.x() - screen.x()) * ratio)
+    y = screen.y() + round((box.y() - screen.y()) * ratio)
+    return Rect(x, y, round(box.width() * ratio), round(box.height() * ratio))
+
+
+def _hide(window: QWindow) -> tuple[QWindow, float, bool]:
+    before = window.opacity(), bool(window.flags() & Qt.WindowType.WindowTransparentForInput)
+    window.setOpacity(0.0)
+    window.setFlag(Qt.WindowType.WindowTransparentForInput, on=True)
+    return window, *before
+
+
+def _bring_back(hidden: list[tuple[QWindow, float, bool]]) -> None:
+    for window, opacity, let_through in hidden:
+        window.setOpacity(opacity)
+        window.setFlag(Qt.WindowType.WindowTransparentForInput, on=let_through)

@@ -1,0 +1,213 @@
+"""Where things stand on the screen: pure geometry in device-independent pixels, and the file that remembers it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QScreen
+
+from app.base import paths
+from app.base.geometry import Point, Rect, Size
+from app.ui.orb.window import OrbWindow
+from app.ui.theme.theme import Theme
+
+_FILE = "places.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Where the bubble and the composer go for an orb. `above` is true where the composer is the lowest."""
+
+    bubble: Rect
+    composer: Rect
+    above: bool
+    left: bool
+
+
+def layout_name(screens: Sequence[Rect]) -> str:
+    """A name for a set of monitors; the same monitors in the same places have the same name."""
+    return " ".join(f"{s.width}x{s.height}+{s.x}+{s.y}" for s in sorted(screens, key=lambda s: (s.x, s.y)))
+
+
+def screen_of(rect: Rect, screens: Sequence[Rect]) -> Rect:
+    """The screen that holds most of a rectangle, or the nearest one."""
+
+    def shared(screen: Rect) -> int:
+        part = screen.overlap(rect)
+        return part.size.area if part else 0
+
+    best = max(screens, key=shared)
+    return best if shared(best) else min(screens, key=lambda screen: _distance(screen, rect.center))
+
+
+def _distance(screen: Rect, point: Point) -> int:
+    dx = max(screen.x - point.x, 0, point.x - screen.right)
+    dy = max(screen.y - point.y, 0, point.y - screen.bottom)
+    return dx * dx + dy * dy
+
+
+def kept_inside(rect: Rect, screen: Rect) -> Rect:
+    """The rectangle moved by as little as it takes to be on the screen."""
+    x = max(screen.x, min(rect.x, screen.right - rect.width))
+    y = max(screen.y, min(rect.y, screen.bottom - rect.height))
+    return Rect(x, y, rect.width, rect.height)
+
+
+def snapped(rect: Rect, screen: Rect, gap: int, reach: int) -> Rect:
+    """The rectangle at `gap` from every edge of the screen that it is within `reach` of; always on the screen."""
+    rect = kept_inside(rect, screen)
+    x = _snapped(rect.x, screen.x + gap, screen.right - gap - rect.width, reach)
+    y = _snapped(rect.y, screen.y + gap, screen.bottom - gap - rect.height, reach)
+    return Rect(x, y, rect.width, rect.height)
+
+
+def _snapped(value: int, low: int, high: int, reach: int) -> int:
+    if value <= low + reach:
+        return low
+    return high if value >= high - reach else value
+
+
+def first_place(screen: Rect, size: Size, gap: int) -> Rect:
+    """Where an orb that has never been moved sits: at the lower right."""
+    return Rect(screen.right - gap - size.width, screen.bottom - gap - size.height, size.width, size.height)
+
+
+def arranged(screen: Rect, orb: Rect, bubble: Size, composer: Size, gap: int) -> Arrangement:
+    """A column beside the orb, on the side with more room; the composer is level with the orb, the bubble beyond it."""
+    left = orb.center.x > screen.center.x
+    above = orb.center.y > screen.center.y
+    width = max(bubble.width, composer.width)
+    x = orb.x - gap - width if left else orb.right + gap
+    column = kept_inside(Rect(x, screen.y, width, 1), screen)
+    field_y = orb.bottom - composer.height if above else orb.y
+    field = kept_inside(Rect(column.x, field_y, composer.width, composer.height), screen)
+    spacing = gap if composer.height else 0
+    bubble_y = field.y - spacing - bubble.height if above else field.bottom + spacing
+    body = kept_inside(Rect(column.x, bubble_y, bubble.width, bubble.height), screen)
+    return Arrangement(body, field, above, left)
+
+
+def remember(layout: str, place: Point) -> None:
+    """Keep where the orb was put on this set of monitors. Raises OSError."""
+    known = _read() | {layout: [place.x, place.y]}
+    path = paths.state_dir() / _FILE
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(known), encoding="utf-8")
+    os.replace(beside, path)
+
+
+def remembered(layout: str) -> Point | None:
+    """Where the orb was put on this set of monitors; None where it was not, or nobody knows."""
+    match _read().get(layout):
+        case [int(x), int(y)]:
+            return Point(x, y)
+    return None
+
+
+def _read() -> dict[str, object]:
+    try:
+        found = json.loads((paths.state_dir() / _FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+_log = logging.getLogger(__name__)
+
+
+class OrbPlacement:
+    """The orb's place on the monitors that are there now."""
+
+    def __init__(self, orb: OrbWindow, theme: Theme) -> None:
+        self._orb = orb
+        self._theme = theme
+
+    def screen(self) -> Rect:
+        """What the orb's screen has free of panels."""
+        return screen_of(self._orb.rest_rect(), _screens())
+
+    def take(self) -> None:
+        """Put the orb where it was last put on these monitors, or where a new one sits."""
+        side, screens = self._theme.size("orb"), _screens()
+        known = remembered(layout_name(screens))
+        primary = QGuiApplication.primaryScreen()
+        if known is not None:
+            wanted = Rect(known.x, known.y, side, side)
+            self._orb.put(kept_inside(wanted, screen_of(wanted, screens)))
+        elif primary is not None:
+            self._orb.put(first_place(_rect(primary), Size(side, side), self._theme.size("screen_gap")))
+
+    def retake(self) -> None:
+        """The monitors are others now: where it was last put on these, or else as near as it can to where it is."""
+        screens, now = _screens(), self._orb.rest_rect()
+        if not screens:
+            return  # between two monitors there may be none for a moment
+        if remembered(layout_name(screens)) is not None:
+            self.take()
+            return
+        gap, reach = self._theme.size("screen_gap"), self._theme.size("snap")
+        self._orb.put(snapped(now, screen_of(now, screens), gap, reach))
+
+    def settle(self, rect: Rect) -> None:
+        """The orb was let go there: snap it to an edge that is near, and remember."""
+        screens, gap, reach = _screens(), self._theme.size("screen_gap"), self._theme.size("snap")
+        place = snapped(rect, screen_of(rect, screens), gap, reach)
+        self._orb.put(place)
+        try:
+            remember(layout_name(screens), Point(place.x, place.y))
+        except OSError as error:
+            _log.warning("The orb's place could not be kept: %s", error)
+
+
+def logical(x: int, y: int) -> Point:
+    """A screen pixel in device-independent ones: distances within a screen shrink, its own corner does not."""
+    for screen in QGuiApplication.screens():
+        box, ratio = screen.geometry(), screen.devicePixelRatio()
+        place = Point(box.x() + round((x - box.x()) / ratio), box.y() + round((y - box.y()) / ratio))
+        if box.contains(place.x, place.y):
+            return place
+    return Point(x, y)
+
+
+def _screens() -> list[Rect]:
+    return [_rect(screen) for screen in QGuiApplication.screens()]
+
+
+def _rect(screen: QScreen) -> Rect:
+    box = screen.availableGeometry()
+    return Rect(box.x(), box.y(), box.width(), box.height())
+
+
+_QUIET_MS = 100
+"""One plug changes many things, one after the other."""
+
+
+class Monitors(QObject):
+    """`changed` comes when there has been no further change for a moment."""
+
+    changed = Signal()
+
+    def __init__(self, application: QGuiApplication) -> None:
+        super().__init__()
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_QUIET_MS)
+        self._soon.timeout.connect(self.changed)
+        application.screenAdded.connect(self._added)
+        application.screenRemoved.connect(lambda _: self._soon.start())
+        application.primaryScreenChanged.connect(lambda _: self._soon.start())
+        for screen in application.screens():
+            self._watch(screen)
+
+    def _added(self, screen: QScreen) -> None:
+        self._watch(screen)
+        self._soon.start()
+
+    def _watch(self, screen: QScreen) -> None:
+        screen.geometryChanged.connect(lambda _: self._soon.start())
+        screen.availableGeometryChanged.connect(lambda _: self._soon.start())
