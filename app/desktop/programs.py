@@ -19,6 +19,7 @@ _SURE = 88
 _CLEAR_LEAD = 4
 _SUGGESTIONS = 4
 _LOWEST_LIKENESS = 45
+_OWN_NAME = "wisp"
 _FILLERS = re.compile(r"^(?:the|my|a|an)\s+|\s+(?:app|application|program|programme|window|please)$")
 
 
@@ -41,8 +42,16 @@ class _Alias:
 def choose(name: str, apps: Sequence[App], command: Command = _no_command) -> App:
     """The one program that is meant. ToolFailed with the nearest names when none, or none clearly, is.
 
-    `command` knows programs that are in no menu.
+    `command` knows programs that are in no menu. Wisp itself is never the one: it runs already, and starting it again
+    would bring its window up, as only the person does.
     """
+    found = _chosen(name, apps, command)
+    if _OWN_NAME in (found.name.lower(), stem(found), *found.words):
+        raise ToolFailed("That is Wisp itself, which runs already. Only the person opens its window.")
+    return found
+
+
+def _chosen(name: str, apps: Sequence[App], command: Command) -> App:
     wanted = _plain(name)
     if not wanted:
         raise ToolFailed(f"Which program? {_offer(apps)}")

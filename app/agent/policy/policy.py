@@ -113,7 +113,7 @@ class Policy:
         for decision in (Decision.DENY, Decision.ASK):
             if rule := self._first(decision, act, mode, provenance):
                 return self._by(rule, act, mode, provenance)
-            if decision is Decision.ASK and self._book.broken and not act.effects <= HARMLESS:
+            if decision is Decision.ASK and self._book.broken and _may_have_been_denied(act):
                 template = table("sentences")["broken"] + self._book.broken.replace("$", "$$")
                 told = sentences.sentence(template, act, mode, provenance)
                 return Verdict(Decision.ASK, told, "broken rules", act=act)
@@ -176,3 +176,8 @@ class Policy:
         for kind in sorted(act.kinds):
             if kind in kinds:
                 yield Decision(kinds[kind]), kind
+
+
+def _may_have_been_denied(act: Action) -> bool:
+    """Whether a file of rules that cannot be read may have been meant to keep this from happening."""
+    return not act.effects <= HARMLESS or bool(act.kinds & {Consequence.FAR, Consequence.UNCLEAR})

@@ -198,7 +198,9 @@ def _short(value: object, name: str, where: str) -> str:
 
 NAME = "policy.toml"
 _MOST_BYTES = 256_000
-_MENDING = "Until that is mended, everything but looking and talking asks first."
+_MENDING = (
+    "Until that is mended, everything but looking and talking asks first, and so does reading outside the workspace."
+)
 _LOOSENS = "{where}: a workspace's rules cannot allow anything; the rule {name!r} is passed over."
 
 

@@ -50,6 +50,6 @@ async def test_rules_that_cannot_be_used_are_told_once(tmp_path: Path) -> None:
         Notice(
             "warning",
             f'{rules}:1: then must be "deny", "ask" or "allow", not \'permit\'. Until that is mended, everything but '
-            "looking and talking asks first.",
+            "looking and talking asks first, and so does reading outside the workspace.",
         )
     ]

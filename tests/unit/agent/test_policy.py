@@ -170,6 +170,25 @@ def test_a_file_that_cannot_be_used_makes_everything_ask(tmp_path: Path, rules: 
         assert policy.book.broken and policy.book.problems
 
 
+@pytest.mark.parametrize("mode", [Mode.ASK, Mode.AUTO, Mode.YOLO])
+@pytest.mark.parametrize(
+    ("path", "decision"),
+    [
+        ("notes.md", Decision.ALLOW),
+        ("device:/Documents/letter.txt", Decision.ASK),
+        ("/etc/hostname", Decision.ASK),
+        ("nowhere:/notes.md", Decision.ASK),
+    ],
+)
+def test_a_broken_file_may_have_meant_to_deny_reading_outside_the_workspace(
+    tmp_path: Path, path: str, decision: Decision, mode: Mode
+) -> None:
+    spec = registry().find("read_file")
+    assert spec
+    policy = _policy(tmp_path, mode, rules='[[rule]]\nthen = "dney"\npath = "~/Documents"\n')
+    assert policy.decide(ToolCall("c1", "read_file", {"path": path}), spec).decision is decision
+
+
 @pytest.mark.parametrize(
     ("condition", "told"),
     [

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from app.base.errors import ToolFailed
 from app.desktop.backends import App
-from app.desktop.programs import choose, is_terminal
+from app.desktop.programs import choose, is_terminal, stem
 
 _APPS = (
     App("/usr/share/applications/galculator.desktop", "Galculator", ("galculator",), ("Utility",)),
@@ -50,6 +52,21 @@ def test_a_weak_likeness_starts_nothing(name: str) -> None:
 def test_the_nearest_names_are_offered() -> None:
     with pytest.raises(ToolFailed, match="Galculator"):
         choose("gcalculate", _APPS)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        App("/home/ada/.local/share/applications/wisp.desktop", "Assistant", ("python",), ("Utility",)),
+        App("/usr/share/applications/org.example.Start.desktop", "Wisp", ("python3",), ("Utility",)),
+        App("/usr/share/applications/helper.desktop", "Helper", ("wisp",), ("Utility",)),
+    ],
+)
+@pytest.mark.parametrize("as_written", [str, str.upper, "the {} app".format])
+def test_wisp_is_not_opened_by_any_of_its_names(own: App, as_written: Callable[[str], str]) -> None:
+    for name in (own.name, stem(own), own.words[0]):
+        with pytest.raises(ToolFailed, match="Only the person opens its window"):
+            choose(as_written(name), (*_APPS, own))
 
 
 def test_terminals_are_known() -> None:
