@@ -1,1 +1,1 @@
-"""Wisp: a small presence on the desktop that does what it is told, on the real screen."""
+"""Wisp: a desktop assistant that works on the real screen."""

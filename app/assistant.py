@@ -94,21 +94,21 @@ class Assistant:
         self.session.answer(approval_id, allow=allow, words=words, scope=scope)
 
     async def run(self, block: Block) -> ToolResult:
-        """Run one call that the person (not a model) wrote: nobody is asked."""
+        """Run one call that the person wrote, without asking for approval."""
         context = TurnContext(call_id=block.call_id, audit=self._journal.audit)
         done = await self._executor.run(block, WrittenByThePerson(), context)
         return done.result
 
     async def from_before(self) -> list[str]:
-        """A sentence for each command of an earlier start that still runs, and for each conversation in whose middle
-        Wisp was ended since it was last told.
+        """Return a sentence for each command of an earlier start that still runs or has ended meanwhile, and for each
+        conversation that was interrupted.
         """
         told = [
             f"A command of an earlier time still runs: {clip_line(run.record.command, _COMMAND_CHARS)} ({run.id})"
             for run in self._own.processes.left_over()
         ]
         told += [f"A command has ended meanwhile.{left_behind(run)}" for run in self._own.processes.settled_late()]
-        with suppress(WispError):  # a journal that cannot be read is told by the first turn
+        with suppress(WispError):  # because the first turn reports a journal that cannot be read
             told += [_INTERRUPTED.format(title=past.title) for past in await self._journal.interrupted()]
         return told
 
@@ -253,7 +253,7 @@ def _dialect_name(settings: Settings, chosen: catalog.ChosenProvider) -> str:
 
 @asynccontextmanager
 async def assembled(settings: Settings, *, dry_run: bool = False) -> AsyncIterator[Assistant]:
-    """An assistant nobody watches, closed at the end: whatever would have to ask is refused."""
+    """Yield an unattended assistant and close it at the end. Calls that need an approval are refused."""
     assistant = assemble(settings, dry_run=dry_run, attended=False)
     try:
         yield assistant

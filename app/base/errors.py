@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class WispError(Exception):
-    """Root of all errors that carry a sentence meant for somebody."""
+    """Root of all errors whose text is a sentence for the model or the person."""
 
 
 class ToolMisuse(WispError):

@@ -1,4 +1,4 @@
-"""Short names for things that are born at run time."""
+"""Short identifiers for objects created at run time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ WINDOW_MARK = "_WISP_WINDOW"
 
 
 def counter(prefix: str) -> Callable[[], str]:
-    """A source of `prefix1`, `prefix2`, …: readable where only this process must tell things apart."""
+    """Number names in order: `prefix1`, `prefix2`, …. They are unique within this process only."""
     numbers = itertools.count(1)
     return lambda: f"{prefix}{next(numbers)}"
 
 
 def unique(prefix: str = "") -> str:
-    """A name nobody else has: 60 random bits, safe in file names and URLs."""
+    """Return a unique name of 60 random bits, safe in file names and URLs."""
     return f"{prefix}{secrets.token_hex(8)[:15]}"

@@ -21,7 +21,8 @@ def to_file(level: int = logging.INFO) -> None:
     """Send the log to `wisp.log` in the state folder; `WISP_LOG=debug` shows more."""
     if os.environ.get("WISP_LOG", "").lower() == "debug":
         level = logging.DEBUG
-    from logging.handlers import RotatingFileHandler  # sockets and pickles: nobody needs them before the first paint
+    # Imported late, because it loads sockets and pickle, which the first paint does not need.
+    from logging.handlers import RotatingFileHandler
 
     handler = RotatingFileHandler(path(), maxBytes=_SIZE_BYTES, backupCount=_KEPT, encoding="utf-8", delay=True)
     handler.setFormatter(_Discreet("%(asctime)s %(levelname)s %(name)s: %(message)s"))
@@ -32,6 +33,6 @@ class _Discreet(logging.Formatter):
     """Keys, tokens and passwords are blanked out of every line, those of tracebacks included."""
 
     def format(self, record: logging.LogRecord) -> str:
-        from app.base.texts import without_secrets  # read when there is something to write
+        from app.base.texts import without_secrets  # late, so that the first paint does not wait for it
 
         return without_secrets(super().format(record))

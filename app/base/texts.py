@@ -1,7 +1,7 @@
-"""Signs that nobody sees: terminal escapes, controls, reversed writing, tags, zero-width letters.
+"""Strip or show invisible characters: terminal escapes, controls, bidi marks, tags, zero-width letters.
 
-They hide words from a person that a model reads, or show a person other words than there are. Text from outside loses
-them where it enters; what a person is to judge shows them.
+Such characters can hide text from the person that the model still reads, or show the person a different text.
+`plain` strips them from text that enters from outside. `revealed` spells them out where the person decides by it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _HIDDEN = re.compile(
     rf"{_ESCAPES}|[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}]|[{_SELECTORS}]{{2,}}"
     rf"|(?<![^\x00-\x7f])[{_SELECTORS}{_JOINERS}](?!\u20e3)|[{_JOINERS}](?![^\x00-\x7f])"
 )
-"""Joiners and variation selectors belong to scripts and pictures beyond ASCII; elsewhere, or many in a row, they hide
-something."""
+"""Joiners and variation selectors are normal in non-ASCII scripts and emoji. After ASCII, or many in a row, they are
+used to hide text."""
 _SUSPICIOUS = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}{_SELECTORS}{_JOINERS}\u2028\u2029]")
 _INVISIBLE = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}{_SELECTORS}{_JOINERS}]")
 _PASSES = 8
@@ -52,7 +52,7 @@ def plain(text: str) -> tuple[str, int]:
         return text, 0
     text = _BREAKS.sub("\n", text)
     total = 0
-    for _ in range(_PASSES):  # what is left out may have kept others apart
+    for _ in range(_PASSES):  # again, because removing a sequence may join its neighbours into a new one
         text, count = _HIDDEN.subn("", text)
         total += count
         if not count:

@@ -79,7 +79,7 @@ def name_no_call(text: str, names: Iterable[str], otherwise: str) -> str:
 
 
 def settings_of(options: argparse.Namespace) -> store.Settings:
-    """The person's settings with the command line's on top; wrong ones are told on standard error."""
+    """Load the person's settings and apply the command line's on top. Print wrong values on standard error."""
     settings = store.load()
     for problem in settings.problems:
         print(f"wisp: {problem}", file=sys.stderr)

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def start(options: argparse.Namespace, *, welcome: bool = False) -> int:
-    """The presence until it is quit. Who has not been welcomed here and has chosen nobody to answer is, first."""
+    """Run the presence until it is quit. Show the welcome first at a first start without a chosen provider."""
     if not is_at_hand():
         return say_that_a_display_is_missing()
     from app.ui.system import autostart

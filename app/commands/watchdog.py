@@ -69,7 +69,7 @@ def _notify(sentence: str) -> None:
 def _tell(line: str) -> None:
     try:
         print(line, flush=True)
-    except OSError:  # nobody listens any more; what was to be done is done
+    except OSError:  # because the parent closed the pipe: the work itself is done
         return
 
 

@@ -1,4 +1,4 @@
-"""Past conversations out of the journal: to list, to show again, to go on with, to hand out, to forget."""
+"""Past conversations in the journal: list, show, continue, export and delete them."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class JournalArchive:
     def __init__(self, database: Database) -> None:
         self._db = database
         self.leaving: Callable[[str], None] = lambda _: None
-        """Called before a conversation is deleted; whoever is in it leaves it, or raises WispError."""
+        """Called before a conversation is deleted. A session that uses it leaves it, or raises WispError."""
 
     async def conversations(self, search: str = "", limit: int = 200) -> list[PastConversation]:
         found = await self._db.run(partial(rows.conversations, search=search, limit=limit))
@@ -138,7 +138,7 @@ class JournalArchive:
         return Spent(read, wrote, from_cache, to_cache, cost, turns)
 
     async def remains(self, conversation_id: str) -> Remains:
-        """Everything needed to go on with it. Raises WispError where another process is in the middle of it."""
+        """Load what a session needs to continue it. Raises WispError if another process is writing to it."""
         if _is_held(await self._found(conversation_id)):
             raise WispError("This conversation is open in another Wisp. Close that one first.")
         left = await self._db.run(partial(rows.left, conversation_id=conversation_id))
@@ -146,7 +146,7 @@ class JournalArchive:
         return _remains(left)
 
     async def interrupted(self) -> list[PastConversation]:
-        """Conversations whose last turn never ended, because their program did; each is told once."""
+        """Return conversations whose program ended in the middle of a turn. Each is returned only once."""
         found = await self._db.run(partial(rows.conversations, search="", limit=20))
         left = [one for one in found if one.is_open and not _is_held(one)]
         for one in left:
@@ -224,7 +224,7 @@ def _cut_off(turn: str, open_cards: dict[str, str]) -> list[AgentEvent]:
 
 
 _TYPED = ("text", "input", "content", "value", "goal")
-"""What is typed or written somewhere is counted, not copied: it may be anything."""
+"""Typed or written text is counted, not copied, because it may hold secrets."""
 _KEYS = "keys"
 _LONGEST = 400
 _DIGITS = 16
@@ -306,11 +306,11 @@ class Journal:
         session.subscribe(note_mode)
 
     async def interrupted(self) -> list[PastConversation]:
-        """Those in whose middle the program was ended. Raises WispError."""
+        """Return the conversations that were interrupted when the program ended. Raises WispError."""
         return await self.archive.interrupted()
 
     async def reopen(self, conversation_id: str, session: Session) -> list[AgentEvent]:
-        """The session goes on with that conversation; what was shown of it. Raises WispError, and changes nothing."""
+        """Let the session continue that conversation. Returns its events. Raises WispError and then changes nothing."""
         shown = await self.archive.events(conversation_id)
         remains = await self.archive.remains(conversation_id)
         session.begin_anew()
@@ -330,7 +330,7 @@ async def archive() -> AsyncIterator[JournalArchive]:
 
 
 def read_journal(work: Work[T]) -> T:
-    """One piece of work on the person's journal, from outside of a session. Raises WispError."""
+    """Run one job on the person's journal without a session. Raises WispError."""
     database = Database(journal_path())
     try:
         return asyncio.run(database.run(work))

@@ -34,7 +34,7 @@ _Piece = agent_events.SayDelta | agent_events.TagDelta | agent_events.ThoughtDel
 
 
 def holder() -> str:
-    """This process, told apart from a later one of the same number."""
+    """Identify this process by pid and start time, because pids are reused."""
     return f"{os.getpid()} {psutil.Process().create_time():.0f}"
 
 
@@ -146,7 +146,7 @@ class JournalRecord:
     # what the model reads
 
     def entries_added(self, entries: Sequence[Entry], heard: int, whole: Sequence[Entry]) -> None:
-        """What was lost while the disk refused is written again as a whole."""
+        """Write the whole history again, because parts were lost while the disk refused writes."""
         if self._losses != self._db.losses:
             self._losses = self._db.losses
             self.entries_replaced(whole)
@@ -176,7 +176,7 @@ class JournalRecord:
         self._soon(rows.end_call, call_id, lambda: without_secrets(echo) or _DONE)
 
     def _blank_out(self, spellings: tuple[str, ...]) -> None:
-        """What was written already loses it too."""
+        """Remove a new secret from what was already written."""
         self._write_piece()
         self._soon(rows.blank_out, spellings, shown())
 
@@ -195,7 +195,7 @@ class JournalRecord:
         await asyncio.to_thread(self._db.close)
 
     def _let_go(self) -> None:
-        """Other processes may have the conversation."""
+        """Release the conversation, so that other processes may continue it."""
         if self._is_begun:
             self._soon(rows.let_go, holder())
 

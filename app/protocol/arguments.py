@@ -33,7 +33,10 @@ _CALLED = {
 
 
 def from_text(param: Param, text: str, *, is_item: bool = False) -> JsonValue:
-    """The value that a piece of text stands for. `is_item` reads one of several (`many`), otherwise all as JSON."""
+    """Convert text to the parameter's type. `is_item`: the text is one item of a `many` parameter, else all of them.
+
+    Raises ToolMisuse.
+    """
     if param.many and not is_item:
         return _checked(param, _json(param, text) if param.attrs else _list(param, text.strip()))
     if param.attrs:
@@ -244,7 +247,7 @@ def _from_json(spec: ToolSpec, args: Mapping[str, JsonValue]) -> dict[str, JsonV
 
 
 def _spread(name: str, parts: Sequence[str], value: JsonValue) -> dict[str, JsonValue]:
-    """One list of numbers, as JSON or as text, for the arguments it stands for."""
+    """Split one list of numbers, given as JSON or as text, into the arguments named in `parts`. Raises ToolMisuse."""
     numbers: Sequence[JsonValue] = value if isinstance(value, list) else ()
     if isinstance(value, str):
         numbers = [float(number) if "." in number else int(number) for number in _NUMBERS.findall(value)]

@@ -1,4 +1,4 @@
-"""From the characters between two tags to the value they stand for."""
+"""Decode the characters between two tags into a value: CDATA, entities, line breaks at the edges."""
 
 from __future__ import annotations
 

@@ -92,10 +92,10 @@ class ToolSpec:
     """One tool. `attrs` and `children` differ only in how the docs teach them; both spellings are read.
 
     `body` is the payload written between the tags (in JSON: the field of its name).
-    `splits` names arguments that models write as one list, and the ones it stands for. `is_speech` marks a tool that
-    does nothing but say its body to the person.
-    `needs_answer` marks a tool that is not taught while nobody answers (in YOLO mode).
-    `is_wait` marks a tool that the other calls of a message wait for, and that waits for them.
+    `splits` maps a name under which models write one list to the arguments that its numbers fill.
+    `is_speech` marks a tool that only says its body to the person.
+    `needs_answer` marks a tool that is left out of the docs in YOLO mode, because there the person does not answer.
+    `is_wait` marks a tool that waits for the earlier calls of a message, and that the later ones wait for.
     `effect` is what every call does. Where the arguments change that, `effects_by_call` names all effects of one call.
     `open` accepts any attribute (used for shapes read from a file, never by our own tools).
     """
@@ -133,7 +133,7 @@ class ToolSpec:
         return exact or next((param for param in self.params if name in param.aliases), None)
 
     def parts_of(self, name: str) -> tuple[str, ...]:
-        """The arguments that a list of that name stands for; none where it is no such list."""
+        """Return the arguments that a list of this name fills, or () if the name is a parameter or unknown."""
         return () if self.param(name) else dict(self.splits).get(name, ())
 
 
@@ -145,5 +145,5 @@ PROGRESS = Param(
 
 
 async def unbound(*_: Any) -> ToolResult:
-    """Stands where a shape has no handler (shapes read from a file, tests of the readers)."""
+    """Handler of a spec that has none: one read from a file, or one in a test of the readers."""
     raise RuntimeError("A shape without a handler was executed.")

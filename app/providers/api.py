@@ -70,7 +70,7 @@ class NativeCallEnded:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one pass, by the provider's own figures. A stream may tell them several times: the last counts.
+    """Tokens of one pass, as the provider counts them. A stream may send several: the last one counts.
 
     The four do not overlap: `input_tokens` are those neither read from nor written to a cache.
     """
@@ -90,7 +90,7 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Alive:
-    """The service works and has nothing to tell yet: whoever watches for silence begins to count anew."""
+    """A keep-alive: the service works but has no content yet. The stall timer starts again."""
 
 
 StreamEvent = (

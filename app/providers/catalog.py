@@ -1,4 +1,4 @@
-"""Which provider answers, and with which model: made from the person's settings and keys."""
+"""Choose the provider and the model from the person's settings and keys."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _tried(profile: Profile, base_url: str, model: str) -> Profile:
 
 
 def default_name(key_of: KeyOf = store.key_of) -> str:
-    """Who answers when the person chose nobody."""
+    """Return the provider used when the person chose none."""
     return "anthropic" if key_of("anthropic") else OFFLINE
 
 

@@ -1,4 +1,4 @@
-"""What a service's failure means: who must act, and the sentence for them. The same for every vendor."""
+"""Map a service's failures to provider errors: who must act, and the sentence for them. Shared by all vendors."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A failure as the wire told it: the HTTP status (0 inside a stream), the vendor's word for it, its message."""
+    """A failure as the vendor reports it: HTTP status (0 inside a stream), error kind, message."""
 
     status: int
     kind: str = ""

@@ -1,4 +1,4 @@
-"""Reads and writes `settings.toml`. A wrong value is told and its default taken: a typo never stops the start."""
+"""Read and write `settings.toml`. A wrong value is reported and its default used, so that a typo never stops Wisp."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _path() -> Path:
 
 
 def load(environment: Mapping[str, str] | None = None) -> Settings:
-    """The settings of this person; a file that cannot be read is told in `problems`."""
+    """Load the person's settings. If the file cannot be read, use the defaults and say so in `problems`."""
     path = _path()
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -136,7 +136,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 def save(setting: Setting[Any], value: Any) -> None:
     """Write one choice, keeping everything else in the file as the person wrote it. Raises ValueError, OSError."""
-    import tomlkit  # not needed to read, and the first paint waits for what is imported here
+    import tomlkit  # late, because only writing needs it and the first paint waits for the imports of this module
 
     path = _path()
     document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()

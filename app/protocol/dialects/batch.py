@@ -50,7 +50,7 @@ class BadBatch(Exception):
 
 
 class _Unfit(Exception):
-    """JSON that Python would take and nobody else; `token` is how it is written."""
+    """JSON that Python's parser accepts and other parsers do not: NaN, huge numbers, duplicate keys."""
 
     def __init__(self, token: str, sentence: str) -> None:
         super().__init__(sentence)

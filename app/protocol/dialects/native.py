@@ -98,7 +98,7 @@ class NativeDialect:
         return ResultPart(answer.call_id, text, answer.result.llm_media, is_error=not answer.result.ok)
 
     def _docs(self, answer: Answer) -> tuple[str, ...]:
-        """What the model was not told yet about the tool it called."""
+        """Return the docs of a tool that the prompt listed only in brief: once, or again after a failed call."""
         spec = None if answer.toolset else self._undescribed.get(answer.tool)
         if spec is None or (answer.result.ok and answer.tool in self._described):
             return ()
@@ -116,7 +116,7 @@ _SHOWN_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 class NativeCalls:
-    """All native calls of one answer, told apart by their ids."""
+    """Collect the native calls of one answer, by call id."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[str, _Strings]] = {}

@@ -1,11 +1,11 @@
-"""Reads an answer's prose and finds the tags in it that count.
+"""Read an answer's prose and find the tags in it that are calls.
 
-A tag of the protocol counts unless it stands in inline code or in a fenced block: there it is quoted, not meant. (A
-reply whose only call stands in a fence is looked at again, as a whole, by `fallback`.) A tag that is merely mentioned
-("use <read_file> to look") is told from a call by what follows it; where that is not clear at once, the text after it
-is held until its close tag, another tag, an empty line or a few thousand characters decide.
+A protocol tag inside inline code or a fenced block is a quotation, not a call. (If a reply's only call is in a fence,
+`fallback` reads the whole reply again.) The reader distinguishes a mention ("use <read_file> to look") from a call by
+the text that follows the tag. While that is unclear, it holds the text back until a close tag, another tag, an empty
+line or a few thousand characters decide.
 
-Where the turn `has_read` what others wrote, a call with prose before and behind it on its line is quoted too.
+If the turn `has_read` text from others, a call with prose before and after it on the same line is a quotation too.
 """
 
 from __future__ import annotations

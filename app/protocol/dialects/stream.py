@@ -57,7 +57,7 @@ class UnreadText:
         self.at = 0
 
     def position(self, at: int | None = None) -> int:
-        """The offset in the message of an index into `data` (of the cursor, unless told)."""
+        """Convert an index into `data` to an offset in the message. The default is the cursor."""
         return self._base + (self.at if at is None else at)
 
     def emit(self, event: ReaderEvent) -> None:

@@ -49,7 +49,7 @@ class Tag:
 
 
 class TagOwner(Protocol):
-    """Whoever met the `<` and goes on after the tag."""
+    """The reader state that found the `<` and continues after the tag."""
 
     any_open: re.Pattern[str]
 

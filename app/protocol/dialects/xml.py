@@ -113,10 +113,10 @@ def read_xml(
     has_read: bool = False,
     elsewhere: frozenset[str] = frozenset(),
 ) -> StreamReader:
-    """A reader of one message for these tools; `has_read` as in `Dialect.reader`.
+    """Create a reader of one message for these tools; `has_read` as in `Dialect.reader`.
 
-    With names of tools that are taught `elsewhere`, a call of one that is not ours is read as a call all the same, and
-    so is one whose name is nearly that of a tool: whoever runs it answers that there is no such tool.
+    `elsewhere` names tools of other programs. If given, a tag with one of these names, or with nearly the name of a
+    tool, is also read as a call, so that the executor can answer that no such tool exists.
     """
     words: dict[str, ProseTag] = {}
     prose_of: list[Prose] = []

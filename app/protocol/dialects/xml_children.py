@@ -88,7 +88,7 @@ class Children:
         return self._following
 
     def _markup(self, stream: UnreadText) -> ReaderState | None:
-        """At a `<`. The next state, or None to go on; itself while it cannot be told."""
+        """Read the markup at a `<`. Returns the next state, None to read on, or itself while more text is needed."""
         data, at = stream.data, stream.at
         close = self._close.match(data, at)
         if close:

@@ -280,7 +280,7 @@ class Payload:
         return payload.CDATA_START not in "".join(self._pieces[self._candidate :])
 
     def _begin(self, stream: UnreadText) -> bool:
-        """Whether it can be told that the payload starts with CDATA, or that it does not."""
+        """Decide whether the payload starts with CDATA. Returns False while too little text has arrived."""
         space = _SPACE.match(stream.data, stream.at)
         assert space is not None
         self._store(space[0])

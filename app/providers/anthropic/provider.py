@@ -142,8 +142,8 @@ class AnthropicProvider:
                 for told in reading.read(json.loads(event.data or "{}")):
                     yield told
         finally:
-            # Before `wire` goes: what is under it closes the connection itself when it goes, and for that must wait,
-            # which nothing can do for it on a loop that does not look after generators (qasync).
+            # Close it before `wire` is collected, because the generator below `wire` awaits while it closes the
+            # connection, and qasync has no hook that finalises asynchronous generators.
             await stream.close()
             del wire
         if not reading.is_complete:

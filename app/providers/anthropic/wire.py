@@ -211,7 +211,10 @@ def _result(part: ResultPart, toolset: str | None) -> Iterable[Wire]:
 
 
 def _picture(media: Media, told: str = "") -> list[Wire]:
-    """The label goes before the picture, unless it was told: the model clicks better when it has read what it sees."""
+    """Return the label, then the picture: the model clicks better when it has read what it sees.
+
+    The label is left out if the text `told` already holds it.
+    """
     source = {"type": "base64", "media_type": media.media_type, "data": base64.b64encode(media.data).decode("ascii")}
     image: Wire = {"type": "image", "source": source}
     return [_text(media.label), image] if media.label.strip() and media.label not in told else [image]

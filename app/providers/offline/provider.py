@@ -146,9 +146,10 @@ MODEL = "offline"
 
 
 class OfflineProvider:
-    """Keeps nothing between passes: plan and progress are worked out from the messages every time.
+    """Answer without a model. Stateless: each pass derives the plan and its progress from the messages.
 
-    It speaks inline XML whatever the request teaches; `dialect` tells whoever puts a session together.
+    It always writes inline XML, whichever dialect the request teaches. The assembly reads `dialect` to set up the
+    session.
     """
 
     name = "offline"

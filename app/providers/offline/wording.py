@@ -226,7 +226,7 @@ def reason(step: PlannedCall, echo: str) -> str:
 
 
 def _elements(echo: str) -> Iterator[str]:
-    """A line for each window: its controls by kind, in the order they are told."""
+    """Yield a line for each window: its controls by kind, in the order of the outline."""
     words = lexicon().table("phrases.read")
     window, by_role = "", dict[str, list[str]]()
     for match in filter(None, map(_ELEMENT.fullmatch, echo.splitlines())):

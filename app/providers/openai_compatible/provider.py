@@ -72,7 +72,7 @@ async def _endpoint(client: httpx2.AsyncClient, name: str, port: int) -> Endpoin
 async def _json(
     client: httpx2.AsyncClient, method: str, url: str, body: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The JSON object at the URL; empty for anything else, since whoever listens there need not be a model server."""
+    """Request the JSON object at the URL. Returns {} for anything else, since it may be no model server at all."""
     import httpx2
 
     try:

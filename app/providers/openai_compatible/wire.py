@@ -29,7 +29,8 @@ Wire = dict[str, Any]
 
 
 def body_of(request: Request, profile: Profile, *, pictures: bool = True) -> Wire:
-    """The fields of `chat.completions.create` that every server takes. Without `pictures` a note stands for each."""
+    """Build the fields of `chat.completions.create` that all servers accept. A note replaces each picture if not
+    `pictures`."""
     last = (Message(Role.USER, (TextPart(request.context),)),) if request.context.strip() else ()
     wire: list[Wire] = [{"role": "system", "content": _clean(request.system)}] if request.system.strip() else []
     for message in paired((*request.messages, *last)):

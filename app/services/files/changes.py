@@ -235,7 +235,7 @@ class Changes:
             raise
 
     def _undo(self, change: Change) -> bool:
-        """Whether there was something to take back: a change that a crash prevented is only forgotten."""
+        """Undo one change. Returns False if there was nothing to undo, because a crash prevented the change."""
         place = self._workspace.locate(change.path)
         now = self._digest(place)
         if now != change.before:
@@ -245,7 +245,7 @@ class Changes:
         return now != change.before
 
     def _check_undoable(self, change: Change, place: Place, now: str | None) -> None:
-        if change.tool != COMMAND:  # what a command deleted is put back as it was, wherever it lay
+        if change.tool != COMMAND:  # because a file that a command deleted goes back to its old place, wherever it was
             self._workspace.check_writable(place)
         if now != change.after:
             raise ToolFailed(f"{place.shown!r} was changed by somebody else since; it is left as it is.")

@@ -1,4 +1,4 @@
-"""Starts a parsing process, and ends it: when it is done, when it takes too long, when nobody wants more of it."""
+"""Start a parsing process, and end it when it is done, takes too long, or is cancelled."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pieces(job: str, options: Mapping[str, str], file: BinaryIO | bytes, shown: 
 
 
 def texts(job: str, options: Mapping[str, str], file: BinaryIO | bytes, shown: str) -> Iterator[str]:
-    """The same as text."""
+    """Yield what `pieces` yields, decoded as UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for piece in pieces(job, options, file, shown):
         yield decoder.decode(piece)
@@ -54,7 +54,7 @@ def texts(job: str, options: Mapping[str, str], file: BinaryIO | bytes, shown: s
 
 
 def _started(job: str, options: Mapping[str, str], file: BinaryIO | bytes) -> subprocess.Popen[bytes]:
-    # -I: neither the person's environment nor the current folder is a place to import from.
+    # -I, so that Python imports nothing from PYTHONPATH or the current folder, whose files may shadow modules.
     command = [sys.executable, "-I", "-X", "utf8", str(Path(parsing_worker.__file__)), job, json.dumps(dict(options))]
     return subprocess.Popen(
         command,
@@ -67,7 +67,7 @@ def _started(job: str, options: Mapping[str, str], file: BinaryIO | bytes) -> su
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of the person's; what Windows cannot start without, and no threads for arithmetic nobody asked for."""
+    """Build a minimal environment without the person's variables. OpenBLAS gets one thread, to start fast."""
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
     return {**kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -78,7 +78,7 @@ def _hand_over(process: subprocess.Popen[bytes], data: bytes) -> None:
         with process.stdin as pipe:
             pipe.write(data)
     except OSError:
-        return  # it ended before it had read everything: its exit code says why
+        return  # the worker ended early: the caller reads the reason from its exit code
 
 
 def _judge(code: int, said: bytes, shown: str) -> None:

@@ -39,7 +39,7 @@ def lock(readable: Sequence[str]) -> None:
         libc.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         if libc.unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC) != 0:
-            libc.unshare(_NEW_NETWORK | _NEW_IPC)  # root may where no new user can be had
+            libc.unshare(_NEW_NETWORK | _NEW_IPC)  # because root may do it even where user namespaces are disabled
         _close_files(libc, readable)
 
 
@@ -89,13 +89,13 @@ _SYSTEM = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo")
 def main(job: str, options: dict[str, Any]) -> int:
     """Lock the cell, then do the job. Raises nothing that was foreseen."""
     sys.path.insert(0, str(_PACKAGE))
-    mimetypes.knownfiles.clear()  # the system's tables lie where nothing can be opened any more
+    mimetypes.knownfiles.clear()  # because the sandbox can no longer open the system's tables
     from app.base.errors import WispError
     from app.services.files import parsing_jobs
 
     answers, complaints = os.fdopen(os.dup(1), "wb"), os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for printed in (1, 2):  # whatever the libraries print must not get between the answers, nor fill a pipe
+    for printed in (1, 2):  # so that output of the libraries neither mixes with the answers nor fills a pipe
         os.dup2(nowhere, printed)
     lock([sys.prefix, sys.base_prefix, sys.base_exec_prefix, str(_PACKAGE / "app"), *_SYSTEM])
     try:

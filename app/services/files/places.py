@@ -114,7 +114,8 @@ def is_known_inode(path: Path) -> bool:
     with suppress(OSError, ValueError):
         found = path.stat()
         if stat.S_ISREG(found.st_mode):
-            depth = _INODES_DEPTH if found.st_nlink > 1 else 0  # a file without a second link can only be mounted
+            # Look deep only at hard links, because a file with one link can have another path only through a mount.
+            depth = _INODES_DEPTH if found.st_nlink > 1 else 0
             known = _inodes(str(Path.home()), depth, int(time.monotonic() / _INODES_S))
             return (found.st_dev, found.st_ino) in known
     return False
@@ -178,7 +179,7 @@ def _head(path: Path) -> bytes:
         with open(os.open(path, flags), "rb") as file:
             is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             return file.read(table()["secrets"]["looked_at_bytes"]) if is_file else b""
-    except (OSError, ValueError):  # ValueError: no path can be so
+    except (OSError, ValueError):  # ValueError: the path holds a NUL byte
         return b""
 
 
@@ -380,7 +381,7 @@ class Workspace:
 
 
 def visible(name: str) -> str:
-    """A name as it may be told: no line breaks, no control signs, no bytes that are no text."""
+    """Return the name with each unprintable character (line breaks, controls, lone surrogates) replaced by U+FFFD."""
     return name if name.isprintable() else "".join(sign if sign.isprintable() else "\ufffd" for sign in name)
 
 

@@ -77,7 +77,7 @@ class Folder:
     def below(self, name: str, *, make: bool) -> Folder:
         """The folder `name` in this one; `make` creates it where it is missing."""
         if make and self.stat(name) is None:
-            with suppress(FileExistsError):  # somebody else may have made it just now
+            with suppress(FileExistsError):  # because another process may have created it meanwhile
                 os.mkdir(self._name(name), 0o777, dir_fd=self._fd)
         path = self.path / name
         if self._fd is None:

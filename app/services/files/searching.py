@@ -68,9 +68,9 @@ class Hits:
 
 
 async def search(place: Place, query: Query, cancelled: asyncio.Event, private: Sequence[Path] = ()) -> Hits:
-    """All matches beneath the place, but none in `private`, up to a limit that is told.
+    """Find all matches below the place, up to a limit that the result names. Skip the paths in `private`.
 
-    Raises ToolMisuse for a pattern or glob that is none.
+    Raises ToolMisuse for an invalid pattern or glob.
     """
     base = place.path if place.is_folder() else place.path.parent
     with told(place.argument, place.shown):

@@ -1,8 +1,8 @@
-"""The record of every change of state: only ever added to, each entry sealed over the one before it.
+"""The audit: an append-only log of every change of state. Each entry holds a hash over the entry before it.
 
-A change or removal anywhere breaks the chain from there on. What is cut off at the end would leave a chain that is
-whole, so the newest entry is also noted in a small file beside the database. Whoever can write both, and knows this
-program, can forge both: the chain tells of accidents and of other programs, not of the owner of the account.
+A changed or removed entry breaks the chain from there on. Cutting off the end would leave a valid chain, so a small
+file beside the database also holds the newest entry's number and hash. A program that can write both files can forge
+both: the chain detects accidents and careless programs, not the owner of the account.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _counted(first: int, last: int) -> str:
 
 
 class ChainHead:
-    """The file that notes the newest entry: its number and its seal. A file that refuses is told to the log."""
+    """The file that holds the newest entry's number and hash. If it cannot be written, the log says so."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

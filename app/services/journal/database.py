@@ -1,7 +1,7 @@
 """One SQLite database and the one thread of this process that touches it.
 
-Work is done in the order it was given. What waits together is committed together, and is on the disk when `done` or
-`run` answers. A disk that refuses never stops the program: it is told once, and what could not be written is lost.
+Jobs run in the order in which they are queued. Jobs that wait together share one commit, and are on the disk when
+`done` or `run` returns. A disk error never stops the program: it is reported once, and the unwritten jobs are lost.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Database:
         return answer
 
     async def done(self) -> str:
-        """When everything given so far is on the disk, or is lost: then the sentence that says why, told once."""
+        """Wait for all queued writes. Returns an error message if any were lost, once per cause, else ""."""
         job = _Job(None)
         self._give(job)
         await asyncio.wrap_future(job.future)
@@ -220,7 +220,7 @@ class Database:
         return self._connection
 
     def _set_aside(self) -> None:
-        """Keep what is damaged for whoever can mend it, and make room for a new one."""
+        """Rename the damaged database, so that a person can repair it, and let a new one be created."""
         aside = self._path.with_name(f"{self._path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
         self._problem = f"The journal was damaged. What is left of it is in {aside}; a new one was begun."
         _log.error("%s", self._problem)

@@ -380,7 +380,7 @@ class Why(StrEnum):
 
 
 class Follower:
-    """Follows one run. `began` is where its output is told from, in bytes of each stream."""
+    """Report the output of one run as it grows. `began` are the offsets to start at, in bytes of each stream."""
 
     def __init__(self, run: Run, clock: Clock, tell: Tell, *, began: tuple[int, int] = (0, 0)) -> None:
         self._run = run

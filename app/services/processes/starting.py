@@ -56,7 +56,7 @@ class Terminal:
         self._is_open = True
 
     def write(self, data: bytes) -> bool:
-        """Type; False where nobody is there any more."""
+        """Write to the terminal. Returns False if the terminal is closed or did not take all of it."""
         with self._lock, suppress(OSError):
             return self._is_open and os.write(self._fd, data) == len(data)
         return False
@@ -159,7 +159,7 @@ _SHELLS = ("bash", "zsh", "dash", "ksh", "mksh", "sh")
 
 
 def for_command(run_id: str, *, pty: bool, environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The variables of a command. Pagers are off, because nobody sits at them."""
+    """Return a command's environment, without secrets. Pagers are off, because no one can press a key in them."""
     found = os.environ if environment is None else environment
     kept = {name: value for name, value in found.items() if not (_is_secret(name) or _SECRET_VALUE.search(value))}
     terminal = "xterm-256color" if pty else "dumb"

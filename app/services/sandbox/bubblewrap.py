@@ -32,7 +32,7 @@ _KEYS = ("name", "email")
 
 
 def write(target: Path) -> bool:
-    """Put it into a configuration of its own; False where the person has told git nothing."""
+    """Write the person's git name and address to `target`. Returns False if git knows neither."""
     told = {key: _clean(value) for key in _KEYS if (value := _asked(f"user.{key}"))}
     lines = [f'\t{key} = "{value}"' for key, value in told.items() if value]
     if not lines:

@@ -1,8 +1,8 @@
-"""What a command may not change in its own workspace: files that a shell, an editor or git runs without being asked.
+"""Protect workspace files that a shell, an editor or git runs by itself from changes by a command.
 
-What is there is mounted read-only. What is not there cannot be mounted without leaving traces, so what a command makes
-anew gets another name when it has ended. Nothing tells a file that a command made from one that the person made beside
-it, except time: only what appeared while the turn waited for the command is renamed, what appeared later is named.
+Existing files are mounted read-only. A missing file cannot be mounted without leaving traces, so a file that the
+command creates is renamed when the command ends. Only its time shows whether the command or the person created it:
+a file that appeared while the turn waited for the command is renamed, and a later one is only reported.
 """
 
 from __future__ import annotations

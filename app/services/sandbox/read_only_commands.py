@@ -63,7 +63,7 @@ def _parser() -> Parser:
 
 
 def _commands(node: Node) -> Iterator[Node | None]:
-    """The simple commands below; None stands for everything else."""
+    """Yield the simple commands below the node, and None for each other construct."""
     if node.type in _GROUPS:
         for child in node.children:
             yield from _commands(child)

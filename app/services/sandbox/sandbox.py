@@ -69,7 +69,7 @@ class Sandbox(Protocol):
 
 
 class NoWall:
-    """`why` is the sentence for whoever is asked."""
+    """The sandbox of a machine that has none. `why` is the sentence that the approval shows."""
 
     def __init__(self, why: str) -> None:
         self._why = why

@@ -1,4 +1,4 @@
-"""Which addresses are the public internet. Everything else is somebody's own network, and nobody asked for it.
+"""Decide which addresses are on the public internet. All others are private networks, which `fetch` may not reach.
 
 Sources: the IANA special-purpose registries (RFC 6890) and the clouds' documented metadata addresses.
 """
@@ -163,7 +163,7 @@ def _ascii(host: str) -> str:
 
 
 def _spelled(scheme: str, host: str, port: int, path: str, query: str) -> str:
-    """The URL anew, from what was understood, so that nothing else can be understood later."""
+    """Rebuild the URL from its parsed parts, so that a later parser cannot read it differently."""
     place = f"[{host}]" if ":" in host else host
     place += "" if port == _PORTS[scheme] else f":{port}"
     return f"{scheme}://{place}{path or '/'}{'?' + query if query else ''}"

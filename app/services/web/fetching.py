@@ -37,7 +37,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     def __init__(self, *, find: Resolve = resolve, loopback: bool = False) -> None:
         self._find = find
         self._loopback = loopback
-        # No connection is kept: the next request may be to another name at the same address.
+        # No connection is kept, because the next request may be for another host at the same address.
         limits = httpx2.Limits(max_connections=8, max_keepalive_connections=0)
         self._inner = httpx2.AsyncHTTPTransport(trust_env=False, limits=limits)
 
@@ -119,7 +119,7 @@ class Fetched:
 async def fetch(
     guard: GuardedTransport, url: str, *, most_bytes: int = MOST_BYTES, limit_s: float = _LIMIT_S
 ) -> Fetched:
-    """GET it. Redirects are followed within the site; one to another site is told, so that it can be judged anew.
+    """GET the URL. Follow redirects within the site. Report one to another site, so that the policy judges it first.
 
     Raises ToolMisuse and ToolFailed with the reason.
     """

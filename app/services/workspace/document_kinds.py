@@ -42,7 +42,7 @@ class DocumentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NamedTarget:
-    """What a name stands for that is no program's: an address of the network, or else a path."""
+    """The target of a name that is not a program: a network address or a path."""
 
     address: str = ""
     path: str = ""
@@ -77,7 +77,7 @@ def kind_of(path: str) -> DocumentKind:
     by_content = _by_content(head)
     if by_content is not DocumentKind.PLAIN:
         return by_content
-    # A link is opened by its own name or by that of its file.
+    # Check the names of the link and of its target, because programs choose the application by either.
     kinds = {_by_name(one.suffix.lower(), real, head) for one in (given, real)}
     return kinds.pop() if len(kinds) == 1 else DocumentKind.UNKNOWN
 
