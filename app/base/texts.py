@@ -10,12 +10,12 @@ import html
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from app.base import paths
+from app.base.redaction import Pattern, Redaction
 
 _ESCAPES = (
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -90,10 +90,6 @@ def clip_middle(text: str, head: int, tail: int) -> str:
     return f"{text[:head]}\n[… {gone} characters left out …]\n{text[len(text) - tail :]}"
 
 
-_PIECE = 32_768
-"""Characters looked at in one go: Python runs nothing else meanwhile, and a file of megabytes would stop everything."""
-
-
 _SHORTEST_WITHHELD = 4
 """Shorter texts stand everywhere; blanking them out would spoil all that is kept."""
 
@@ -140,57 +136,27 @@ class WithheldTexts:
 WITHHELD = WithheldTexts()
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
-    needs: tuple[str, ...]
-    expression: re.Pattern[str]
-    spans_lines: bool
-
-
 @cache
-def _rules() -> tuple[str, frozenset[str], tuple[_Pattern, ...]]:
+def redaction_table() -> tuple[str, frozenset[str], tuple[tuple[tuple[str, ...], str, str, bool], ...]]:
+    """The mark, the names that hold nothing but secrets, and each pattern's needs, expression, check and span."""
     tree = tomllib.loads((paths.resources() / "redaction.toml").read_text(encoding="utf-8"))
     patterns = tuple(
-        _Pattern(tuple(rule["needs"]), re.compile(rule["expression"]), rule.get("spans_lines", False))
+        (tuple(rule["needs"]), str(rule["expression"]), str(rule.get("check", "")), bool(rule.get("spans_lines")))
         for rule in tree["pattern"]
     )
     return str(tree["shown"]), frozenset(tree["names"]), patterns
 
 
+@cache
+def redaction() -> Redaction:
+    """The patterns of the table, without the texts that are withheld."""
+    mark, _, patterns = redaction_table()
+    return Redaction(mark, [Pattern(*rule[:3], spans_lines=rule[3]) for rule in patterns])
+
+
 def without_secrets(text: str) -> str:
-    """The text with keys, tokens and passwords blanked out."""
-    mark, _, patterns = _rules()
-    text = WITHHELD.without(text)
-    text = _searched(text, [pattern for pattern in patterns if pattern.spans_lines], mark)
-    within = [pattern for pattern in patterns if not pattern.spans_lines]
-    return "".join(_searched(piece, within, mark) for piece in _pieces(text))
-
-
-def _searched(text: str, patterns: Sequence[_Pattern], mark: str) -> str:
-    lowered = text.lower()
-    for pattern in patterns:
-        if any(need in lowered for need in pattern.needs):
-            text = pattern.expression.sub(lambda match: _blanked(match, mark), text)
-    return text
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces that end at the end of a line, or of a word where a line is very long."""
-    start = 0
-    while len(text) - start > _PIECE:
-        end = start + _PIECE
-        stop = max(text.rfind("\n", start, end), 0) or max(text.rfind(" ", start, end), 0) or end - 1
-        yield text[start : stop + 1]
-        start = stop + 1
-    yield text[start:]
-
-
-def _blanked(match: re.Match[str], mark: str) -> str:
-    if "secret" not in match.re.groupindex:
-        return mark
-    start, stop = match.span("secret")
-    whole, offset = match.group(), match.start()
-    return f"{whole[: start - offset]}{mark}{whole[stop - offset :]}"
+    """The text with keys, tokens, passwords and card numbers blanked out."""
+    return redaction().without(WITHHELD.without(text))
 
 
 def cleaned(value: Any) -> Any:
@@ -206,9 +172,9 @@ def cleaned(value: Any) -> Any:
 
 def shown() -> str:
     """What stands in place of a secret."""
-    return _rules()[0]
+    return redaction_table()[0]
 
 
 def _is_secret(key: object, value: object) -> bool:
-    named = str(key).lower().replace("-", "").replace("_", "") in _rules()[1]
+    named = str(key).lower().replace("-", "").replace("_", "") in redaction_table()[1]
     return named and isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != ""

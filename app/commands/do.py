@@ -11,9 +11,21 @@ import asyncio
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from app.agent.agent_events import AgentEvent, Notice, Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, to_json
+from app.agent.agent_events import (
+    AgentEvent,
+    Notice,
+    Outcome,
+    SayDelta,
+    TagDelta,
+    TagStart,
+    ThoughtDelta,
+    ToolFinished,
+    TurnEnded,
+    to_json,
+)
 from app.assembly import why_moved
 from app.assistant import assembled
 from app.base import logs, paths
@@ -33,9 +45,29 @@ class TranscriptFolder:
     def __init__(self) -> None:
         self.folder = _fresh_folder()
         self._transcript = (self.folder / "transcript.jsonl").open("a", encoding="utf-8")
+        self._piece: SayDelta | TagDelta | ThoughtDelta | None = None
+        self._texts: list[str] = []
 
     def note(self, event: AgentEvent) -> None:
-        """Append an event; pictures are named by their sizes, not stored twice."""
+        """Append an event; pictures are named by their sizes, not stored twice.
+
+        Pieces of one text become one: a secret may be spread over them.
+        """
+        if isinstance(event, (SayDelta, TagDelta, ThoughtDelta)):
+            if self._piece is None or replace(event, text="") != replace(self._piece, text=""):
+                self._write_piece()
+                self._piece = replace(event, text="")
+            self._texts.append(event.text)
+            return
+        self._write_piece()
+        self._write(event)
+
+    def _write_piece(self) -> None:
+        if self._piece is not None:
+            self._write(replace(self._piece, text="".join(self._texts)))
+        self._piece, self._texts = None, []
+
+    def _write(self, event: AgentEvent) -> None:
         self._transcript.write(json.dumps(cleaned(to_json(event)), ensure_ascii=False) + "\n")
         self._transcript.flush()
 
@@ -45,6 +77,7 @@ class TranscriptFolder:
         return path
 
     def close(self) -> None:
+        self._write_piece()
         self._transcript.close()
 
 

@@ -37,7 +37,7 @@ from app.agent.session import Session
 from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import WispError
-from app.base.texts import cleaned, clip_line
+from app.base.texts import cleaned, clip_line, without_secrets
 from app.history.recorder import JournalRecord
 from app.protocol.call import JsonValue, ToolCall
 from app.services.journal import rows
@@ -128,10 +128,10 @@ class JournalArchive:
         past = _past(await self._found(conversation_id))
         shown = await self.events(conversation_id)
         if form is ExportFormat.MARKDOWN:
-            return as_markdown(past, shown)
+            return without_secrets(as_markdown(past, shown))
         head = {"id": past.id, "title": past.title, "began_at": past.began_at, "changed_at": past.changed_at}
         tree = {**head, "cost_usd": past.cost_usd, "events": [to_json(event) for event in shown]}
-        return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
+        return json.dumps(cleaned(tree), ensure_ascii=False, indent=1) + "\n"
 
     async def spent(self, since: float) -> Spent:
         read, wrote, from_cache, to_cache, cost, turns = await self._db.run(partial(rows.used, since=since))

@@ -15,6 +15,7 @@ from pathlib import Path
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
+from app.base.texts import without_secrets
 from app.services.processes import starting
 from app.services.processes.deletions import Deletions
 from app.services.processes.output import Output, local_url, plain
@@ -59,7 +60,8 @@ class RunRecord:
 
     def save(self, folder: Path) -> None:
         beside = folder / "run.new"
-        beside.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        kept = asdict(self) | {"command": without_secrets(self.command)}
+        beside.write_text(json.dumps(kept), encoding="utf-8")
         os.replace(beside, folder / _RECORD)
 
     def note(self, folder: Path, settled: SettledRun) -> None:

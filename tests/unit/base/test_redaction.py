@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.base.texts import cleaned, shown, without_secrets
+from app.base.redaction import RedactedStream
+from app.base.texts import cleaned, redaction, shown, without_secrets
 
 DATA = Path(__file__).parents[2] / "data" / "redaction"
 
@@ -95,7 +96,35 @@ def test_a_secret_is_found_wherever_it_stands_in_a_long_text(separator: str) -> 
 @pytest.mark.parametrize(
     "piece",
     ["sk-", "sk-a-", "password=", "password is ", "eyJaaaaaaaaaa.", "://a:", "a://", "-----BEGIN PRIVATE KEY-----",
-     "bearer ", "--token ", "xoxb-", "key", "_key=\"", "api_key='a", "1234567890", "ghp_", "a" * 50, " ", "=", "\\"],
+     "bearer ", "--token ", "xoxb-", "key", "_key=\"", "api_key='a", "1234567890", "ghp_", "a" * 50, " ", "=", "\\",
+     "4111 ", "4111111111111111 ", "4111-1111-1111-1112\n"],
 )  # fmt: skip
 def test_no_text_takes_long(piece: str) -> None:
     assert without_secrets(piece * (400_000 // len(piece))) is not None
+
+
+def _streamed(text: str, size: int) -> str:
+    stream = RedactedStream(redaction())
+    data = text.encode()
+    kept = [stream.feed(data[start : start + size]) for start in range(0, len(data), size)]
+    return b"".join([*kept, stream.rest()]).decode()
+
+
+_KEY = (
+    "-----BEGIN PRIVATE KEY-----\n"
+    + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n" * 20
+    + "-----END PRIVATE KEY-----"
+)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 4_096, 1 << 20])
+def test_where_a_stream_is_cut_changes_nothing(size: int) -> None:
+    text = f"grüße\nghp_{'Ab1' * 12}\ncard 4111 1111 1111 1111\n{_KEY}\nlast £"
+    assert _streamed(text, size) == f"grüße\n{shown()}\ncard {shown()}\n{shown()}\nlast £"
+
+
+@pytest.mark.parametrize("space", ["", " "])
+@pytest.mark.parametrize("before", range(32_740, 32_780, 3))
+def test_a_secret_is_found_in_the_middle_of_an_endless_line(before: int, space: str) -> None:
+    text = f"{'-' * before}{space} 4111 1111 1111 1111 {'-' * 90_000}"
+    assert _streamed(text, 4_096) == text.replace("4111 1111 1111 1111", shown()) == without_secrets(text)
