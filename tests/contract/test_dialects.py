@@ -40,6 +40,7 @@ ANYTHING = ToolSpec(
     children=(
         Param("html", short=False),
         Param("file", short=False, close=Close.LAST, keeps_final_newline=True),
+        Param("keys", short=False, is_typed=True),
         Param("item", short=False, many=True),
         Param("doc", attrs=(Param("lang"), Param("pages", ValueType.INTEGER)), many=True),
         Param("options", ValueType.LIST),
@@ -93,6 +94,7 @@ arguments = st.fixed_dictionaries(
         "choice": st.sampled_from(["one", "two"]),
         "html": texts,
         "file": texts,
+        "keys": texts,
         "item": st.lists(texts, max_size=3),
         "doc": st.lists(docs, max_size=3),
         "options": st.lists(json_values, max_size=3),

@@ -91,7 +91,7 @@ def _payload(text: str, close_name: str, param: Param) -> str | None:
         return text
     if not text or f"</{close_name}" in text:
         return None
-    if param.keeps_final_newline:
+    if param.keeps_final_newline or param.is_typed:
         return f"{payload.CDATA_START}\n{text}{payload.CDATA_END}"
     return None if text.endswith("\r") else f"{payload.CDATA_START}\n{text}\n{payload.CDATA_END}"
 
