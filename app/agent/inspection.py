@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.agent.policy import Control
 from app.agent.policy.chords import strokes
-from app.agent.policy.consequences import may_paste, needs_bindings
+from app.agent.policy.consequences import is_address_bar, may_paste, needs_bindings
 from app.base.errors import ToolFailed, WispError
 from app.base.geometry import Point, Rect
 from app.desktop.backends import Window
@@ -98,6 +98,8 @@ def _focus_of(call: ToolCall) -> FocusRequest:
 
 def _control(seat: DesktopController, met: PreviewedTarget) -> Control:
     control = _described(met)
+    if met.element is not None and is_address_bar(control):
+        control = replace(control, address=met.element.value)
     place, element = met.window, met.element
     if element is not None and element.pid and (place is None or place.pid != element.pid):
         # Desktops and panels have no listed window; another program's may lie below them.

@@ -23,6 +23,7 @@ _LONG_CHARS = 48
 _PACKED = re.compile(r"[A-Za-z0-9+_=%-]{24}")
 """A run of signs as in base64, hex or percent-encoding. A slash ends it, since every path has some."""
 _LINK = re.compile(r"https?://[^\s<>\"'`\\^{}|\x00-\x1f]+", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
 _AROUND = "<>()[]{}\"'`.,;:!?*_"
 _WORD = re.compile(r"\w+")
 _MOST_CHARS = 400_000
@@ -50,6 +51,16 @@ def reached(
         if not _was_said(query, provenance.said):
             kinds.add(Consequence.NEW_WORDS.value)
     return tuple(hosts), kinds
+
+
+def typed(text: str) -> str:
+    """The address that a browser opens for what was typed into its bar; empty for words, and for other schemes."""
+    words = text.split()
+    if len(words) != 1 or not re.search(r"[./:]|^localhost$", words[0]):
+        return ""
+    if _SCHEME.match(words[0]):
+        return words[0] if words[0].casefold().startswith(("http:", "https:")) else ""
+    return f"http://{words[0]}"
 
 
 def links_in(text: str) -> frozenset[str]:

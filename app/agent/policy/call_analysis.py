@@ -117,6 +117,8 @@ class CallAnalyzer:
         """What the call comes to. `seen` is what it would act on, where it acts on the desktop."""
         effects = spec.effects_of(call)
         arguments = _opened(call)
+        if address := _entered(call, seen):
+            effects, arguments = effects | {Effect.NETWORK}, {**arguments, "url": address}
         paths, kinds = self._paths(effects, arguments)
         hosts, host_kinds = addresses.reached(effects, arguments, provenance)
         command = next(iter(addresses.texts(arguments, table("calls")["arguments"]["commands"])), "")
@@ -260,6 +262,16 @@ def _opened(call: ToolCall) -> Mapping[str, JsonValue]:
     if target is None:
         return call.arguments
     return {**call.arguments, **({"url": target.address} if target.address else {"path": target.path})}
+
+
+def _entered(call: ToolCall, seen: Sequence[Control]) -> str:
+    """The address that the call opens from a browser's address bar, where it is known."""
+    if table("calls")["aims"].get(call.name) != "focus" or not seen:
+        return ""
+    text = _text(call.arguments, table("calls")["typed"].get(call.name, ""))
+    chords = _text(call.arguments, table("calls")["pressed"].get(call.name, ""))
+    keys = pressed(chords, dict(seen[-1].symbols))
+    return addresses.typed(consequences.entered(keys, text, seen[-1]))
 
 
 def _of_tool(spec: ToolSpec, effects: frozenset[Effect], hosts: Sequence[str]) -> frozenset[str]:

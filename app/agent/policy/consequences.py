@@ -92,6 +92,22 @@ def sends_on_return(control: Control) -> bool:
     return any(fnmatchcase(app, pattern) for pattern in table("controls")["submits"]["apps"])
 
 
+def is_address_bar(control: Control) -> bool:
+    """Whether Return opens the address that stands there."""
+    name = _plain(control.name)
+    bars = table("controls")["submits"]["address_bars"]
+    return sends_on_return(control) and is_field(control) and any(fnmatchcase(name, bar) for bar in bars)
+
+
+def entered(keys: Iterable[Pressed], text: str, control: Control) -> str:
+    """What is opened from an address bar; empty where nothing is, or nobody knows what."""
+    if not is_address_bar(control):
+        return ""
+    if _breaks(text):
+        return next((line for line in text.splitlines() if line.strip()), control.address)
+    return control.address if any(one.holds(_listed_chords("activates", "submits")) for one in keys) else ""
+
+
 def _group(role: str) -> int | None:
     """How many words a name of this role may have to be judged; None where the role says that it is no control."""
     roles = table("controls")["roles"]

@@ -128,7 +128,8 @@ class Control:
     program has not answered. `words` are the sentences of the dialog (or small window) that it stands in. `bindings`
     are the controls that keys press there; None where they were not read. `pasted` is what a paste would type; None
     where that is not known. `opens` is what an item of a file manager is (a `DocumentKind`), where it is known.
-    `symbols` maps keys to all key symbols that they make in the present layouts.
+    `symbols` maps keys to all key symbols that they make in the present layouts. `address` is what stands in a
+    browser's address bar.
     """
 
     window: str = ""
@@ -150,6 +151,7 @@ class Control:
     bindings: tuple[Binding, ...] | None = None
     pasted: str | None = None
     symbols: tuple[tuple[str, frozenset[str]], ...] = ()
+    address: str = ""
 
     @property
     def runs_programs(self) -> bool:

@@ -60,7 +60,7 @@ def _seen(row: dict[str, Any]) -> tuple[Control, ...]:
     told = row.get("seen")
     if told is None:
         return ()
-    texts = {name: told.get(name, "") for name in ("window", "app", "role", "name", "default")}
+    texts = {name: told.get(name, "") for name in ("window", "app", "role", "name", "default", "address")}
     return (Control(**texts, is_own=told.get("own", False), is_terminal=told.get("terminal", False)),)
 
 
