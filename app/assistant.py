@@ -47,7 +47,7 @@ from app.services.tasks import Checklist
 from app.settings.catalog import DIALECT, PRIVATE_WINDOWS, STOP_KEY, SUMMON_KEY, TOOL_ATTEMPTS
 from app.settings.store import Current, Settings
 from app.tools.exec import left_behind
-from app.tools.executor import Executor, WrittenByThePerson
+from app.tools.executor import Executor, WrittenByThePerson, note_outcome
 from app.tools.pictures import ModelSight
 from app.tools.registry import Registry, TurnContext
 
@@ -95,8 +95,12 @@ class Assistant:
 
     async def run(self, block: Block) -> ToolResult:
         """Run one call that the person wrote, without asking for approval."""
-        context = TurnContext(call_id=block.call_id, audit=self._journal.audit)
-        done = await self._executor.run(block, WrittenByThePerson(), context)
+        audit = self._journal.audit
+        done = await self._executor.run(
+            block, WrittenByThePerson(audit), TurnContext(call_id=block.call_id, audit=audit)
+        )
+        if spec := self.registry.find(block.name):
+            await note_outcome(audit, done, spec)
         return done.result
 
     async def from_before(self) -> list[str]:

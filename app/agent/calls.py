@@ -19,8 +19,8 @@ from app.agent.turn import ASK_AT, WARN_AT, Turn
 from app.base import ids
 from app.protocol.call import FINISHED, Block, JsonValue, ToolResult, tool_error
 from app.protocol.dialects.api import Answer
-from app.protocol.spec import HARMLESS, PROGRESS
-from app.tools.executor import Execution, Executor, Gate
+from app.protocol.spec import PROGRESS
+from app.tools.executor import Execution, Executor, Gate, note_outcome
 from app.tools.registry import Audit, Registry, TurnContext
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -130,11 +130,9 @@ class Calls:
         result = execution.result
         if call is None or spec is None or result.payload.get("denied"):
             return
-        effects = spec.effects_of(call)
-        self._turn.evidence.note(effects, result)
-        if self.audit and not effects <= HARMLESS:
-            why = {} if result.ok else {"why": result.llm_echo}
-            await self.audit("done" if result.ok else "failed", {"tool": spec.name, "turn": self._turn.id, **why})
+        self._turn.evidence.note(spec.effects_of(call), result)
+        if self.audit:
+            await note_outcome(self.audit, execution, spec, self._turn.id)
 
     def _note_reading(self, execution: Execution) -> None:
         """Whoever's words the result holds are in the turn now, also where the call has failed."""

@@ -19,8 +19,8 @@ from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed, WispError
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, tool_error
-from app.protocol.spec import Effect, ToolSpec
-from app.tools.registry import Registry, TurnContext
+from app.protocol.spec import HARMLESS, Effect, ToolSpec
+from app.tools.registry import Audit, Registry, TurnContext, unkept
 
 
 def made_plain(result: ToolResult) -> ToolResult:
@@ -47,6 +47,7 @@ _log = logging.getLogger(__name__)
 
 _FIRST_WAIT_S = 0.2
 _LONGEST_WAIT_S = 5.0
+STARTED_BY_HAND = "the person who started wisp tool"
 DRY_RUN = "(Dry run: nothing was really done.)"
 
 Run = Callable[[ToolCall, TurnContext], Awaitable[ToolResult]]
@@ -61,10 +62,28 @@ class Gate(Protocol):
 
 
 class WrittenByThePerson:
-    """Admits every call: for programs and people that write calls themselves, where nobody else could have."""
+    """Admits every call: for programs and people that write calls themselves, where nobody else could have.
 
-    async def admit(self, _call: ToolCall, _spec: ToolSpec) -> str:
+    The audit says that they allowed it.
+    """
+
+    def __init__(self, audit: Audit = unkept) -> None:
+        self._audit = audit
+
+    async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
+        if not spec.effects_of(call) <= HARMLESS:
+            await self._audit("allowed", {"tool": call.name, "arguments": dict(call.arguments), "by": STARTED_BY_HAND})
         return ""
+
+
+async def note_outcome(audit: Audit, execution: Execution, spec: ToolSpec, turn_id: str = "") -> None:
+    """Record what became of a call that was admitted and may change something; a rehearsed act was never done."""
+    call, result = execution.call, execution.result
+    if call is None or result.payload.get("denied") or spec.effects_of(call) <= HARMLESS:
+        return
+    why = {} if result.ok else {"why": result.llm_echo}
+    done = "dry_run" if result.payload.get("dry_run") else "done"
+    await audit(done if result.ok else "failed", {"tool": spec.name, "turn": turn_id, **why})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +132,11 @@ class Executor:
             if refusal := await gate.admit(call, spec):
                 return Execution(made_plain(_refused(spec.name, refusal)), call, 0.0)
             begun = self._clock.now()
+            is_rehearsal = self._dry_run and Effect.DESKTOP in spec.effects_of(call)
+            if is_rehearsal:  # what did not happen is not recorded as if it had
+                context = replace(context, audit=unkept)
             result = await self._tried(self._runs[spec.name], call, context)
-            if self._dry_run and result.ok and Effect.DESKTOP in spec.effects_of(call):
+            if is_rehearsal and result.ok:
                 result = _rehearsed(result)
         except Exception as error:
             result = _translated(spec.name, error)

@@ -96,8 +96,9 @@ def _unheard(_event: str, _payload: Mapping[str, JsonValue]) -> None:
     return None
 
 
-async def _unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
-    return None
+async def unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
+    """An audit that nobody keeps."""
+    return
 
 
 async def admitted(_step: ToolCall) -> str:
@@ -115,7 +116,7 @@ class TurnContext:
 
     call_id: str = ""
     emit: Emit = _unheard
-    audit: Audit = _unkept
+    audit: Audit = unkept
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     turn_id: str = ""
     admit: Admit = admitted

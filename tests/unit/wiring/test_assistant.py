@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
 from app.assistant import assembled
+from app.history.archive import read_journal
 from app.protocol.call import Block
+from app.services.journal.audit import newest
 from app.settings.store import Settings
 
 
@@ -46,3 +50,37 @@ async def test_a_command_of_an_earlier_start_is_told(tmp_path: Path) -> None:
         await second.run(Block("c2", "stop_command", args={"run_id": run_id}))
         assert told == [f"A command of an earlier time still runs: sleep 60 ({run_id})"]
         assert await second.from_before() == []
+
+
+def _audited() -> list[tuple[str, dict[str, object]]]:
+    entries = [sealed.entry for sealed in read_journal(lambda db: newest(db, 20))]
+    return [(entry.kind, json.loads(entry.details)) for entry in entries]
+
+
+async def _audit_of(*blocks: Block, folder: Path) -> list[tuple[str, dict[str, object]]]:
+    async with assembled(Settings({"files.workspace": str(folder)}, {}), dry_run=True) as assistant:
+        for block in blocks:
+            await assistant.run(block)
+    return await asyncio.to_thread(_audited)
+
+
+async def test_what_a_person_runs_by_hand_is_in_the_audit_with_who_allowed_it(tmp_path: Path) -> None:
+    found = await _audit_of(Block("c1", "write_file", args={"path": "a", "content": "x"}), folder=tmp_path)
+    assert [kind for kind, _ in found] == ["allowed", "file_written", "done"]
+    assert found[0][1]["by"] == "the person who started wisp tool"
+
+
+async def test_an_act_of_a_dry_run_is_never_recorded_as_done(tmp_path: Path) -> None:
+    acts = Block("c1", "computer_key", args={"keys": "a"}), Block("c2", "open_app", args={"name": "Calculator"})
+    found = await _audit_of(*acts, folder=tmp_path)
+    assert [(kind, details["tool"]) for kind, details in found] == [
+        ("allowed", "computer_key"),
+        ("dry_run", "computer_key"),
+        ("allowed", "open_app"),
+        ("dry_run", "open_app"),
+    ]
+
+
+async def test_an_act_that_fails_is_recorded_as_failed(tmp_path: Path) -> None:
+    found = await _audit_of(Block("c1", "delete_file", args={"path": "nothing-here"}), folder=tmp_path)
+    assert [kind for kind, _ in found] == ["allowed", "failed"]
