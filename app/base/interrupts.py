@@ -32,13 +32,12 @@ def reset_for_children() -> None:
 
 def stop_on_signals(stop: Callable[[], object]) -> None:
     """Call `stop` in the running event loop on Ctrl+C and on a polite kill."""
-    if sys.platform == "win32":
-        return
-    import asyncio
+    if sys.platform != "win32":
+        import asyncio
 
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
 
 
 def _exit(*_: object) -> None:

@@ -69,7 +69,7 @@ def revealed(text: str) -> str:
 def bare(text: str) -> str:
     """The text, or a piece of one, without the signs that are never anything but hidden: where it is cut into pieces
     changes nothing, and no terminal obeys what is left."""
-    return _ALONE.sub("", text) if not text.isprintable() else text
+    return text if text.isascii() and text.isprintable() else _ALONE.sub("", text)
 
 
 def _written_out(match: re.Match[str]) -> str:

@@ -292,12 +292,13 @@ def _limits() -> tuple[str, ...]:
 
 
 def _allowed(flag: str, wanted: int) -> int:
-    if sys.platform != "linux":
-        return wanted
-    import resource
+    if sys.platform == "linux":
+        import resource
 
-    _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{flag.upper()}"))
-    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{flag.upper()}"))
+        return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    else:
+        return wanted
 
 
 def _refusal(program: str) -> str:

@@ -22,6 +22,10 @@ def test_pieces_lose_the_same_as_the_whole(text: str, cut: int) -> None:
     assert texts.bare(text[:cut]) + texts.bare(text[cut:]) == texts.bare(text)
 
 
+def test_a_blank_letter_is_lost_also_where_it_is_alone() -> None:
+    assert [texts.bare(sign) for sign in "\u3164\u115f\u1160\uffa0"] == ["", "", "", ""]
+
+
 @pytest.mark.parametrize(
     "text",
     ["tabs\tand\nlines", "👨‍👩‍👧 ❤️ 🏳️‍🌈 1️⃣", "می‌خواهم", "क्‍ष", "naïve “quotes” — é", "שלום", "日本語", "a\u0301"],

@@ -31,7 +31,9 @@ async def test_files_are_the_owners_alone(tmp_path: Path) -> None:
 
 
 async def test_a_full_disk_is_told_once_and_what_was_lost_is_kept_when_there_is_room_again(tmp_path: Path) -> None:
-    kept = Kept(tmp_path, "One.", "Two " + "long " * 20_000, "Three.", "Four.", rest_s=0.0)
+    kept = Kept(
+        tmp_path, "One.", " ".join(f"Line {number} of two." for number in range(6_000)), "Three.", "Four.", rest_s=0.0
+    )
     await kept.stage.send("First.")
     await kept.database.run(lambda db: db.execute("pragma max_page_count = 1").fetchone())
     ended = [await kept.stage.send("Second."), await kept.stage.send("Third.")]
