@@ -1,4 +1,4 @@
-"""What a session is made of. `wiring` chooses each; the agent decides nothing about them."""
+"""What a session is made of. `app.assembly` chooses each; the agent decides nothing about them."""
 
 from __future__ import annotations
 

@@ -243,12 +243,12 @@ class DesktopController:
     async def aim(self, target: Target, call_id: str = "") -> Aim:
         """The point that is meant; with `call_id`, what that call was judged by and nothing else.
 
-        ToolMisuse and ToolFailed as `Eyes.resolve`, `Marksman` and `Foresight`.
+        Raises ToolMisuse and ToolFailed as `ScreenCapture.resolve`, `Marksman` and `TargetPreview` do.
         """
         return await self.foresight.aim(call_id, target) if call_id else await self._found(target)
 
     async def aim_to_press(self, target: Target, call_id: str) -> Aim:
-        """As `aim`. Changed where a position does not look any more as the model saw it."""
+        """As `aim`. Raises TargetChanged where a position no longer looks as the model saw it."""
         aim = await self.aim(target, call_id)
         capture = self.eyes.referred(target.spot) if target.spot and aim.route == "point" else None
         if capture is not None:

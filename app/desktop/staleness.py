@@ -75,7 +75,7 @@ class StalenessCheck:
         self._after_us = (self._clock.now(), frame)
 
     async def check(self, point: Point, capture: Capture) -> None:
-        """Raises Changed where what is at the point is not what the capture shows there."""
+        """Raises TargetChanged where what is at the point is not what the capture shows there."""
         now = _ref_at(self._windows(), point)
         before = _ref_at(self._stacks.get(capture.id, ()), point)
         if capture.id in self._stacks and now[0] != before[0]:

@@ -45,7 +45,7 @@ class SettledRun:
 
 @dataclass(frozen=True, slots=True)
 class SandboxedCommand:
-    """`prefix` comes before the command's argv; `environment` is all it finds; `before` is for `Wall.settle`."""
+    """`prefix` comes before the command's argv; `environment` is all it finds; `before` is for `Sandbox.settle`."""
 
     prefix: Sequence[str]
     environment: Mapping[str, str]
