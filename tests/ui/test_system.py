@@ -359,7 +359,7 @@ def test_nothing_heavy_is_imported_before_the_first_paint(desktop: VirtualDeskto
         "         'anthropic', 'openai', 'PIL', 'mss', 'numpy', 'dbus_fast', 'keyring', 'pydantic',\n"
         "         'logging.handlers')\n"
         "life = types.ModuleType('app.ui.lifecycle')\n"
-        "life.Parts = lambda *parts: parts\n"
+        "life.PaintedParts = lambda *parts: parts\n"
         "life.run = lambda parts, *_: print(parts[3].isVisible(), [name for name in heavy if name in sys.modules])\n"
         "sys.modules['app.ui.lifecycle'] = life\n"
         "cli.main([])"
