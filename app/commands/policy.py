@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name in ("window", "app", "role", "name"):
         explain.add_argument(f"--{name}", default="", help=f"the {name} of what it would act on")
     explain.add_argument("--default", default="", help="the default button of its dialog")
+    explain.add_argument("--address", default="", help="what stands in the browser's address bar that it would act on")
     explain.add_argument("--dialog", action="append", default=[], metavar="TEXT", help="what the dialog around it says")
     explain.add_argument("--pasted", metavar="TEXT", help="what the clipboard or the selection holds")
     explain.add_argument("--json", action="store_true", help="one JSON object for each call")
@@ -161,6 +162,7 @@ def _seen(options: argparse.Namespace, call: ToolCall) -> tuple[Control, ...]:
             is_dialog=bool(options.dialog),
             words=tuple(options.dialog),
             pasted=options.pasted,
+            address=options.address,
         ),
     )
 

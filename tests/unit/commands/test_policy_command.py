@@ -109,3 +109,14 @@ def test_what_a_secret_changes_is_explained(capsys: pytest.CaptureFixture[str]) 
     assert _explained(capsys, call, "--mode", "auto")[0] == 0
     code, told = _explained(capsys, call, "--mode", "auto", "--secret", ".env")
     assert (code, "after it may have read .env: keys or passwords could go there." in told) == (1, True)
+
+
+def test_return_in_an_address_bar_is_explained_by_what_stands_there(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = ["--app", "chromium", "--role", "entry", "--name", "Address and search bar"]
+    found = {
+        address: _explained(capsys, '<computer_key keys="Return"/>', *bar, "--address", address)[1].split(".")[0]
+        for address in ("cats and dogs", "example.org", "127.0.0.1:8124/?d=KEY")
+    }
+    assert [told.split(",")[0] for told in found.values()] == [
+        "computer_key: allow", "computer_key: ask", "computer_key: deny",
+    ]  # fmt: skip
