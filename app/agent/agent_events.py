@@ -1,4 +1,4 @@
-"""What the agent tells whoever watches: a closed union of facts. The presence is a pure function of them."""
+"""The agent's events: a closed union of facts. The presence is a pure function of them."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def _prices() -> tuple[Price, ...]:
 
 
 def price_of(model: str) -> Price | None:
-    """The price of the longest prefix that ends where a part of the id does, or None where nobody told us."""
+    """Return the price of the longest listed prefix that ends at a `-` of the model id, or None if none is listed."""
     matching = [price for price in _prices() if f"{model}-".startswith(f"{price.prefix}-")]
     return max(matching, key=lambda price: len(price.prefix), default=None)
 
@@ -120,7 +120,7 @@ class Budget:
                 self._waited_s += self._clock.now() - self._waiting_since
 
     def begin_stream(self) -> None:
-        """Figures told from now on belong to a new stream."""
+        """Add the usage reported from now on to that of the earlier streams."""
         self._finished = self.usage
         self._current = Usage()
 

@@ -75,7 +75,7 @@ class Calls:
         await side_by_side([self._reach(block, toolsets.get(block.call_id, "")) for block in blocks], run_one)
 
     async def end_toolset(self, toolsets: Mapping[str, str]) -> None:
-        """The last action of a vendor's toolset carries a picture of what came of it, which saves the model a look."""
+        """Add a screenshot to the last toolset result, so that the model needs no call to see its effect."""
         place = max((at for at, answer in enumerate(self.answers) if answer.call_id in toolsets), default=None)
         if place is None or not self.look:
             return
@@ -124,7 +124,7 @@ class Calls:
         return Answer(block.call_id, self._name(block), execution.result, execution.call)
 
     async def _note_outcome(self, execution: Execution) -> None:
-        """What came of a call that changes something; that it was refused, the gate has noted."""
+        """Record the outcome of a call that changes something. The gate has already recorded a refusal."""
         call = execution.call
         spec = self._registry.find(call.name) if call else None
         result = execution.result
@@ -135,7 +135,7 @@ class Calls:
             await note_outcome(self.audit, execution, spec, self._turn.id)
 
     def _note_reading(self, execution: Execution) -> None:
-        """Whoever's words the result holds are in the turn now, also where the call has failed."""
+        """Record the taint of a result. A failed call counts too, because its error may quote what was read."""
         spec = self._registry.find(execution.call.name) if execution.call else None
         if self.turn_gate and execution.call and spec and not execution.result.payload.get("denied"):
             self.turn_gate.came(execution.call, spec)

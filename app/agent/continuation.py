@@ -110,8 +110,10 @@ _SHORTEST_OPENING = 5
 
 
 class Continuation:
-    """`written` is the open call so far, or its end where it is long, or the end of the prose; `opening` is how the
-    call began. `restarted` says that it began anew.
+    """Join a continued answer to the text before it.
+
+    `written` is the open call so far (only its end if it is long), or the end of the prose; `opening` is the call's
+    beginning. `restarted` says that the model wrote the call from the start again.
     """
 
     def __init__(self, written: str, opening: str = "") -> None:
@@ -214,7 +216,7 @@ class ProseBuffer:
         return text[:stop]
 
     def rest(self) -> str:
-        """What was kept, in one piece; from here on it begins anew."""
+        """Return the held text in one piece, and reset."""
         rest = "".join(self._kept)
         self._kept.clear()
         self._is_certain = False

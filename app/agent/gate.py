@@ -51,7 +51,7 @@ class ApprovalAnswer:
 
 
 class Approvals:
-    """Questions to the person, one at a time. Not `attended` means that nobody can answer: every question is a no."""
+    """Approval questions, one at a time. If not `attended`, no person can answer: each question is denied."""
 
     def __init__(self, new_id: Callable[[], str], *, attended: bool) -> None:
         self._new_id = new_id
@@ -334,7 +334,7 @@ def _ruling(case: _Case, by: str, refusal: str, turn_id: str) -> dict[str, JsonV
 
 
 def _with_way_on(refusal: str, verdict: Verdict) -> str:
-    """Nobody is there to say what an unknown act does: the model hears how to make it known."""
+    """Put the verdict before the refusal of an act of unknown effect, so that the model learns how to clarify it."""
     is_unknown = verdict.act is not None and verdict.act.stakes is Stakes.UNKNOWN
     return f"{verdict.sentence} {refusal}" if is_unknown else refusal
 

@@ -102,7 +102,7 @@ def _control(seat: DesktopController, met: PreviewedTarget) -> Control:
         control = replace(control, address=met.element.value)
     place, element = met.window, met.element
     if element is not None and element.pid and (place is None or place.pid != element.pid):
-        # Desktops and panels have no listed window; another program's may lie below them.
+        # Use the element's own window, because desktops and panels are in no window list, and `place` is below them.
         place = Window("", element.window, element.app, element.box, element.pid)
     apps = seat.backend.apps
     if not (met.is_launcher or apps.is_launcher(place, met.role)):

@@ -42,11 +42,11 @@ class Loop:
         self._speak(parts)
 
     def rename(self, name: str) -> None:
-        """Another name for the assistant: the prompt is written anew."""
+        """Rename the assistant and rebuild the system prompt."""
         self._speak(replace(self._parts, settings=self._parts.settings.with_values(presence__name=name)))
 
     def _speak(self, parts: SessionDeps) -> None:
-        """Take these parts. The prompt is written once for them; only YOLO mode, where nobody answers, changes it."""
+        """Use these parts and build the prompt. In YOLO mode it lacks the tools that need an answer."""
         self._parts = parts
         self._is_yolo = parts.policy.mode is Mode.YOLO
         taught = tuple(spec for spec in parts.registry.specs if not (spec.needs_answer and self._is_yolo))
@@ -174,7 +174,7 @@ class Loop:
         if one.stop_reason == "max_tokens":
             turn.tell(Notice("warning", closing("cut_off")))
             return TurnEnded(turn.id, Outcome.CUT_OFF, spoken or closing("cut_off"))
-        # A person who is there sees for themselves, and words may be all they wanted. A script asked for a task.
+        # Only an unattended turn needs proof, because a person sees the result, and may have wanted words alone.
         outcome = Outcome.FINISHED if self._parts.attended else turn.evidence.outcome_of(spoken)
         return TurnEnded(turn.id, outcome, spoken)
 

@@ -46,9 +46,9 @@ _ALL = 1 << 30
 
 
 class ModelPass:
-    """Listens once and acts on what it heard; `message` and the `answers` of its calls hold what came of it.
+    """One model pass: stream an answer and run its calls. `message` and the `answers` of its calls hold the result.
 
-    Where the model `has_read` what others wrote, calls that may be quoted from there do not run.
+    If the model `has_read` text from others, calls that may be quoted from it do not run.
     """
 
     def __init__(self, parts: SessionDeps, turn: Turn, cards: Cards, calls: Calls, *, has_read: bool = False) -> None:
@@ -175,7 +175,7 @@ class ModelPass:
             await self._handle_all(self._reader.feed(text))
 
     def _begin_again(self) -> None:
-        """The model wrote the open call anew: the old one is forgotten, its card closed."""
+        """Discard the open call and close its card, because the model wrote it again from the start."""
         self._seam = None
         self._forget_open_call()
         self._cards.close_all(told("not_run"))

@@ -67,7 +67,7 @@ _TITLE_CHARACTERS = 80
 
 
 class MachineFacts:
-    """Gathered anew for every pass; each text is short, because a model reads it every time."""
+    """The facts of the machine, gathered before each pass. Each text is short, because the model reads it each time."""
 
     def __init__(self, workspace: Path, desktop: Desktop, clock: Clock) -> None:
         self._workspace = workspace
@@ -122,7 +122,7 @@ def _tables() -> dict[str, Any]:
 
 
 def told(name: str, **values: str) -> str:
-    """What the model is told; raises KeyError where the name or one of its values is missing."""
+    """Fill in a sentence for the model from the prompt tables. Raises KeyError if the name or a value is missing."""
     return Template(_tables()["words"][name]).substitute(values).strip()
 
 

@@ -1,4 +1,4 @@
-"""What a session tells whoever keeps its conversation: before an action what is meant, after it what came of it."""
+"""Write-ahead log of a session: record a call's intent before it runs and its result afterwards."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class WrittenAhead:
         refusal = await self._gate.admit(call, spec)
         if not refusal:
             self._record.call_begins(call, self.said())
-        # What changes nothing may run before it is safe on the disk.
+        # Wait for the disk only before a change, because a call that changes nothing can be repeated after a crash.
         changes = not spec.effects_of(call) <= HARMLESS
         if not refusal and changes and (problem := await self._record.settled()):
             self.warn(problem)

@@ -1,7 +1,7 @@
-"""Makes a history that can be continued out of what was written down before the program ended in its middle.
+"""Rebuild a history that can be continued from the records of a session that was interrupted.
 
-A call that had begun is answered with what is known of it; where nothing is known, the model is told to look before
-it does it again. Nothing is ever run from here.
+Each call that had begun gets its known result. If the result is unknown, the answer asks the model to look before it
+repeats the call. This module never runs a call.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def continuable(remains: Remains, parts: SessionDeps) -> tuple[Entry, ...]:
 
 
 def _answers(calls: Sequence[BegunCall], parts: SessionDeps) -> list[Answer]:
-    """As the loop would have told them: where each call runs as it is written, only those that must be read."""
+    """Build the answers as the loop would have. If calls run while they stream, only results that feed back count."""
     parts.dialect.reader(parts.registry.specs)  # from now on the dialect knows which tags its answers must not open
     if parts.dialect.pacing is Pacing.ONE_FEEDBACK_CALL:
         calls = [begun for begun in calls if begun.outcome is None or _feeds_back(begun.call, parts)]

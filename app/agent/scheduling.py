@@ -1,8 +1,8 @@
-"""Which calls of a batch may run side by side, and which must keep the order they were written in.
+"""Decide which calls of a batch may run in parallel, and which keep the order in which they were written.
 
-Whatever looks waits for the acts before it: a picture, a file or a window that is asked for behind a click or a command
-shows its effect. An act waits for the looks before it, and for other acts. Calls that name files are told apart by
-them, a folder standing for what it holds. All else runs side by side: looks, files that do not touch, the network.
+A look waits for the acts before it: a picture, a file or a window read after a click or a command shows its effect. An
+act waits for the looks before it, and for other acts. Calls on different files do not wait for each other; a folder
+counts as all files in it. Everything else runs in parallel: looks, unrelated files, the network.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def reach_of(block: Block, spec: ToolSpec | None, toolset: str = "") -> Reach:
     touched = {posixpath.normpath(path) for path in _paths(block, spec)} if is_place else set()
     effects = {spec.effect}
     if spec.effects_by_call:
-        # What it does depends on files that earlier calls may still write: it waits for them.
+        # It waits for earlier calls, because its effects depend on files that they may still write.
         effects.add(Effect.EXECUTES)
     return Reach(frozenset(effects), frozenset(touched | {f"toolset {toolset}"} if toolset else touched), spec.is_wait)
 

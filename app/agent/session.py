@@ -56,7 +56,7 @@ class Modes:
         self._say()
 
     def look(self) -> None:
-        """Tell what is wrong with the rules, once, and the mode where it is another than the one told last."""
+        """Report each problem of the rules once, and the mode if it differs from the last reported one."""
         problems, self._problems = self._problems, []
         for problem in problems:
             self._tell(Notice("warning", problem))
@@ -173,7 +173,7 @@ class Session:
         return unsubscribe
 
     async def send(self, text: str, media: tuple[Media, ...] = ()) -> TurnEnded:
-        """One turn, to its end. While a turn runs, the words are told to it, and its end is returned.
+        """Run one turn to its end. If a turn runs already, add the words to it and return its end.
 
         The text of a finished or waiting turn has been spoken already, as `SayDelta` events.
         Cancelling this call stops the turn.
@@ -203,7 +203,7 @@ class Session:
                 self._running.cancel()
 
     def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = "once") -> None:
-        """Answer an `ApprovalWanted`; `words` are told to the model where it is denied, `scope` is one it offered."""
+        """Answer an `ApprovalWanted`. A denial passes `words` to the model; `scope` is one that it offered."""
         self._approvals.answer(approval_id, allow=allow, words=words, scope=scope)
 
     def give_way(self, *, is_driving: bool) -> None:
@@ -243,7 +243,7 @@ class Session:
             raise WispError("A task is running. Stop it or let it end, then change the conversation.")
 
     async def _settle(self) -> None:
-        """Wait until what has happened is kept; where it cannot be, that is told and all goes on."""
+        """Wait until all events are recorded. If that fails, warn the person and go on."""
         if problem := await self._parts.record.settled():
             self._tell(Notice("warning", problem))
 
@@ -322,7 +322,7 @@ class Session:
         return TurnEnded(turn.id, Outcome.FAILED, sentence)
 
     def _watch(self, turn: Turn) -> None:
-        """End a turn whose time is over, whatever it is doing; look again when it can be over at the earliest."""
+        """End the turn if its time is over. Otherwise check again when it can be over at the earliest."""
         if turn is not self._turn or not self._running:
             return
         left = turn.budget.seconds_left

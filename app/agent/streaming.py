@@ -31,8 +31,9 @@ _log = logging.getLogger(__name__)
 
 
 class ProviderStream:
-    """An async context manager; leaving it ends the HTTP stream. Silence over `idle_s` raises Unreachable; the first
-    silence over `QUIET_S` is told to `on_quiet`.
+    """An async context manager around a provider's stream; leaving it ends the HTTP stream.
+
+    Silence over `idle_s` raises Unreachable. The first silence over `QUIET_S` calls `on_quiet`.
     """
 
     def __init__(
@@ -163,7 +164,7 @@ async def _heard(parts: SessionDeps, turn: Turn, ear: Ear, request: Request) -> 
         broken = error
     await ear.end_stream()
     if ear.is_cut and turn.budget.prompt_tokens:
-        # A stream that we cut never tells its output; an estimate stands for it.
+        # Estimate the output, because a stream that Wisp cuts off never reports it.
         _count(turn, Usage(output_tokens=heard // _CHARS_A_TOKEN))
     return broken
 

@@ -18,7 +18,7 @@ from app.protocol.message import ImagePart, Part, TextPart
 
 
 class Grants:
-    """A permit holds for the same tool on the same thing while nobody else's words were read than those known then."""
+    """The grants of a turn. One covers the same tool on the same object until the turn reads a new source."""
 
     def __init__(self) -> None:
         self._given: dict[tuple[object, ...], frozenset[str]] = {}
@@ -26,7 +26,7 @@ class Grants:
         """The places (`Control.place`) where acts of unknown effect were allowed."""
 
     def add(self, act: Action, known: Iterable[str]) -> None:
-        """`known`: whose words had been read when the person said yes, and whose the act itself brings in."""
+        """Add a grant. `known` are the sources read before the approval, and those that the act itself reads."""
         self._given[_key(act)] = frozenset(known)
 
     def answer(self, act: Action) -> None:
@@ -154,7 +154,7 @@ class Learned:
 
 
 class Mood:
-    """The state the presence shows; told only when it changes."""
+    """The state that the presence shows. `tell` is called only when it changes."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -170,10 +170,10 @@ class Mood:
 class Turn:
     """`meanwhile` collects what the person says while the turn runs; `refused` counts refusals in a row.
 
-    `quoted_in` is the last pass whose quoted calls the model was told about.
-    `keeps_list` says that a checklist was kept whose end the model has not been asked for.
-    `said` are the person's own words in it; `tainted_by` says whose words it has read since they last spoke.
-    `copied` is what it put on the clipboard.
+    `quoted_in` is the last pass after which the model got a note about its quoted calls.
+    `keeps_list` says that the turn keeps a checklist, and that the model was not asked to finish it yet.
+    `said` is the person's text in the turn; `tainted_by` are the sources read since the person last wrote.
+    `copied` is the text that the turn put on the clipboard.
     """
 
     id: str

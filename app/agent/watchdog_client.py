@@ -55,14 +55,15 @@ class WatchdogProcess:
         except OSError as error:
             _log.warning("There is no watchdog: %s", error)
             return
-        set_blocking = getattr(os, "set_blocking", None)  # not on Windows before Python 3.12
+        # Looked up by name, because Windows lacks it before Python 3.12.
+        set_blocking = getattr(os, "set_blocking", None)
         if set_blocking and self._process.stdin:
             set_blocking(self._process.stdin.fileno(), False)
         threading.Thread(target=self._listen, name="watchdog", daemon=True).start()
         self._beat()
 
     def tell(self, word: WatchdogWord) -> None:
-        """From any thread; returns at once, also where nobody reads."""
+        """Send a word to the watchdog, from any thread. Returns at once, also if the watchdog is gone."""
         process = self._process
         if process and process.stdin:
             with suppress(OSError, ValueError):

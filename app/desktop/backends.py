@@ -134,7 +134,7 @@ class Screen(Protocol):
 
 
 class Drawing(Protocol):
-    """Tells when something is drawn, so that nobody has to look again and again."""
+    """Report when something is drawn, so that the caller need not poll the screen."""
 
     def begins(self) -> bool:
         """Follow what is drawn from now on; False where that cannot be done just now."""
@@ -171,7 +171,7 @@ class Keyboard(Protocol):
         ...
 
     def place(self, name: str) -> str:
-        """The physical key that this name stands for now, by a name of its own."""
+        """Return the name of the physical key that this key name maps to in the current layout."""
         ...
 
     def can_type(self, text: str) -> bool:
@@ -204,7 +204,7 @@ class ExactTyping(Protocol):
     """Types what no layout has, by other means than a key for each character."""
 
     async def paste(self, text: str, chord: str) -> bool:
-        """Through the clipboard, which holds afterwards what it held; False when nobody took it."""
+        """Paste through the clipboard and restore its content. Returns False if no program fetched the text."""
         ...
 
     async def remap(self, text: str) -> None:

@@ -180,11 +180,11 @@ class Desktop:
         return self._stop.is_up
 
     def on_stop(self, listener: Callable[[], None]) -> None:
-        """Be told when a stop is raised, on the raising thread; return at once."""
+        """Call the listener at each stop, on the thread that raises it. The listener must return at once."""
         self._stop.listen(listener)
 
     def on_driving(self, listener: Callable[[bool], None]) -> None:
-        """Be told, on the desktop thread, when an action waits for the person's hands (True) and goes on (False)."""
+        """Call the listener on the desktop thread: True when an action waits for the person, False when it goes on."""
         self._seat.reins.listen(listener)
 
     def close(self) -> None:

@@ -76,8 +76,8 @@ class OutlineRequest:
 class Outline:
     """`text` is one line an element, indented by depth; `left_out` counts lines that the budget did not allow.
 
-    `silent` names programs that did not answer in time: their windows show, and nothing is known of them. `empty` are
-    the titles of windows of which only the frame is told (a toolkit that describes nothing, or was not asked to).
+    `silent` names programs that have windows but did not answer in time. `empty` are the titles of windows that
+    describe only their frame (the toolkit has no accessibility, or it is switched off).
     """
 
     text: str

@@ -114,7 +114,7 @@ class _Screen:
 
 
 class _Drawing:
-    """Nothing is ever drawn here, so nobody waits for it."""
+    """Report that nothing is drawn, without waiting: the headless screen never changes by itself."""
 
     def begins(self) -> bool:
         return True

@@ -46,12 +46,12 @@ class Piece:
 
     @property
     def source(self) -> str:
-        """The part of the text that it stands for."""
+        """Return the part of the text that this piece types."""
         return _SIGNS[self.text] if self.route is Route.KEY else self.text
 
 
 def plan(text: str, can_type: Callable[[str], bool]) -> list[Piece]:
-    """The pieces of a text in order. ToolMisuse for text that is too long or holds what nobody can type."""
+    """Split a text into pieces to type, in order. Raises ToolMisuse if it is too long or has an untypable character."""
     if len(text) > LIMIT_CHARS:
         raise ToolMisuse(
             f"The text has {len(text)} characters; at most {LIMIT_CHARS} can be typed. Write it to a file instead."
@@ -128,7 +128,7 @@ Check = Callable[[], Awaitable[None]]
 
 
 async def nothing_before(*_left: object) -> None:
-    """Nobody is asked."""
+    """Check nothing before an action."""
 
 
 def nothing_checked() -> None:
@@ -179,7 +179,7 @@ class InputController:
             first = self._backend.windows.under(at)
             for number in range(press.count):
                 if number:
-                    # A window manager looks at every press first and hands it on; what comes faster may count apart.
+                    # Pause, because a window manager handles each press first: a faster one may count apart.
                     await asyncio.sleep(_BETWEEN_CLICKS_S)
                     self._check_still(at, first, number, press.count)
                 with self._pressing(press.button):
@@ -195,7 +195,7 @@ class InputController:
         return next((there for dx, dy in shifts if core.contains(there := at.moved(dx, dy))), at)
 
     async def _keep_apart(self, at: Point, button: Button) -> None:
-        """A second click on the spot must not become a double click that nobody asked for."""
+        """Wait until a second click at the same place can no longer count as a double click."""
         if self._last_click and self._is_second(at, button):
             await asyncio.sleep(max(self._double_click_ends() - self._clock.now(), 0.0))
 

@@ -58,7 +58,7 @@ class KeyTargets:
             self._kept.popitem(last=False)
 
     def take(self, call_id: str) -> KeyTarget | None:
-        """What the call was judged by; None where nobody judged."""
+        """Remove and return the target that the policy judged the call by, or None if it did not judge."""
         return self._kept.pop(call_id, None)
 
     async def now(self, before: KeyTarget | None = None) -> KeyTarget:

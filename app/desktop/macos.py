@@ -87,7 +87,7 @@ class MacWindows:
         return self._seen
 
     async def look(self) -> tuple[Window, ...]:
-        """Ask the system anew."""
+        """Read the list of windows from the system again."""
         told = json.loads(await _ask("list"))
         self._seen = tuple(
             Window(

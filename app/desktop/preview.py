@@ -1,7 +1,7 @@
-"""What an action would meet, told before it happens, and held to when it does. Lives on the desktop thread.
+"""Find what an action would hit before it runs, and hold the action to it. Runs on the desktop thread.
 
-A call is judged by what is under its target. It then acts on exactly that: what was found is kept for a moment, and
-where the moment has passed, what is found again must be the same.
+The policy judges a call by what is under its target. The action then uses that same target: it is kept for a moment,
+and after that moment the target is looked up again and must be the same.
 """
 
 from __future__ import annotations

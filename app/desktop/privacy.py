@@ -1,7 +1,7 @@
-"""Windows that are nobody's business: they are black in every picture, and left out of what programs tell.
+"""Private windows: black in every picture, and left out of the accessibility outline.
 
-What a private window shows is hidden down to what lies in front of it; where another program's window covers it, that
-one is seen. Our own windows do not count as cover, since they step aside for a capture.
+Only the visible part of a private window is blackened: another program's window in front of it stays in the picture.
+Wisp's own windows do not count as in front, because they are hidden during a capture.
 """
 
 from __future__ import annotations

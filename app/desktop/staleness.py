@@ -1,7 +1,7 @@
-"""Whether a place still looks as the model saw it: nothing is clicked that came up between the look and the click.
+"""Check that a place still looks as the model saw it, so that no click hits something that appeared in between.
 
-What an action of ours changed counts as seen, because its result told of it. A place that keeps changing by itself (a
-video) is clicked after a fresh look, while the same window and control are there. Lives on the desktop thread.
+Changes by Wisp's own action count as seen, because the result reports them. A place that keeps changing by itself (a
+video) is clicked after a fresh capture if the same window and control are there. Runs on the desktop thread.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class StalenessCheck:
             raise TargetChanged("What is at that point has changed since the capture. Nothing was clicked.")
 
     def _known(self, capture: Capture, area: Rect) -> list[Frame]:
-        """What the model knows of the area: the capture, and what came of our own action after it."""
+        """Return the frames of the area that the model knows: the capture, and the one after Wisp's last action."""
         found = [capture.frame]
         if self._after_us and self._after_us[0] >= capture.taken:
             found.append(self._after_us[1])

@@ -1,4 +1,4 @@
-"""Who may act: nobody after a stop, and not we while the person has the mouse and keyboard in hand."""
+"""Block Wisp's input after a stop, and while the person uses the mouse or keyboard."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StopFlag:
         return self._up.is_set()
 
     def raise_(self) -> None:
-        """Stop everything; listeners are told once, on the calling thread."""
+        """Stop everything. Call each listener once, on the calling thread."""
         if self._up.is_set():
             return
         self._up.set()
@@ -68,7 +68,7 @@ class TakeoverMonitor:
         self._told: list[Told] = []
 
     def listen(self, told: Told) -> None:
-        """Be told True when the person takes over, False when we go on."""
+        """Call `told` with True when the person takes over, and with False when Wisp goes on."""
         self._told.append(told)
 
     def check(self) -> None:

@@ -72,9 +72,9 @@ class NotFound(ToolFailed):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for: `role` as people call it, within `area` if given.
+    """A search for an element: its description, its role in everyday words, and the area to search, if any.
 
-    `patience_s`: so long a name that is not told yet is waited for, since its program may just be opening.
+    `patience_s`: how long to wait for a name that is not there yet, because its program may just be opening.
     """
 
     description: str
@@ -129,7 +129,7 @@ class Locator:
         return [_from_match(match)] if match else []
 
     async def written(self, search: Search) -> list[Located]:
-        """What is written in windows that tell nothing, and in an area that was named; looked for as long as told."""
+        """Find text by OCR in windows without accessibility, or in the named area. Repeat for `patience_s`."""
         clock = asyncio.get_running_loop().time
         limit = clock() + search.patience_s
         while True:
@@ -152,7 +152,7 @@ class Locator:
         return found
 
     async def _unread(self, area: Rect | None) -> list[Window]:
-        """Reading a window takes a second or more: those that told their texts are left out."""
+        """Return the windows to read by OCR. Those with accessibility are left out, since OCR takes a second each."""
         if area is None:
             return (await self._mute())[:_WINDOWS_READ]
         return [window for window in self._windows.all() if window.area == area and not window.is_minimised][:1]
@@ -318,11 +318,11 @@ class Marksman:
         if top is None:
             return not any(_is_in(window, element) for window in listed if element.window)
         if top.is_popup:
-            # What was read off the pixels there stands in the menu itself.
+            # Text found by OCR at this place is in the menu itself, because the menu is in front.
             return is_written(element.ref) or (bool(top.pid) and top.pid == element.pid)
         if _is_in(top, element):
             return True
-        # A window may have got another title since its element was found.
+        # Compare the process, because the window's title may have changed since the element was found.
         return bool(element.pid) and top.pid == element.pid and not any(_is_in(window, element) for window in listed)
 
     def _top_at(self, point: Point) -> Window | None:
@@ -339,7 +339,7 @@ def _takes(window: Window, point: Point) -> bool:
 
 
 def _is_of_one_program(top: Window, judged: Window) -> bool:
-    """A menu counts as its program's: nobody lists it, so that it has no name of its own."""
+    """Return whether both windows are of one program. A menu is compared by pid, because it is in no window list."""
     return top.ref == judged.ref or (top.is_popup and bool(top.pid) and top.pid == judged.pid)
 
 

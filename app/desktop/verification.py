@@ -180,9 +180,9 @@ def receipt(
     after: tuple[Window, ...],
     meant: Window | None = None,
 ) -> Receipt:
-    """From the areas that changed, the place of the action (None: the active window), and the windows around it.
+    """Build a receipt from the changed areas, the place of the action (None: the active window), and the windows.
 
-    `meant` is the window that was acted on: what other programs' windows do is told, and proves nothing.
+    `meant` is the window of the action. Changes in other programs' windows are reported, but do not prove an effect.
     """
     regions = tuple(merged(_without_caret(changed)))
     active = _active(after)
@@ -199,7 +199,7 @@ def receipt(
 
 
 def proven(evidence: Sequence[str], after: Sequence[Window]) -> Receipt:
-    """Of an action whose effect a program told before the screen was looked at."""
+    """Build the receipt of an action whose effect a program reported before the screen was captured."""
     active = _active(after)
     return Receipt("changed", "confirmed", (), tuple(evidence), active.title if active else "")
 

@@ -372,7 +372,7 @@ class CommandJudge:
         return classify(call.text("command"), cwd, self._workspace.folder, wishes, no_wall=self._no_wall())
 
     def _cwd(self, call: ToolCall) -> Path:
-        """A folder that is none counts as outside; the call itself will be told."""
+        """Return the call's folder. An invalid one counts as outside, because the call itself reports the error."""
         try:
             return self._workspace.locate(call.text("cwd", "."), "cwd").path
         except WispError:

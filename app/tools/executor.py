@@ -1,6 +1,6 @@
-"""One call in, one result out, whatever happens in between: the border where a tool's errors become sentences.
+"""Run one call and always return one result: the border where a tool's errors become sentences.
 
-Only `asyncio.CancelledError` passes through: the person stopped the turn, and whoever awaits must know.
+Only `asyncio.CancelledError` passes through, because the person stopped the turn and the caller must end it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from app.tools.registry import Audit, Registry, TurnContext, unkept
 
 
 def made_plain(result: ToolResult) -> ToolResult:
-    """The result with plain texts; the model is told how many signs were left out."""
+    """Strip hidden characters from the result, and append their number to the text for the model."""
     echo, hidden = texts.plain(result.llm_echo)
     if hidden:
         echo += f"\n[{hidden} hidden or control characters were left out]"
@@ -172,7 +172,7 @@ def _bound(registry: Registry, handlers: tuple[object, ...]) -> dict[str, Run]:
 
 
 def _rehearsed(result: ToolResult) -> ToolResult:
-    """What an act brought where nothing really happens: the model, the person and programs are told so."""
+    """Mark the result of an act in a dry run, for the model, the person and programs."""
     return replace(result, payload={**result.payload, "dry_run": True}, llm_echo=f"{result.llm_echo} {DRY_RUN}")
 
 

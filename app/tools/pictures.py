@@ -139,7 +139,7 @@ class Texts:
 
 
 async def everything(seat: DesktopController) -> Outline:
-    """All that programs tell of themselves; nothing where there is nobody to ask."""
+    """Return the full accessibility outline, or an empty one if the accessibility bus does not answer."""
     try:
         return await seat.backend.accessibility.outline(OutlineRequest(OutlineView.FULL, budget=_EVERYTHING))
     except ToolFailed:

@@ -102,7 +102,7 @@ async def unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
 
 
 async def admitted(_step: ToolCall) -> str:
-    """Nobody judges: for tools without a gate."""
+    """Admit every step: for tools without a gate."""
     return ""
 
 

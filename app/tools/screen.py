@@ -63,7 +63,7 @@ async def _locate(seat: DesktopController, call: ToolCall, sight: ModelSight) ->
 async def _read(
     seat: DesktopController, call: ToolCall, told: dict[tuple[str, ...], tuple[Element, ...]]
 ) -> ToolResult:
-    """`told` are the texts that were told before, by the windows they were read in."""
+    """Read the screen. `told` holds the OCR texts of earlier results, by the windows that were read."""
     view = OutlineView(call.text("view", OutlineView.INTERACTIVE.value))
     await seat.eyes.rest()
     query = call.text("query")

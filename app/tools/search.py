@@ -138,7 +138,7 @@ class Code:
 
 
 def _sources(place: Place) -> tuple[list[str], list[str]]:
-    """The source files beneath the place (a single file is named ''), and what has to be told about the choice."""
+    """Return the source files below the place (a single file is named ''), and notes about files left out."""
     if place.is_file():
         if not is_known(place.path.name):
             raise ToolMisuse(f"path: {place.shown!r} is in no language whose definitions can be read.")

@@ -31,7 +31,7 @@ _REST = Patience(first_s=0.4, quiet_s=0.4)
 
 
 class Watching:
-    """Handlers. `sight` is how the model in use sees; one that takes no pictures is told the screen in words."""
+    """The handlers. `sight` says whether the model takes pictures; if not, it gets the screen as text."""
 
     def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
@@ -223,7 +223,7 @@ async def _screen_rests(seat: DesktopController, left_s: float) -> bool:
 async def _sleep(seconds: float, turn: TurnContext) -> None:
     """Wait, unless the person stops the turn. Raises Cancelled."""
     try:
-        # Not `wait_for`: before Python 3.12 it swallows a cancellation that comes together with the event.
+        # Not `wait_for`, because before Python 3.12 it swallows a cancellation that comes together with the event.
         async with asyncio.timeout(seconds):
             await turn.cancelled.wait()
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""Reading pages of the web. What they say is somebody else's text, and it is told as such."""
+"""Read web pages. The results mark their content as text from others."""
 
 from __future__ import annotations
 

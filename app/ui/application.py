@@ -95,7 +95,7 @@ def make_application() -> QApplication:
     if isinstance(existing, QApplication):
         return existing
     if os.environ.get("WAYLAND_DISPLAY") and os.environ.get("DISPLAY"):
-        # A Wayland client can neither place itself nor stay on top; through XWayland it can.
+        # Use XWayland, because a Wayland client can neither place itself nor stay on top.
         os.environ.setdefault("QT_QPA_PLATFORM", "xcb")
     application = QApplication(sys.argv[:1])
     application.setApplicationName("wisp")

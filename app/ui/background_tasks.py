@@ -24,7 +24,7 @@ class Errands:
         self._running: set[asyncio.Task[None]] = set()
 
     def begin(self, work: Coroutine[Any, Any, None], tell: Tell | None = None) -> None:
-        """Run it; needs a running event loop. A WispError in it is told, by default as everything else is."""
+        """Run the coroutine as a task. Pass a WispError in it to `tell`, or to the default `tell`."""
         task = asyncio.ensure_future(_told(work, tell or self._tell))
         self._running.add(task)
         task.add_done_callback(self._ended)

@@ -190,7 +190,7 @@ class _Life:
 
     @contextlib.asynccontextmanager
     async def _connected(self, curtain: X11Curtain | QtCurtain) -> AsyncIterator[None]:
-        """An agent, attached; one that cannot be had is told, and the person may choose another in the settings."""
+        """Connect an agent and attach it. If that fails, show why; the person may choose another in the settings."""
         self._renew.clear()
         agent: Agent | None = None
         try:

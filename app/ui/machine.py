@@ -45,7 +45,7 @@ class Machine(Protocol):
 
 
 class NoMachine:
-    """Knows nothing: for the gallery, and where nobody answers."""
+    """A machine without findings: for the gallery, and where no probe runs."""
 
     async def findings(self) -> Sequence[Finding]:
         return ()

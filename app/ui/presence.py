@@ -1,4 +1,4 @@
-"""The presence as a whole: what the person's presses do, what the agent is told, and what is shown of it."""
+"""The presence: pass the person's actions to the agent, and show the agent's events."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class Presence(QObject):
         self._monitors.changed.connect(self.stage.screens_changed)
 
     def restyle(self, look: Look) -> None:
-        """Another look from now on: what shows is made anew, and the words that were being written stay."""
+        """Apply another look: rebuild the windows, and keep the text that the person was writing."""
         was_open, was_writing = self.stage.shows_bubble, self.stage.is_writing
         words = self.composer.field.toPlainText() if was_writing else ""
         self._look = look
@@ -299,7 +299,8 @@ class Presence(QObject):
         self.orb.show_state(view.orb, share=share, unread=unread, is_free=view.mode == "yolo")
         asked = view.open_approval
         if asked is not None and asked.approval_id != self._asked:
-            self._asked = asked.approval_id  # it opens once: who closes it has seen it, and the orb goes on asking
+            # It opens only once, because a person who closes it has seen it, and the orb still asks.
+            self._asked = asked.approval_id
             self.stage.show_thread()
             if not view.attended:
                 self.inbox.change(presenter.attended)
@@ -343,7 +344,7 @@ def _announce(orb: OrbWindow, events: list[agent.AgentEvent]) -> None:
 
 
 def _nothing() -> None:
-    """Stands for an unsubscription that has nothing to end."""
+    """Unsubscribe from nothing."""
 
 
 def _share(view: View) -> float | None:

@@ -83,7 +83,7 @@ def _of_host(target: WebTarget, provenance: Provenance) -> set[str]:
 
 
 def _is_crafted(url: str, target: WebTarget, provenance: Provenance) -> bool:
-    """Whether the address has room for something that it should not carry, and nobody but the model wrote it."""
+    """Return whether the model invented the address, and it can carry data out."""
     rest = _rest(url)
     if len(rest) < _LONG_CHARS and len(target.host) < _LONG_CHARS and not _PACKED.search(f"{target.host} {rest}"):
         return False

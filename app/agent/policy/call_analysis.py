@@ -98,7 +98,7 @@ _NAMING_CHARS = 4
 
 
 class NobodyKnows:
-    """Where nobody knows what a command does, and nothing stands around it."""
+    """The command classifier of a machine that has none: it knows no command, and there is no sandbox."""
 
     def classify(self, call: ToolCall) -> CommandClass | None:
         is_command = any(call.has(name) for name in table("calls")["arguments"]["commands"])
@@ -305,9 +305,9 @@ def _workspace(act: Action) -> str:
 def personal_in(act: Action, spec: ToolSpec) -> str:
     """What of the person's own the result brings into the turn, by its name in the tables; empty where nothing is.
 
-    Personal is what stands on this machine or behind a sign-in, whoever wrote it: names and contents of files (also
-    those of the workspace), what the screen or the clipboard shows, what a command printed (it can read the files of
-    its workspace), what an MCP server answered. Public web pages are not, nor is what the person says in the turn.
+    Personal is everything on this machine or behind a sign-in, by any author: names and contents of files (also in the
+    workspace), the screen, the clipboard, the output of a command (it can read the workspace), the answer of an MCP
+    server. Public web pages are not personal, nor is what the person says in the turn.
     """
     tables = table("calls")
     source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")

@@ -215,7 +215,7 @@ def of_text(text: str, control: Control) -> frozenset[str]:
 
 
 def of_paste(control: Control) -> frozenset[str]:
-    """What a paste comes to: typing what is pasted, which holds line breaks where nobody knows it."""
+    """Judge a paste as typing the pasted text. Unknown text counts as one with a line break."""
     if control.runs_programs:
         return frozenset({"password"} if is_password(control) else {_TERMINAL_ROLE})
     return of_text("x\n" if control.pasted is None else control.pasted, control)

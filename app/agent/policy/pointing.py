@@ -59,7 +59,7 @@ def of_drag(seen: Sequence[Control]) -> frozenset[str]:
 
 
 def of_release(control: Control) -> frozenset[str]:
-    """Letting go of a button: nobody knows what is being dragged, so in a terminal it may be a drop."""
+    """Judge the release of a button. What is dragged is unknown, so in a terminal it may drop a command."""
     dropped = consequences.of_drop(control)
     if "password" in dropped:
         return dropped

@@ -79,7 +79,7 @@ class Policy:
 
     @property
     def yolo_left_s(self) -> float:
-        """So long nobody will be asked; 0 in other modes."""
+        """Return the seconds until YOLO mode ends, and 0 in other modes."""
         return max(self._until - self._clock.now(), 0.0) if self.mode is Mode.YOLO else 0.0
 
     @property

@@ -1,4 +1,4 @@
-"""A rule: what it decides, and the conditions that must all hold. Read from TOML; a file with a fault is told whole."""
+"""A rule: its decision, and the conditions that must all hold. Read from TOML; one error rejects the whole file."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def rules_of(
 
 
 def _lines(text: str, count: int) -> Sequence[int]:
-    """The line of each `[[rule]]`; zeros where they cannot be told (one that stands inside a text)."""
-    # A match may begin with the blank lines before it: its end counts.
+    """Return the line of each `[[rule]]`, or zeros if a quoted `[[rule]]` makes the count wrong."""
+    # Count to the end of the match, because it may begin with the blank lines before the rule.
     found = [text[: match.end()].count("\n") + 1 for match in _HEAD.finditer(text)]
     return found if len(found) == count else [0] * count
 

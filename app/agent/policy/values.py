@@ -166,11 +166,11 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a call's idea may come from: whose words the turn has read (empty: nobody else's), what the person said,
-    and whether the person themselves wrote the plan that is carried out. `answered` are the places (`Control.place`)
+    """Where a call's idea may come from: whose text the turn has read (empty: only the person's), what the person
+    said, and whether the person wrote the plan that is carried out. `answered` are the places (`Control.place`)
     where the person has allowed acts of unknown effect for this task; `secrets` are the files with keys
-    or passwords that were read. `personal` are the person's own things that were read (see `taint.personal_in`),
-    `links` the addresses that stood in what was read, `hosts` those that the person has allowed to be reached.
+    or passwords that were read. `personal` are the kinds of personal data that were read (see `personal_in`),
+    `links` the addresses in the text that was read, `hosts` the hosts that the person has allowed.
     """
 
     tainted_by: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The screen as AT-SPI tells it. Every look reads the programs anew; only refs are remembered between looks."""
+"""The accessibility backend on AT-SPI. Each outline reads the programs again; only refs are kept in between."""
 
 from __future__ import annotations
 

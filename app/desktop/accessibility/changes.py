@@ -184,7 +184,7 @@ class ChangeFeed:
         return _told(event, node)
 
     def _is_introduced(self, node: Node) -> bool:
-        """Whether a program only told a name that the object had before: GTK 4 does when an object gets the focus."""
+        """Return whether a reported name is not new. GTK 4 reports the name again when an object gets the focus."""
         before = self._name_before(node.key)
         if before is None:
             return node.key[0] in self._bus.vague and node.is_operable
@@ -196,7 +196,7 @@ def _event_of(message: Message) -> _Event | None:
     if len(body) < 2 or not isinstance(body[0], str) or not isinstance(body[1], int):
         return None
     kind = message.member or ""
-    # Children and texts tell places in the second field; a state tells 1 or 0.
+    # The second field is an index for children and texts, and 1 or 0 for a state.
     return _Event((str(message.sender), str(message.path)), kind, body[0].split(":")[0], bool(body[1]))
 
 

@@ -18,7 +18,7 @@ _TITLE_PX = 96
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Screen pixels are told pixels times `factor` plus (`dx`, `dy`)."""
+    """Map a program's coordinates to the screen: screen pixels = reported pixels * `factor` + (`dx`, `dy`)."""
 
     factor: float = 1.0
     dx: int = 0
@@ -79,7 +79,7 @@ _CONTENT_NAMES = 4
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One object. `box` and `value` are None until they were asked for; `interfaces` where nobody said."""
+    """One accessible object. `box` and `value` are None until read, `interfaces` while unknown."""
 
     key: Key
     role: str = "unknown"

@@ -1,7 +1,7 @@
-"""What is showing, told in lines: `e12 button "Save" (40,60,80,24) focused`, indented below what holds it.
+"""Write the visible objects as lines: `e12 button "Save" (40,60,80,24) focused`, indented below their parents.
 
-Names and values are the programs' own words: they are clipped and kept on one line, so that none of them can pass for
-a line of ours.
+Names and values come from other programs. They are clipped and kept on one line, so that none of them can imitate a
+line of the outline.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def _lines(program: Program, window: Node, refs: RefBook, stack: Stack) -> Itera
     has_field = any(_is_focused_field(node) for _, node in inside)
     for depth, node in [(0, window), *inside]:
         if has_field and not _is_focused_field(node):
-            node.states &= ~spi.BITS["focused"]  # tabs, documents and sheets say that they have the focus of the field
+            # Clear the focus, because tabs, documents and sheets also report the focus of a field in them.
+            node.states &= ~spi.BITS["focused"]
         hidden = stack.hides(program, window, node)
         element = refs.element(program, window, node, is_covered=hidden)
         yield _Line(depth, element, is_control=node.is_operable or node.role in spi.WINDOWS)
@@ -130,7 +131,7 @@ def _controls(lines: Sequence[_Line]) -> Iterator[_Line]:
 
 
 def _inside(window: Node, *, by_place: bool) -> Iterator[tuple[int, Node]]:
-    """The nodes below a window that are told, with their depth among the told ones."""
+    """Yield the nodes below a window that the outline shows, each with its depth among those."""
     growing = [(0, window)]
     while growing:
         depth, node = growing.pop()

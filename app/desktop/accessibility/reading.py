@@ -83,7 +83,7 @@ class OutlineReader:
         return [(window, node) for window, node in controls if node.has("visible") and not node.shows]
 
     async def again(self, seen: Seen, stack: Stack) -> Node | None:
-        """One object as it is now; None when it is gone or no longer shows. Raises ToolFailed when nobody answers."""
+        """Read one object again. Returns None if it is gone or hidden. Raises ToolFailed if its program is silent."""
         node, window = Node(seen.key), Node(seen.window)
         try:
             async with asyncio.timeout(PROGRAM_LIMIT_S):

@@ -22,7 +22,7 @@ class Stack:
     def __init__(self, windows: Sequence[Window] = (), monitors: Sequence[Rect] = ()) -> None:
         self.corners = tuple(Point(monitor.x, monitor.y) for monitor in monitors)
         own = (window for window in windows if not window.is_minimised and (window.pid or not window.is_popup))
-        self._windows = list(own)  # what belongs to nobody may be an overlay that clicks go through
+        self._windows = list(own)  # because a menu without a process may be an overlay that clicks pass through
 
     def areas(self, pid: int, title: str) -> list[Rect]:
         """The areas that a program's window of that title may have, frames included (GTK's dialogs tell no title)."""
@@ -61,9 +61,9 @@ _KEPT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An object that has a ref: its key, its window's, how it told coordinates, and how it looked.
+    """An object that has a ref: its key, its window's key, the scale of its coordinates, and its last state.
 
-    `is_apart`: it does not tell them as its window does, being in a page or a menu.
+    `is_apart`: its coordinates do not follow its window's scale, because it is in a page or a menu.
     """
 
     key: Key

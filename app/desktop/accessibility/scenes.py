@@ -61,7 +61,7 @@ async def bindings_of(bus: Bus, program: Program, window: Node) -> tuple[Binding
 
 
 def is_bare(node: Node) -> bool:
-    """Whether it is a surface with nothing described on it: a program draws there what nobody can read."""
+    """Return whether the node is a surface without described content: a program draws there without a description."""
     return node.role in _BARE and not node.children and not node.name.strip()
 
 

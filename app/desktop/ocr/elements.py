@@ -1,7 +1,7 @@
-"""What stands in windows that tell nothing about themselves, read off their pixels, with refs: `t3`.
+"""Read the text of windows without accessibility from their pixels, and give each line a ref: `t3`.
 
-A ref means a line of text in a window. It is good as long as the same pixels stand at the same place of that window;
-where they do not, the window is read again, and the line is found anew or said to be gone.
+A ref means a line of text in a window. It is valid while the same pixels are at the same place of that window.
+Otherwise the window is read again: the line is found at its new place, or an error says that it is gone.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class OcrElements:
 
     def _named(self, window: Window, text: str, told: Rect, frame: Frame) -> Element:
         """The line under its ref: the old one where it was read before."""
-        box = told.overlap(frame.area) or frame.area  # recognised boxes may reach over the edge of the picture
+        box = told.overlap(frame.area) or frame.area  # because recognised boxes may reach beyond the picture
         within = Rect(box.x - window.area.x, box.y - window.area.y, box.width, box.height)
         refs = self._refs.setdefault((window.ref, text), [])
         refs[:] = [ref for ref in refs if ref in self._lines]

@@ -1,4 +1,4 @@
-"""RapidOCR in a process of its own, started at the first picture and dropped when nobody asks any more."""
+"""RapidOCR in its own process, started at the first picture and ended when it is no longer used."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class RapidOcr:
         finally:
             self._dropping = asyncio.get_running_loop().call_later(_IDLE_S, self._drop)
             if sys.exception():
-                self._drop()  # an answer under way would be taken for the next picture's
+                self._drop()  # because a late answer would be taken for that of the next picture
         return tuple((text, Rect(*box), score) for text, box, score in answer)
 
     def _running(self) -> subprocess.Popen[bytes]:
@@ -124,7 +124,7 @@ class RapidOcr:
 
 def _started() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-P", str(Path(worker.__file__))],  # -P: its own folder is no place to import from
+        [sys.executable, "-P", str(Path(worker.__file__))],  # -P, so that it imports nothing from its own folder
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -150,6 +150,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):
-        with contextlib.suppress(OSError):  # what was not written yet has nobody to go to
+        with contextlib.suppress(OSError):  # because the process may have ended before it read the rest
             if pipe:
                 pipe.close()

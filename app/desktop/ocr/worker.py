@@ -23,7 +23,7 @@ _BYTES = 4
 def main() -> None:
     """Load the models, then answer until the input ends."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever the libraries print must not get between the answers
+    os.dup2(2, 1)  # so that output of the libraries does not mix with the answers
     sys.excepthook = lambda kind, error, _trace: _answer(answers, f"{kind.__name__}: {error}")
     engine = _engine()
     while header := sys.stdin.buffer.read(HEADER.size):

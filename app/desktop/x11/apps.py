@@ -150,7 +150,10 @@ _TERMINALS = ("x-terminal-emulator", "xterm", "gnome-terminal", "konsole", "xfce
 
 
 class DesktopEntries:
-    """`environment` is what programs get, without our secrets and told to describe themselves. They outlive us."""
+    """Start programs from desktop entries. They outlive Wisp.
+
+    They get `environment` without Wisp's secrets, and with the variables that switch accessibility on.
+    """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = describing({name: value for name, value in environment.items() if name not in _SECRETS})
@@ -221,7 +224,7 @@ class DesktopEntries:
         return self.launch(browser, [address]) if browser else self._start(address, [opener, address])
 
     def _browser_to_tell(self) -> App | None:
-        """The person's browser, where it is one that has to be told to describe its pages."""
+        """Return the person's browser if it needs a flag to switch accessibility on, else None."""
         asked = ["xdg-mime", "query", "default", "x-scheme-handler/https"]
         try:
             told = subprocess.run(
@@ -289,6 +292,6 @@ def _read(path: Path) -> App | None:
 
 @cache
 def _unoffered() -> frozenset[str]:
-    """Programs without a window of their own, which nobody opens."""
+    """Load the names of programs that are not offered, because they have no window."""
     text = (paths.resources() / "desktop" / "unoffered.txt").read_text(encoding="utf-8")
     return frozenset(text.split())

@@ -57,7 +57,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
 
 
 def _reach_through_xwayland(windows: Windows) -> None:
-    """XWayland shows a black screen and takes keys for nobody while no X11 program has a window.
+    """Raise NeedsPerson if no X11 program has a window: XWayland then shows a black screen and drops all keys.
 
     Wayland lets no program see or drive the windows of others: https://wayland.freedesktop.org/architecture.html
     """

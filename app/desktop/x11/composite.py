@@ -30,8 +30,9 @@ _OPAQUE = 0xFFFFFFFF
 
 
 def drawn(connection: Connection, listed: Sequence[Window], is_own: Callable[[int], bool]) -> tuple[Window, ...]:
-    """The windows that are mapped, topmost first; those that nobody manages count as their program's. `is_own` tells
-    by its number whether a window belongs to a Wisp.
+    """Return the mapped windows, topmost first. An unmanaged window (a menu) is attributed to its program.
+
+    `is_own` says for a window id whether the window belongs to a Wisp.
     """
     clients = {int(window.ref[1:], 16): window for window in listed if not window.is_minimised}
     frames = {top_level(connection, number): window for number, window in clients.items()}
@@ -64,7 +65,7 @@ def _mapped(
 
 
 def _unlisted(window: Any, programs: Mapping[int, Window]) -> Window:
-    """A menu, or a window so new that nobody lists it yet. It may be see-through: overlays are."""
+    """Describe a menu, or a window too new for the window list. It may be transparent, as overlays are."""
     shape = window.get_geometry()
     area = Rect(shape.x, shape.y, shape.width + 2 * shape.border_width, shape.height + 2 * shape.border_width)
     inner = [window, *window.query_tree().children]

@@ -22,8 +22,8 @@ Handler = Callable[[Any], None]
 class Connection:
     """The display, its root window, its atoms; events go to every handler that asked for them.
 
-    Errors that the server reports later (a window that went away meanwhile) are dropped: whoever needs to know asks
-    with a request that has a reply.
+    Asynchronous errors (such as for a window that closed meanwhile) are dropped. A caller that needs to know uses a
+    request that has a reply.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:

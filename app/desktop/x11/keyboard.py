@@ -73,7 +73,7 @@ class Stroke:
 
 
 class Keymap:
-    """A snapshot; `group` 0 is the first layout. Cheap to throw away and take anew when the server says it changed."""
+    """A snapshot of the keyboard map; `group` 0 is the first layout. Taken again when the server reports a change."""
 
     def __init__(self, display: Display, group: int) -> None:
         info = display.display.info

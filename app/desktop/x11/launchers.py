@@ -103,7 +103,7 @@ class Launchers:
     def _judged(self, pid: int) -> _Program:
         file = Path(_link(f"{_PROC}/{pid}/exe"))
         if not file.name or _entries(f"{_PROC}/{pid}/fd") is None:
-            # A program with another user's or group's rights, as xterm's on Debian, is closed to us.
+            # It cannot be read, because it runs with another user's or group's rights (as xterm on Debian).
             return _Program(starts=True)
         entries = [app for app in self._installed() if file.name.lower() in app.words]
         categories = {category for app in entries for category in app.categories}

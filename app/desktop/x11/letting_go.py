@@ -1,4 +1,4 @@
-"""Lets go of every key and button that X holds as pressed: for whoever cleans up behind a process that is gone."""
+"""Release every key and button that X holds as pressed. The watchdog calls it after a Wisp process has died."""
 
 from __future__ import annotations
 

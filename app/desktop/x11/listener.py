@@ -1,8 +1,8 @@
-"""Listens to the person's own devices on a thread of its own: the stop key, the corner, a hand on the mouse.
+"""Listen to the person's own devices on a separate thread: the stop key, the stop corner, movements of the mouse.
 
-It needs neither the desktop thread nor an event loop, so it works when they hang. Raw events of XInput2 come by
-device: those of XTEST (ours) are told apart. The stop key is also grabbed, so that no program sees it, and from
-whatever device it comes (a remote desktop types through XTEST as well).
+It needs neither the desktop thread nor an event loop, so it works when they hang. Raw XInput2 events name their
+device, so that events of XTEST (Wisp's own) are ignored. The stop key is also grabbed: no program sees it, and it
+works from any device (a remote desktop types through XTEST as well).
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class X11Pointer:
 
 
 class X11Screen:
-    """The monitors as RANDR tells them; a handle that fails once (a monitor was plugged in) is opened anew."""
+    """The monitors from RANDR. A capture handle that fails is opened again, because a monitor may have changed."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -31,7 +31,7 @@ _TWICE = 2
 
 
 class Selection:
-    """One selection (`CLIPBOARD` or `PRIMARY`), seen from a window of its own that nobody sees."""
+    """One selection (`CLIPBOARD` or `PRIMARY`), owned and read through an invisible window."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         self._connection = connection
@@ -59,7 +59,7 @@ class Selection:
         self._connection.drain()
 
     def leave(self) -> None:
-        """Let the selection be nobody's, if it is ours."""
+        """Give up the selection if Wisp owns it."""
         if self.is_ours:
             display = self._connection.display
             SetSelectionOwner(
@@ -83,7 +83,7 @@ class Selection:
         return True
 
     async def read_to_the_end(self, quiet_s: float, limit_s: float) -> None:
-        """Return when whoever fetched the content has done so twice, and then asked nothing more for `quiet_s`.
+        """Wait until the content was fetched twice and then not requested for `quiet_s`, at most `limit_s`.
 
         A program that fetches once only costs the limit.
         """
@@ -302,7 +302,7 @@ _MARKS = (b"--type=", b"-contentproc", b"WebKitWebProcess")
 
 
 def has_pages_apart(pid: int) -> bool:
-    """Whether a program's window shows what other processes make; so it is taken to be where nobody can tell."""
+    """Return whether a program's window shows pages of other processes. True if the pid is unknown."""
     return pid == 0 or any(any(mark in _command(child) for mark in _MARKS) for child in _children(pid))
 
 

@@ -158,7 +158,7 @@ def _clean_environment() -> dict[str, str]:
         "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
         "GTK_MODULES": "gail:atk-bridge",
         "ACCESSIBILITY_ENABLED": "1",
-        # What programs are told to remember here does not reach the person's own settings.
+        # A memory backend, so that programs here do not change the person's own settings.
         "GSETTINGS_BACKEND": "memory",
         "XDG_SESSION_TYPE": "x11",
         "XDG_CURRENT_DESKTOP": "openbox",

@@ -148,7 +148,7 @@ class X11Windows:
         return list(reversed(list(self._bare_clients())))
 
     def _bare_clients(self) -> Iterator[int]:
-        """Where nobody manages windows: the viewable children of the root that are no menus."""
+        """Yield the windows without a window manager: the viewable children of the root that are not menus."""
         for child in self._connection.root.query_tree().children:
             try:
                 attributes = child.get_attributes()

@@ -15,7 +15,7 @@ _MOST_WORDS = 1 << 16
 
 
 def setting(connection: Connection, name: str) -> int | None:
-    """A setting that is a number; None where nobody has set it."""
+    """Read a numeric XSETTINGS value, or None if it is not set."""
     number = connection.display.get_default_screen()
     owner = connection.display.get_selection_owner(connection.atom(f"_XSETTINGS_S{number}"))
     if owner == X.NONE:

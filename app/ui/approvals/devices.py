@@ -35,7 +35,7 @@ class Witness(Protocol):
         ...
 
     def is_persons_input(self, detail: int, time: int, *, is_key: bool) -> bool:
-        """Whether a key code or a button, as the server told of it at that time, was pressed by a person."""
+        """Return whether a person pressed the key code or button that the server reported at that time (ms)."""
         ...
 
     def is_persons_device(self, device: int) -> bool:
@@ -57,7 +57,7 @@ class EveryPress:
 
 
 class NoPress:
-    """Trusts none: where it cannot be known who presses, nobody says yes."""
+    """Trust no press, because this system does not show which device it came from. No approval can be given."""
 
     def is_persons(self, _event: QInputEvent) -> bool:
         return False
@@ -98,7 +98,7 @@ class Devices:
         self._display.sync()
 
     def is_persons(self, event: QInputEvent) -> bool:
-        """Whether exactly such a press was heard, and from no made-up device. An unknown press is nobody's."""
+        """Return whether raw events show this press, and none from a virtual device. An unknown press: False."""
         if not event.spontaneous():
             return False
         self._hear()

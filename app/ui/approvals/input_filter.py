@@ -33,7 +33,7 @@ class _Bell(QObject):
 
 
 class InputFilter(QAbstractNativeEventFilter):
-    """To be installed in the application. `ignored` is told once, at the first event that is dropped."""
+    """Drop synthetic input. Install it in the application. `ignored` is emitted once, at the first dropped event."""
 
     def __init__(self, witness: Witness) -> None:
         super().__init__()

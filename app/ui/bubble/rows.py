@@ -65,7 +65,7 @@ class ProseText(QTextEdit):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Wrapped at a width of its own: at the widget's, a text measured before it is shown would be wrapped at none.
+        # Wrap at a width of its own, because the widget has no width yet when the text is measured before it shows.
         self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -117,7 +117,7 @@ class AnswerButton(WordButton):
     def __init__(self, theme: Theme, words: str, parent: QWidget) -> None:
         super().__init__(theme, words, parent=parent)
         self._lines = Qt.TextFlag.TextWordWrap
-        self.setShortcut(QKeySequence())  # an "&" is a letter of the answer here
+        self.setShortcut(QKeySequence())  # because an "&" is part of the answer's text here
 
     def fit(self, most: int) -> None:
         """As wide as the words, within `most` pixels, and as high as their lines."""

@@ -106,7 +106,7 @@ _CHARS_PER_LINE = 48
 
 
 class Thread(QAbstractScrollArea):
-    """`show_rows` is all it is told; `wanted_height_changed` says how high it would like to be."""
+    """The scrolling list of rows. `show_rows` sets its content; `wanted_height_changed` asks for a height."""
 
     wanted_height_changed = Signal(int)
 
@@ -157,7 +157,7 @@ class Thread(QAbstractScrollArea):
         self._arrange()
 
     def show_row_of(self, key: str) -> None:
-        """Scroll to the row of an item, or to the one that stands for it."""
+        """Scroll to the row of an item, or to the folded row that holds it."""
         index = next((at for at, row in enumerate(self._column.rows) if key in _keys_of(row)), None)
         if index is not None:
             self.verticalScrollBar().setValue(self._column.tops[index])
@@ -181,7 +181,7 @@ class Thread(QAbstractScrollArea):
         self._arrange()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Nothing moves where nobody sees it."""
+        """Stop all animations while the thread is hidden."""
         super().hideEvent(event)
         for widget in self._widgets.values():
             widget.leave()
@@ -215,7 +215,7 @@ class Thread(QAbstractScrollArea):
         before, page = self._column.height, self.height()
         anchor = self._anchor()
         self._column.reckon()
-        for _ in range(3):  # real heights of new rows may bring further rows into sight
+        for _ in range(3):  # again, because the real heights of new rows may make more rows visible
             self._scroll(anchor)
             if not self._realise():
                 break
@@ -227,7 +227,7 @@ class Thread(QAbstractScrollArea):
         self._placed = self._column.rows
         if self._column.height != before:
             self.wanted_height_changed.emit(self._column.height)
-            if self.height() != page:  # the resize event comes later, or not at all while hidden
+            if self.height() != page:  # because the resize event comes later, or not at all while hidden
                 self._arrange()
 
     def _anchor(self) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""The card of one call, and the line that stands for a run of small ones."""
+"""The card of one call, and the line that folds several small ones."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ class FoldRow(_Openable):
 
 
 def with_left_out(text: str, count: int) -> str:
-    """The text, told how much of its beginning is not kept."""
+    """Return the text below a line that says how many characters of its beginning are not kept."""
     if not (count and text):
         return text
     words = QCoreApplication.translate("Cards", "… {count} characters before this").format(count=count)

@@ -1,4 +1,4 @@
-"""What the person attaches, as values, and how it is told to the model: files as words, pictures as pictures too."""
+"""The person's attachments as values. The model gets files as text, and pictures as text and picture."""
 
 from __future__ import annotations
 

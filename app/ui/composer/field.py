@@ -120,7 +120,7 @@ class ComposerField(QPlainTextEdit):
 
     def _fitting(self) -> int:
         line = self.fontMetrics().lineSpacing()
-        lines = round(self.document().size().height())  # a plain text document measures in lines
+        lines = round(self.document().size().height())  # in lines, because a plain text document measures in lines
         return line * max(1, min(lines, self._theme.count("composer_lines"))) + 2
 
     def _fit(self) -> None:

@@ -18,8 +18,8 @@ _RIPPLES = 2
 
 @dataclass(frozen=True, slots=True)
 class OrbFrame:
-    """One frame of the orb. `phase` goes round from 0 to 1; `share` is a step's progress, None where nobody knows;
-    `level` is how loud it is; `breath` is how far it breathes in; `is_free`: nobody is asked."""
+    """One frame of the orb, with values from 0 to 1. `phase` goes round; `share` is a step's progress, None if
+    unknown; `level` is the loudness; `breath` is the size of the breath. `is_free`: no approvals are asked for now."""
 
     state: Orb
     phase: float = 0.0
@@ -134,7 +134,7 @@ def _hollow(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> 
 
 
 def _progress(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:
-    """The ring of an acting orb: filled to the step's share, or an arc that goes round where nobody knows it."""
+    """Paint the ring of an acting orb: filled to the step's share, or a rotating arc if the share is unknown."""
     (mark,) = theme.orb("glyph")
     reach = radius * 0.62
     box = QRectF(center.x() - reach, center.y() - reach, reach * 2, reach * 2)
@@ -170,7 +170,7 @@ def _glyph(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, th
 
 
 def _freedom(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> None:
-    """An open lock: for a time, nobody is asked."""
+    """Paint an open lock: for a time, Wisp asks for no approvals."""
     side = theme.size("badge")
     middle = QPointF(center.x() + radius * 0.72, center.y() + radius * 0.72)
     painter.setPen(QPen(QColor(*theme.color("paper")), 2))

@@ -90,7 +90,7 @@ _TURNS = {Orb.THINKING: "thinking_turn", Orb.BUSY: "busy_turn", Orb.LISTENING: "
 
 
 class OrbWindow(Handle):
-    """Always there; `show_state` is all it is told."""
+    """The orb's window, always visible. `show_state` sets what it shows."""
 
     def __init__(self, theme: Theme, around: WindowDeps, ticker: Ticker) -> None:
         super().__init__(theme, around)
@@ -119,7 +119,7 @@ class OrbWindow(Handle):
         return self._state
 
     def show_state(self, state: Orb, *, share: float | None = None, unread: int = 0, is_free: bool = False) -> None:
-        """Look like this from now on; `is_free` marks a time in which nobody is asked."""
+        """Show this state from now on. `is_free` marks a time in which Wisp asks for no approvals."""
         if (state, share, unread, is_free) == (self._state, self._share, self._unread, self._is_free):
             return
         if state is not self._state:
@@ -179,7 +179,8 @@ class OrbWindow(Handle):
         self.confirm_shape()
         painter = QPainter(self)
         if not self.around.composited:
-            painter.fillRect(self.rect(), QColor(*self.theme.orb(self._state.value)[1]))  # smooth edges need a ground
+            # Fill the background, so that antialiased edges have a colour to blend with.
+            painter.fillRect(self.rect(), QColor(*self.theme.orb(self._state.value)[1]))
         center = QPointF(self.rect().toRectF().center())
         if self._bounce > 0:
             spent = 1 - self._bounce * 1000 / self.theme.ms("bounce")

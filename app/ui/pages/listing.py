@@ -127,7 +127,7 @@ class ListView(QListWidget):
 
 
 class _Lines(QStyledItemDelegate):
-    """Draws an entry, and lets its title be written anew."""
+    """Draw an entry, and let the person rename it."""
 
     renamed = Signal(str, str)
 
@@ -199,7 +199,7 @@ def _entry(item: QListWidgetItem) -> ListEntry:
 
 
 class Page(QWidget):
-    """`left` is the way back, by its button or Esc; `note` says what came of what the person did."""
+    """A page of the bubble. `left` is emitted by its back button or Esc; `note` shows the result of an action."""
 
     ROLE = QAccessible.Role.Pane
     left = Signal()
@@ -233,7 +233,7 @@ class Page(QWidget):
         return made
 
     def tell(self, sentence: str) -> None:
-        """Say what came of it; nothing takes the last sentence away."""
+        """Show the sentence in the note. An empty one hides the note."""
         self.note.setText(sentence)
         self.note.setVisible(bool(sentence))
 

@@ -149,7 +149,7 @@ class Panels(QObject):
     async def _list(self) -> None:
         search = self._search
         found = await self._known().archive.conversations(search)
-        if search == self._search:  # the person may have typed on
+        if search == self._search:  # because the person may have typed more meanwhile
             self.history.show_conversations(found)
 
     async def _reopen(self, key: str) -> None:

@@ -38,7 +38,7 @@ class Questions:
         task.add_done_callback(done)
 
     def forget(self) -> None:
-        """Nobody waits any more."""
+        """Cancel all open questions."""
         for task in tuple(self._open):
             task.cancel()
 
@@ -93,7 +93,7 @@ class FindingsList(QWidget):
         self._questions.ask(self._machine.findings(), self.show_findings)
 
     def ask_once(self) -> None:
-        """Ask if nobody has."""
+        """Ask, unless it was asked before."""
         if not self._asked:
             self.ask()
 

@@ -32,9 +32,9 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def plain(output: str) -> str:
-    """The text without anything a terminal would act on; a carriage return begins its line anew."""
+    """Return the text without terminal escapes. A carriage return deletes the line so far, as in a terminal."""
     text = _ESCAPES.sub("", output)
-    if "\r" in text:  # by lines: a pattern for it would look at a long line again from each of its signs
+    if "\r" in text:  # by lines, because a pattern takes quadratic time on a long line
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     return _CONTROLS.sub("", text)
 
@@ -347,7 +347,7 @@ def _picture(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> Show
 
 
 def _ring(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Where in the picture the last action was: told by the result, or reckoned from the part of the screen shown."""
+    """Return the place of the last action in the picture: from the result, or from the captured region."""
     media, region = event.media[-1], event.payload.get("region")
     x, y = _number(event.payload, "x"), _number(event.payload, "y")
     if x is None and pointed is not None and isinstance(region, (list, tuple)) and len(region) == 4:
@@ -360,7 +360,7 @@ def _ring(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> tuple[i
 
 
 def _share(payload: Mapping[str, object]) -> float | None:
-    """How much of a call is done, 0 to 1: as told, or from the time that is left."""
+    """Return how much of a call is done, 0 to 1: as the tool reports it, or from its time limit. None if unknown."""
     told = _number(payload, "share", "fraction")
     left, limit = _number(payload, "left_s"), _number(payload, "limit_s")
     if told is None and left is not None and limit:

@@ -82,7 +82,7 @@ def offer_takeback(view: View, event: agent.TurnEnded) -> View:
 
 
 def accepted(view: View, turn_id: str) -> View:
-    """The person takes a turn's changes back: nobody can do that twice."""
+    """Remove a turn's offer to undo its changes, because the person has used it."""
     left = (item for item in view.items if not (isinstance(item, TakeBack) and item.turn_id == turn_id))
     return replace(view, items=tuple(left))
 
@@ -102,7 +102,7 @@ _LEVELS = {
 
 
 def after(view: View, event: agent.AgentEvent, now: float) -> View:
-    """The view with the event in the inbox, where it is one to be told and nobody looks."""
+    """Add the event to the inbox if it matters and the person is not looking at the presence."""
     if view.attended:
         return view
     if isinstance(event, agent.TurnEnded):

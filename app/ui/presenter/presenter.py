@@ -88,7 +88,7 @@ def retold(how: Presenter, events: Iterable[agent.AgentEvent], before: View) -> 
     view = View(attended=True, serial=before.serial, news=before.news, unseen=before.unseen)
     for event in events:
         view = how.after(view, event, 0.0)
-    if view.running:  # it was cut off in the middle of a turn
+    if view.running:  # because the record may end in the middle of a turn
         view = _turn_ended(view, agent.TurnEnded("", agent.Outcome.STOPPED, ""), 0.0)
     return replace(view, orb=Orb.IDLE, unread=0)
 
@@ -128,7 +128,7 @@ def _said_meanwhile(view: View, event: agent.SaidMeanwhile, _now: float) -> View
 def _state_changed(view: View, event: agent.StateChanged, _now: float) -> View:
     orb = Orb(event.state.value)
     if orb is Orb.IDLE and view.orb in (Orb.NEEDS_YOU, Orb.ERROR) and not view.running:
-        return view  # how the last turn came out stays visible until the next one
+        return view  # so that the last turn's outcome stays visible until the next one
     return replace(view, orb=orb, running=view.running and orb is not Orb.IDLE)
 
 
@@ -166,7 +166,7 @@ def _with_outcome(view: View, event: agent.ToolFinished) -> View:
     view = offered(cards.read(offers.noted(view, event), event), event)
     command = event.payload.get("command") if event.ok and event.tool == "attempt_completion" else None
     if not isinstance(command, str) or not command.strip() or len(command) > KEPT_CHARS:
-        return view  # a command that is cut would be another command
+        return view  # because a command that is cut would read as another command
     return added(view, Command(_key(view), command.strip()))
 
 
@@ -229,7 +229,7 @@ def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
 
 
 def _was_said(view: View, event: agent.TurnEnded) -> bool:
-    """Whether the turn's words were spoken in it: nobody wants to read them twice."""
+    """Return whether the turn's final text was already said in it, so that it is not shown twice."""
     if event.outcome not in _SPOKEN:
         return False
     said: list[str] = []

@@ -23,7 +23,7 @@ class Orb(StrEnum):
 
 
 class Status(StrEnum):
-    """How a card stands. WAITING: for the person's word. UNVERIFIED: done, and nobody could check that it worked."""
+    """The state of a card. WAITING: for an approval. UNVERIFIED: done, but no check showed that it worked."""
 
     RUNNING = "running"
     WAITING = "waiting"
@@ -123,7 +123,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A call that waits for the person. `allowed` is None until it is answered; `closed` once nobody waits any more.
+    """A call that waits for the person. `allowed` is None until it is answered; `closed` once the call was given up.
 
     The other fields are those of the question itself; `scope` is how far the answer reached.
     """
@@ -215,8 +215,8 @@ Item = Asked | SpokenItem | Card | Approval | Offer | ShownChecklist | Command |
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What happened while nobody looked. `level` is done, question, approval, info, warning or error; `item` is the key
-    of what the thread shows of it; `at` is on the presence's clock."""
+    """An event that the person has not seen. `level`: done, question, approval, info, warning or error. `item` is the
+    key of its item in the thread. `at` is seconds on the presence's clock."""
 
     key: str
     level: str

@@ -165,7 +165,7 @@ FOLDED_FROM = 3
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The cards that one line stands for."""
+    """Several cards that are folded into one line."""
 
     key: str
     cards: tuple[Card, ...]

@@ -139,7 +139,7 @@ else:
 
 
 def is_due() -> bool:
-    """Nobody has been welcomed here yet."""
+    """Return whether the welcome has not been shown on this machine yet."""
     return not _mark().exists()
 
 
@@ -157,7 +157,7 @@ def wishes() -> list[str]:
 
 def _is_possible(programs: list[str]) -> bool:
     if sys.platform == "darwin" and programs:
-        return True  # a calculator is part of the system
+        return True  # because macOS always has a calculator
     return not programs or any(shutil.which(program) for program in programs)
 
 

@@ -1,7 +1,7 @@
 """Crash reports: files in the state folder, without secrets, and never sent anywhere by themselves.
 
-Three kinds of ends are caught: an exception that nobody handled (in a slot, a thread or a task; the presence lives on),
-and the end of the whole process in native code, which `faulthandler` writes down and the next start finds.
+Two kinds are caught: an unhandled exception (in a slot, a thread or a task; the presence goes on), and a crash of the
+process in native code, which `faulthandler` writes to a file that the next start finds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Kind = type[BaseException]
 
 
 class Reports:
-    """One report for each different failure of a run; `told` is called once for each, with its file."""
+    """Write one report for each different failure of a run. Call `told` with the file of each."""
 
     def __init__(self, told: Callable[[Path], None]) -> None:
         self._told = told
@@ -57,7 +57,7 @@ class Reports:
             (folder() / _FATAL).unlink(missing_ok=True)
 
     def of_loop(self, loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
-        """asyncio's exception handler: a task or callback that nobody waited for."""
+        """Handle an exception of a task or callback that was not awaited: asyncio's exception handler."""
         error = context.get("exception")
         if isinstance(error, Exception):
             self._unhandled(type(error), error, error.__traceback__)
@@ -69,7 +69,7 @@ class Reports:
 
     def _unhandled(self, kind: Kind, error: BaseException, trace: TracebackType | None) -> None:
         if not issubclass(kind, Exception):
-            sys.__excepthook__(kind, error, trace)  # Ctrl+C and exits are no crashes
+            sys.__excepthook__(kind, error, trace)  # because Ctrl+C and exits are no crashes
             return
         _log.error("Nobody handled this.", exc_info=(kind, error, trace))
         text = "".join(traceback.format_exception(kind, error, trace))
@@ -102,8 +102,8 @@ def written(failure: str) -> Path:
 
 
 def unseen() -> list[Path]:
-    """Reports that the person has not been told of, the newest last. What the last process left when it died in native
-    code becomes one."""
+    """Return the reports that the person has not seen, the newest last. A native crash of the last process becomes a
+    report too."""
     fatal = folder() / _FATAL
     if fatal.is_file():
         text = fatal.read_text(encoding="utf-8", errors="replace")

@@ -65,7 +65,7 @@ class Grab(Protocol):
 
 
 class Hotkey(QObject):
-    """`pressed` is told on the GUI thread."""
+    """The summon key. `pressed` is emitted on the GUI thread."""
 
     pressed = Signal()
 
@@ -187,13 +187,13 @@ class X11Grab(QObject):
             while self._display.pending_events():
                 self._heard(self._display.next_event())
         except ConnectionClosedError:
-            self._bell.setEnabled(False)  # the server goes, and Qt tells that better
+            self._bell.setEnabled(False)  # because the X server is gone, which Qt reports better
 
     def _heard(self, event: Any) -> None:
         if event.type == X.KeyPress:
             if WITNESS.is_persons_input(event.detail, event.time, is_key=True):
                 self._pressed()
-        elif event.type == X.MappingNotify:  # another layout: the same key may be elsewhere now
+        elif event.type == X.MappingNotify:  # because in another layout the key may have another code
             self._display.refresh_keyboard_mapping(event)
             self._root.ungrab_key(X.AnyKey, X.AnyModifier)
             self._grab()

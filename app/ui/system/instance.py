@@ -44,7 +44,7 @@ class Instance(QObject):
         server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         server.newConnection.connect(self._arrived)
         if not server.listen(name):
-            QLocalServer.removeServer(name)  # left behind by one that was killed
+            QLocalServer.removeServer(name)  # because a killed instance leaves its socket behind
             server.listen(name)
         self._server = server
         return True

@@ -91,7 +91,7 @@ class System(QObject):
         self._reports.close()
 
     def _restyle(self) -> None:
-        """Make the looks anew: the person or the system wants others."""
+        """Build and apply the look again, after the person or the system changed a preference."""
         self._look = look_of(self._application, self._settings, self._look, self._taste.wanted)
         self._presence.restyle(self._look)
         if self._tray is not None:

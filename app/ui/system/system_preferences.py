@@ -1,4 +1,4 @@
-"""What the person has told the system about every program: dark or light, large letters, little motion."""
+"""Read the desktop's preferences for all programs: dark or light, text size, reduced motion."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CLIENT_AREA_ANIMATION = 0x1042
 
 
 class Taste(QObject):
-    """`changed` tells, once for all that changed together, that the looks should be made anew."""
+    """The desktop's preferences. `changed` is emitted once for several changes together."""
 
     changed = Signal()
 
@@ -100,7 +100,7 @@ class Taste(QObject):
 
 
 class _Ear(QWidget):
-    """Never shown. The application's font is told to widgets; a filter on the application would run for every event."""
+    """A hidden widget that hears of font changes. A filter on the application would run for every event."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ if sys.platform == "win32":
 else:
 
     def _is_reduced() -> bool:
-        """As macOS keeps it; nobody else has that command."""
+        """Read the setting on macOS; False on other systems, which lack the command."""
         import subprocess
 
         command = ["defaults", "read", "com.apple.universalaccess", "reduceMotion"]

@@ -163,7 +163,7 @@ class BusNotifier:
         self._reads_markup = False
 
     async def show(self, note: Note) -> bool:
-        """False where nobody shows notifications here."""
+        """Show a notification. Returns False if the desktop has no notification service."""
         from dbus_fast import Variant
         from dbus_fast.errors import DBusError, InvalidAddressError
 

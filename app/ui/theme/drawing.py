@@ -131,7 +131,7 @@ _MIRRORED = Qt.LayoutDirection.RightToLeft
 
 
 def placed(rect: QRectF, box: QRectF, direction: Qt.LayoutDirection) -> QRectF:
-    """Where a rectangle of a box stands for that direction."""
+    """Mirror the rectangle inside its box for right-to-left layouts."""
     if direction is not _MIRRORED:
         return rect
     return QRectF(box.left() + box.right() - rect.right(), rect.top(), rect.width(), rect.height())

@@ -1,7 +1,7 @@
-"""What a screen reader is told about widgets that paint themselves: what they are, what pressing them does.
+"""Describe self-painted widgets to screen readers: their role and their actions.
 
-A widget says so by `ROLE`; one that can be pressed has `press`, one that opens and closes answers `expanded`. Qt asks
-the factory for each widget once somebody listens on the accessibility bus.
+A widget has a `ROLE`; one that can be pressed also has `press`, and one that opens and closes has `expanded`. Qt calls
+the factory for each widget once a program listens on the accessibility bus.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Face(QAccessibleWidget):
 
     def __init__(self, widget: QWidget, role: QAccessible.Role) -> None:
         super().__init__(widget, role)
-        self._weakly = weakref.ref(widget)  # Qt keeps interfaces longer than their widgets
+        self._weakly = weakref.ref(widget)  # because Qt keeps interfaces longer than their widgets
 
     @property
     def _shown(self) -> QWidget | None:

@@ -1,6 +1,6 @@
 """Theme tokens: every colour, size and duration of the presence, read from `resources/themes`.
 
-A theme file with errors never stops anything: what is wrong is told in `problems` and the built-in token is used.
+A theme file with errors never stops Wisp: `problems` names each error, and the built-in token is used instead.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from app.ui.theme.theme import Theme
 
 
 class AnswererPage(QWidget):
-    """`chosen` is told once a choice has been written to the settings."""
+    """The page to choose a provider. `chosen` is emitted after the choice was written to the settings."""
 
     chosen = Signal()
 
@@ -138,7 +138,7 @@ class AnswererPage(QWidget):
 
 
 class TryingPage(QWidget):
-    """`wished` carries the words; the view that follows says how it goes. `worked` is told at the first success."""
+    """The page to try a first request. `wished` carries its text; `worked` is emitted at the first success."""
 
     wished = Signal(str)
     worked = Signal()

@@ -64,7 +64,7 @@ class XConnection:
                     return False
 
             self._display.create_resource_object("window", window_id).change_property(mark, Xatom.CARDINAL, 32, [pid])
-            self._display.grab_server()  # another Wisp may start at this moment
+            self._display.grab_server()  # because another Wisp may start at this moment
             told = root.get_property(mark, X.AnyPropertyType, 0, _MOST_WISPS)
             known = [int(number) for number in told.value] if told is not None else []
             dead = {number for number in known if not is_alive(number)}
@@ -184,7 +184,7 @@ def _bare(rect: Rect) -> tuple[int, int, int, int]:
 def _bounds(window: Any) -> Shape:
     from Xlib.ext import shape
 
-    # An unshaped window answers with its default bounds. Set as a shape they would cut it off when it grows.
+    # Skip an unshaped window, because its default bounds, set as a shape, would cut it off when it grows.
     if not window.shape_query_extents().bounding_shaped:
         return None
     return [
@@ -251,13 +251,13 @@ class X11Curtain:
                 self._hidden.extend(self._server.vanish(window_id))
         if found:
             self._wait_until_gone(probes, before)
-            # A shape that the GUI thread had sent just before may have arrived just after.
+            # Check again, because a shape that the GUI thread sent just before may have arrived just after.
             self._server.cut_away([window_id for window_id, _ in self._hidden])
 
     def _wait_until_gone(self, probes: list[Rect], before: list[bytes]) -> None:
-        """Until what was below has been painted: the pixels differ from before and stand still for two looks.
+        """Wait until the windows below are painted: the pixels changed, and were then equal in two captures.
 
-        Whoever is below may look just like us, or never paint: the wait is bounded.
+        The wait has a limit, because the windows below may look the same, or never paint.
         """
         limit = time.monotonic() + _GONE_LIMIT_S
         last = before
@@ -289,7 +289,7 @@ class QtCurtain(QObject):
         self._asked.connect(lambda job: job())
 
     def close(self) -> None:
-        """Nobody is asked any more."""
+        """Disconnect from the GUI thread."""
         self._asked.disconnect()
 
     def covers(self, area: Rect) -> bool:

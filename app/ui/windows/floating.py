@@ -78,7 +78,7 @@ class WindowDeps:
             return tuple(self.shown)
 
     def vanish(self, window_id: int) -> None:
-        """The curtain hides a window: nobody may give it a shape until it is back. Any thread."""
+        """Mark a window as hidden by the curtain: its shape may not change until it is back. Any thread."""
         with self.lock:
             self.vanished.add(window_id)
 
@@ -185,7 +185,8 @@ class Floating(QWidget):
         if self.around.composited:
             self._paint_shadow(painter)
         else:
-            painter.fillRect(self.rect(), QColor(*theme.color("hairline")))  # smooth edges need a ground
+            # Fill the background, so that antialiased edges have a colour to blend with.
+            painter.fillRect(self.rect(), QColor(*theme.color("hairline")))
         ground = theme.color("paper")
         if self.around.composited:
             ground = ground.faded(theme.ratio("bubble_opacity"))

@@ -102,7 +102,7 @@ def remember(layout: str, place: Point) -> None:
 
 
 def remembered(layout: str) -> Point | None:
-    """Where the orb was put on this set of monitors; None where it was not, or nobody knows."""
+    """Return where the person put the orb on this set of monitors, or None if unknown."""
     match _read().get(layout):
         case [int(x), int(y)]:
             return Point(x, y)
@@ -146,7 +146,7 @@ class OrbPlacement:
         """The monitors are others now: where it was last put on these, or else as near as it can to where it is."""
         screens, now = _screens(), self._orb.rest_rect()
         if not screens:
-            return  # between two monitors there may be none for a moment
+            return  # because for a moment there may be no monitor while they change
         if remembered(layout_name(screens)) is not None:
             self.take()
             return

@@ -1,6 +1,6 @@
-"""The windows beside the orb: made when they are first needed, placed on the side with more room, shown and hidden.
+"""The windows beside the orb: created when first needed, placed on the side with more room, shown and hidden.
 
-The stage decides nothing: what the person does in a window it passes on as a signal, what is to be seen it is told.
+The stage decides nothing: it emits the person's actions as signals, and shows what the presence passes in.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Stage(QObject):
             from app.ui.bubble.window import BubbleWindow
             from app.ui.presenter.wording import words_for
 
-            words_for("")  # the table is read now, not while the first words stream in
+            words_for("")  # now, so that the table is not read while the first words stream in
             made = BubbleWindow(self._look.theme, self._look.around, self._row_maker().make, self._look.name)
             made.closed.connect(self.left)
             header = made.header
