@@ -66,7 +66,7 @@ class WatchdogProcess:
         """Send a word to the watchdog, from any thread. Returns at once, also if the watchdog is gone."""
         process = self._process
         if process and process.stdin:
-            with suppress(OSError, ValueError):
+            with suppress(OSError, ValueError):  # because the watchdog may have ended, or its pipe may be full
                 os.write(process.stdin.fileno(), f"{word}\n".encode())
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class WatchdogProcess:
             return
         self.tell(WatchdogWord.BYE)
         if process.stdin:
-            with suppress(OSError):
+            with suppress(OSError):  # because the watchdog may have closed the pipe first
                 process.stdin.close()
         try:
             process.wait(_CLOSING_S)

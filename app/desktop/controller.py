@@ -62,6 +62,7 @@ class DesktopLock:
         try:
             told = json.loads(self._path.read_text(encoding="utf-8"))
             pid, at = int(told["pid"]), float(told["at"])
+        # Because no process holds the desktop, or it is writing the file now.
         except (OSError, ValueError, KeyError, TypeError):
             return 0
         return pid if time.time() - at < _HELD_S and psutil.pid_exists(pid) else 0
@@ -234,7 +235,7 @@ class DesktopController:
         """What was done must never be done again because looking at it failed."""
         try:
             return await watch.settle(patience, lambda: not answer.done())
-        except ToolFailed as error:
+        except ToolFailed as error:  # so that the model does not repeat an action that was carried out
             raise ToolFailed(f"It was carried out, but what came of it could not be seen: {error}") from None
         finally:
             answer.cancel()

@@ -256,7 +256,7 @@ class InputController:
         try:
             self._guard.check_press(path[-1])
             check()
-        except ToolFailed:
+        except ToolFailed:  # so that the person's object is not dropped at a forbidden place
             self._backend.pointer.move(path[0])
             await self._worked_off()
             raise

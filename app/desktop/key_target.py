@@ -68,7 +68,7 @@ class KeyTargets:
         try:
             async with asyncio.timeout(_LIMIT_S):
                 found = await self._backend.accessibility.focused()
-        except (ToolFailed, TimeoutError):
+        except (ToolFailed, TimeoutError):  # so that the policy judges an unknown target as unknown
             return self._target(None, is_known=False)
         return self._target(found, is_known=True)
 
@@ -82,7 +82,7 @@ class KeyTargets:
         try:
             async with asyncio.timeout(_LIMIT_S):
                 has_it = await self._backend.accessibility.has_keyboard(before.control[0])
-        except (ToolFailed, TimeoutError):
+        except (ToolFailed, TimeoutError):  # so that the target is read again
             return False
         return has_it and self._is_window_of(before)
 

@@ -25,12 +25,13 @@ from app.desktop.keys import Chord
 def mouse_driver() -> Any:
     """pyautogui without its pauses. Raises NeedsPerson where it cannot be loaded."""
     sys.modules.setdefault("mouseinfo", types.ModuleType("mouseinfo"))
+    # Stub it, so that pyautogui does not import the real one, which needs tkinter.
     try:
         import pyautogui
-    except (ImportError, OSError, KeyError) as error:
+    except (ImportError, OSError, KeyError) as error:  # because some systems lack the library or the permission for it
         raise NeedsPerson(f"The mouse cannot be driven: pyautogui does not load ({error}). Reinstall Wisp.") from None
-    pyautogui.PAUSE = 0
-    pyautogui.FAILSAFE = False
+    pyautogui.PAUSE = 0  # because its default waits 0.1 s after each call
+    pyautogui.FAILSAFE = False  # because Wisp has a stop corner of its own
     return pyautogui
 
 

@@ -203,7 +203,7 @@ class TargetPreview(Generic[H]):
             left = max(limit - self._clock.now(), _LOOK_AGAIN_S)
             try:
                 scene = await self._backend.accessibility.scene(replace(request, patience_s=left))
-            except ToolFailed:
+            except ToolFailed:  # because the program may still be starting
                 scene = Scene(has_answered=False)
                 if request.ref:
                     raise
@@ -216,7 +216,7 @@ class TargetPreview(Generic[H]):
         try:
             async with asyncio.timeout(_CLIPBOARD_S):
                 return await self._backend.clipboard.read() or None
-        except (ToolFailed, TimeoutError):
+        except (ToolFailed, TimeoutError):  # because the program that owns the clipboard may hang
             return None
 
     def _window_of(self, element: Element | None) -> Window | None:

@@ -63,7 +63,7 @@ def _process(pid: int) -> str:
     """What the system calls a process; "" where it does not tell."""
     try:
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip() if pid else ""
-    except OSError:
+    except OSError:  # because the process has ended or the system has no /proc
         return ""
 
 

@@ -271,7 +271,7 @@ def _ancestors(pid: int) -> Iterator[int]:
     while pid > 1:
         try:
             pid = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
+        except (OSError, ValueError, IndexError):  # because the process has ended or the system has no /proc
             return
         yield pid
 
@@ -298,7 +298,7 @@ async def of_click(backend: Backend, before: Element | None) -> Proof:
     try:
         async with asyncio.timeout(_LIMIT_S):
             after = await backend.accessibility.element(before.ref)
-    except (ToolFailed, TimeoutError):
+    except (ToolFailed, TimeoutError):  # because silence proves nothing, for or against the click
         return Proof()
     told = [
         f'"{after.name}" is {"now" if after.is_(state) else "no longer"} {state}.'
@@ -322,7 +322,7 @@ async def of_typing(backend: Backend, text: str) -> Proof:
             if field is None or not field.is_("editable") or field.role == SECRET:
                 return Proof()
             held = await backend.accessibility.text_of(field.ref)
-    except (ToolFailed, TimeoutError):
+    except (ToolFailed, TimeoutError):  # because silence proves nothing, for or against the typing
         return Proof()
     if _plain(text) in _plain(held):
         return Proof(("The field holds the text.",))

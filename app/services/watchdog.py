@@ -93,25 +93,25 @@ def end_commands(parent: int) -> int:
     found.pop(os.getpid(), None)
     for number in (getattr(signal, "SIGSTOP", signal.SIGTERM), getattr(signal, "SIGKILL", signal.SIGTERM)):
         for process in found.values():
-            with suppress(*_GONE):
+            with suppress(*_GONE):  # because the process may have ended by itself
                 process.send_signal(number)
     return len(found)
 
 
 def _children(parent: int) -> list[psutil.Process]:
-    with suppress(*_GONE):
+    with suppress(*_GONE):  # because the parent may have ended meanwhile
         return psutil.Process(parent).children()
     return []
 
 
 def _below(process: psutil.Process) -> list[psutil.Process]:
-    with suppress(*_GONE):
+    with suppress(*_GONE):  # because the process may have ended meanwhile
         return process.children(recursive=True)
     return []
 
 
 def _mark(process: psutil.Process) -> str:
     """The run it belongs to; empty where it is none of ours."""
-    with suppress(*_GONE):
+    with suppress(*_GONE):  # because it may have ended, or belong to another user
         return process.environ().get(RUN_MARK, "")
     return ""

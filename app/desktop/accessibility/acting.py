@@ -35,7 +35,7 @@ async def choose(bus: Bus, combo: Key, text: str) -> bool:
         raise ToolMisuse(f"There is no choice {clip_line(text, _NAME_CHARACTERS)!r} here. There are: {told or 'none'}.")
     try:
         await bus.call(*combo, spi.SELECTION, "SelectChild", "i", names.index(normal(text)))
-    except CallRefused:
+    except CallRefused:  # because Qt's combo boxes refuse SelectChild
         return False
     return normal(str(await bus.get(*combo, spi.ACCESSIBLE, "Name"))) == normal(text)
 
@@ -66,7 +66,7 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
     try:
         async with asyncio.timeout(_LIMIT_S):
             done = (await bus.call(*key, spi.ACTION, "DoAction", "i", index))[0]
-    except TimeoutError:
+    except TimeoutError:  # because the program may be busy with the action itself, such as a modal dialog
         return names[index]
     except CallRefused as refused:
         raise ToolFailed(
@@ -131,7 +131,7 @@ async def whole_text(bus: Bus, key: Key, element: Element) -> str:
             return await objects.text(bus, Node(key), _WHOLE)
     except TimeoutError as late:
         raise ToolFailed(f"{element.app} did not answer in {_LIMIT_S:g} s.", transient=True) from late
-    except CallRefused:
+    except CallRefused:  # because the object has no text interface
         return element.value or element.name
 
 
@@ -152,7 +152,7 @@ async def _actions(bus: Bus, key: Key) -> list[str]:
             return [str(action[0]) for action in (await bus.call(*key, spi.ACTION, "GetActions"))[0]]
     except TimeoutError as late:
         raise ToolFailed("The program does not answer.", transient=True) from late
-    except CallRefused:
+    except CallRefused:  # because the object has no action interface
         return []
 
 

@@ -155,7 +155,7 @@ class AtSpi:
         node, window = Node(seen.key), Node(seen.window)
         try:
             await asyncio.gather(objects.state(self._bus, node), objects.state(self._bus, window))
-        except CallRefused:
+        except CallRefused:  # because the object is gone
             return False
         return node.shows and node.has("focused") and window.has("active")
 
@@ -187,7 +187,7 @@ class AtSpi:
         try:
             async with asyncio.timeout(request.patience_s):
                 return replace(scene, bindings=await bindings_of(self._bus, program, window))
-        except TimeoutError:
+        except TimeoutError:  # because the scene is useful without its bindings
             return scene
 
     async def outline(self, request: OutlineRequest) -> Outline:
@@ -234,7 +234,7 @@ class AtSpi:
             async with asyncio.timeout(_FOLLOW_LIMIT_S):
                 await self._feed.listen()
                 programs = await self._surveyor.of_process(pid)
-        except (TimeoutError, ToolFailed, CallRefused):
+        except (TimeoutError, ToolFailed, CallRefused):  # because the screen alone can also show the effect
             return NoChanges()
         return self._feed.follow(programs) if programs else NoChanges()
 

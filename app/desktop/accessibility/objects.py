@@ -305,5 +305,5 @@ class Surveyor:
 def _name_by_kernel(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
+    except OSError:  # because the process has ended or the system has no /proc
         return ""

@@ -35,7 +35,7 @@ async def obstacle(bus: Bus, seen: Seen, point: Point, popups: Sequence[Rect]) -
                     return f"it is a choice of a closed combo box{f' ({name!r})' if name else ''}. Open that first."
             if seen.key[0] in bus.hit_testing and seen.scale == AS_TOLD and not seen.is_apart:
                 return await _covering(bus, seen, point)
-    except (CallRefused, TimeoutError):
+    except (CallRefused, TimeoutError):  # because a program that does not answer gives no reason against the click
         pass
     return ""
 

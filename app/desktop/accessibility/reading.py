@@ -54,7 +54,7 @@ class OutlineReader:
         try:
             async with program.limited():
                 await self._grow(program)
-        except TimeoutError:
+        except TimeoutError:  # so that a slow program gives a partial outline, not none
             program.is_cut = True
 
     async def read(self, program: Program, stack: Stack) -> None:
@@ -77,7 +77,7 @@ class OutlineReader:
         try:
             async with asyncio.timeout(_PAGE_LIMIT_S):
                 await self._grow_by_level([page for _, page in pages], hidden_too=True)
-        except TimeoutError:
+        except TimeoutError:  # so that a slow program gives a partial outline, not none
             program.is_cut = True
         controls = ((window, node) for window, page in pages for node in page.walk() if node.is_operable)
         return [(window, node) for window, node in controls if node.has("visible") and not node.shows]
@@ -95,7 +95,7 @@ class OutlineReader:
                 await objects.description(self._bus, node)
                 await objects.fill(self._bus, node)
                 told = await objects.box(self._bus, window)
-        except CallRefused:
+        except CallRefused:  # because the object is gone
             return None
         except TimeoutError as late:
             raise ToolFailed(f"The program does not answer within {PROGRAM_LIMIT_S:g} s.", transient=True) from late
@@ -121,7 +121,7 @@ class OutlineReader:
         try:
             async with program.limited():
                 await asyncio.gather(*(objects.fill(self._bus, node) for node in wanted))
-        except TimeoutError:
+        except TimeoutError:  # so that a slow program gives a partial outline, not none
             program.is_cut = True
         for window in frames:
             if window.box and (areas := stack.areas(program.pid, window.name)):
@@ -141,7 +141,7 @@ class OutlineReader:
             return False
         try:
             items = (await self._bus.call(program.bus_name, spi.CACHE, spi.ITEMS, "GetItems"))[0]
-        except CallRefused:
+        except CallRefused:  # because the toolkit offers no cache
             return False
         known = {tuple(item[0]): item for item in items if len(item) == _ITEM_FIELDS}
         if not all(window.key in known for window in program.windows):

@@ -102,9 +102,9 @@ def _watched(pid: int) -> frozenset[int]:
         for entry in folder.iterdir():
             try:
                 found.update(int(number, 16) for number in _WATCHED.findall(entry.read_text(encoding="ascii")))
-            except (OSError, UnicodeDecodeError):
+            except (OSError, UnicodeDecodeError):  # because the file was closed while the folder was read
                 continue
-    except OSError:
+    except OSError:  # because the process has ended or belongs to another user
         return frozenset()
     return frozenset(found)
 
@@ -117,7 +117,7 @@ def _candidates(window: Window) -> Iterator[Path]:
         given = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[1:]
         starts = [Path(word.removeprefix("file://")) for word in given if word.startswith(("/", "file:///"))]
         starts.append((process / "cwd").readlink())
-    except OSError:
+    except OSError:  # because the process has ended or belongs to another user
         starts = []
     starts.append(Path.home())
     yield from (Path(name) for name in names if name.startswith("/"))
@@ -130,14 +130,14 @@ def _below(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             return [Path(entry) for entry in itertools.islice(entries, _MOST_FOLDERS) if entry.is_dir()]
-    except OSError:
+    except OSError:  # because the folder is gone or private
         return []
 
 
 def _inode(folder: Path) -> int:
     try:
         return folder.stat().st_ino
-    except OSError:
+    except OSError:  # because the folder is gone or private
         return 0
 
 
@@ -277,7 +277,7 @@ def _read(path: Path) -> App | None:
 
     try:
         entry = DesktopEntry(str(path))
-    except (Error, OSError, UnicodeDecodeError):
+    except (Error, OSError, UnicodeDecodeError):  # so that one broken entry does not hide the others
         return None
     program = entry.getExec()
     if entry.getType() != "Application" or entry.getHidden() or entry.getNoDisplay() or not program:

@@ -60,7 +60,7 @@ def _mapped(
             else:
                 client = connection.window(int(known.ref[1:], 16))
                 yield replace(known, is_solid=_is_solid(connection, child) and _is_solid(connection, client))
-        except XError:
+        except XError:  # because the window closed meanwhile
             continue
 
 
@@ -97,7 +97,7 @@ def top_level(connection: Connection, number: int) -> int:
     try:
         while (parent := window.query_tree().parent) and parent.id != connection.root.id:
             window = parent
-    except XError:
+    except XError:  # because the window closed meanwhile
         return 0
     return int(window.id)
 
@@ -125,7 +125,7 @@ async def own_pixels(connection: Connection, number: int, has_drawn: Callable[[]
         finally:
             top.composite_unredirect_window(composite.RedirectAutomatic)
             display.flush()
-    except XError:
+    except XError:  # because the window closed meanwhile
         return None
 
 

@@ -63,7 +63,7 @@ class Connection:
             return 0
         try:
             asked = self.display.res_query_client_ids([{"client": number, "mask": LocalClientPIDMask}])
-        except XError:
+        except XError:  # because the client has disconnected meanwhile
             return 0
         return next((int(found.value[0]) for found in asked.ids if found.value), 0)
 
@@ -88,7 +88,7 @@ class Connection:
                 event = self.display.next_event()
                 for handler in tuple(self._handlers):
                     handler(event)
-        except ConnectionClosedError:
+        except ConnectionClosedError:  # because a closed socket stays readable and would wake the loop for ever
             self._forget_reader()
 
     def send(self, target: XWindow, kind: str, data: tuple[int, ...], *, mask: int | None = None) -> None:
@@ -108,7 +108,7 @@ class Connection:
         self._handlers.clear()
         try:
             self.display.close()
-        except ConnectionClosedError:
+        except ConnectionClosedError:  # because the server may have gone first
             return
 
     def _forget_reader(self) -> None:

@@ -145,7 +145,7 @@ def _older(character: str) -> list[int]:
     for high, charset in _CHARSETS.items():
         try:
             byte = character.encode(charset)
-        except UnicodeEncodeError:
+        except UnicodeEncodeError:  # because this charset lacks the character
             continue
         if len(byte) == 1 and byte[0] > 0xA0 and (character.isalpha() or high != _CYRILLIC):
             found.append((high << 8) | byte[0])

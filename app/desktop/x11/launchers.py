@@ -119,7 +119,7 @@ def _process(pid: int) -> tuple[int, str] | None:
     """A process by its number and the time of its start, because numbers come again."""
     try:
         stat = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace") if pid else ""
-    except OSError:
+    except OSError:  # because the process has ended, or the system hides it
         return None
     fields = stat.rpartition(")")[2].split()
     return (pid, fields[19]) if len(fields) > 19 else None
@@ -130,7 +130,7 @@ def _calls(pid: int) -> bool:
     try:
         with (_PROC / str(pid) / "exe").open("rb") as file:
             program = file.read(_READ_BYTES)
-    except OSError:
+    except OSError:  # because the process has ended or belongs to another user
         return False
     return program.startswith(_ELF) and _CALLS.search(program) is not None
 
@@ -138,7 +138,7 @@ def _calls(pid: int) -> bool:
 def _uses(pid: int, library: re.Pattern[str]) -> bool:
     try:
         return library.search((_PROC / str(pid) / "maps").read_text(encoding="utf-8", errors="replace")) is not None
-    except OSError:
+    except OSError:  # because the process has ended or belongs to another user
         return False
 
 
@@ -157,7 +157,7 @@ def _children(pid: int, thread: str) -> list[int]:
     try:
         with open(f"{_PROC}/{pid}/task/{thread}/children", encoding="ascii") as listed:
             return [int(child) for child in listed.read().split()]
-    except OSError:
+    except OSError:  # because the thread has ended meanwhile
         return []
 
 
@@ -171,12 +171,12 @@ def _entries(folder: str) -> list[str] | None:
     """None where this user may not look."""
     try:
         return os.listdir(folder)
-    except OSError:
+    except OSError:  # because the process has ended or belongs to another user
         return None
 
 
 def _link(path: str) -> str:
     try:
         return os.readlink(path)
-    except OSError:
+    except OSError:  # because the file was closed or belongs to another user
         return ""

@@ -14,7 +14,7 @@ def let_go(display_name: str) -> int:
     """How many there were; none where the display cannot be reached."""
     try:
         display = Display(display_name)
-    except (DisplayError, OSError):
+    except (DisplayError, OSError):  # because the X server may be gone too
         return 0
     try:
         keys = [
@@ -27,7 +27,7 @@ def let_go(display_name: str) -> int:
         for keycode in keys:
             xtest.fake_input(display, X.KeyRelease, keycode)
         display.sync()
-    except (ConnectionClosedError, OSError):
+    except (ConnectionClosedError, OSError):  # because the X server may end meanwhile
         return 0
     display.close()
     return len(keys) + len(buttons)

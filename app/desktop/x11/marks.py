@@ -43,7 +43,7 @@ def read_marks(connection: Connection) -> Marks:
 def _pid(connection: Connection, number: int) -> int:
     try:
         return next(iter(_numbers(connection, connection.window(number))), 0)
-    except XError:
+    except XError:  # because the window closed meanwhile
         return 0
 
 

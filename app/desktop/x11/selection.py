@@ -172,7 +172,7 @@ class Selection:
             try:
                 async with asyncio.timeout(_ANSWER_S):
                     event = await self._arrived.get()
-            except TimeoutError:
+            except TimeoutError:  # because the owner of a selection may never answer
                 return None
             if event.type == kind:
                 return event
@@ -254,7 +254,7 @@ class Selection:
         self._connection.unlisten(self._note)
         try:
             self._window.destroy()
-        except XError:
+        except XError:  # because the server destroys it with the connection
             return
 
 
@@ -309,7 +309,7 @@ def has_pages_apart(pid: int) -> bool:
 def _children(pid: int) -> list[int]:
     try:
         told = [(task / "children").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
-    except OSError:
+    except OSError:  # because the process has ended meanwhile
         return []
     return [int(child) for line in told for child in line.split()]
 
@@ -317,7 +317,7 @@ def _children(pid: int) -> list[int]:
 def _command(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
+    except OSError:  # because the process has ended meanwhile
         return b""
 
 

@@ -55,7 +55,7 @@ class VirtualDesktop:
             )
         try:
             self._start()
-        except BaseException:
+        except BaseException:  # so that a failed start leaves no processes behind
             self.close()
             raise
         return self
@@ -73,7 +73,7 @@ class VirtualDesktop:
         for child in reversed(self._children):
             try:
                 child.wait(timeout=3)
-            except subprocess.TimeoutExpired:
+            except subprocess.TimeoutExpired:  # because a hung program ignores SIGTERM
                 child.kill()
                 child.wait()
         self._children.clear()

@@ -118,7 +118,7 @@ class X11Windows:
             while child := window.translate_coords(self._connection.root, point.x, point.y).child:
                 chain.append(int(child.id))
                 window = child
-        except XError:
+        except XError:  # because a window in the chain closed meanwhile
             return Landing()
         known = {int(each.ref[1:], 16): each for each in self.all()}
         found = next((known[number] for number in chain if number in known), None) or self._program_of(chain)
@@ -154,7 +154,7 @@ class X11Windows:
                 attributes = child.get_attributes()
                 if attributes.map_state == X.IsViewable and not attributes.override_redirect and child.get_wm_class():
                     yield int(child.id)
-            except XError:
+            except XError:  # because the window closed after it was listed
                 continue
 
     def _told(self, number: int, *, is_active: bool) -> Window | None:
@@ -179,7 +179,7 @@ class X11Windows:
                 is_own=self._is_own(number) or pid in self._marked().pids | {os.getpid()},
                 desktop=int(next(iter(self._property(window, "_NET_WM_DESKTOP") or (0,)))),
             )
-        except XError:
+        except XError:  # because the window closed while it was read
             return None
 
     def _title(self, window: XWindow) -> str:
@@ -224,7 +224,7 @@ class X11Windows:
                 return int(window.id)
             try:
                 window = window.query_tree().parent
-            except XError:
+            except XError:  # because the window closed meanwhile
                 return 0
         return 0
 
@@ -374,5 +374,5 @@ def _number(ref: str) -> int:
     """Raises ToolFailed for what is no window's name."""
     try:
         return int(ref.removeprefix("w"), 16)
-    except ValueError:
+    except ValueError:  # because the model invents refs or takes them from other tools
         raise ToolFailed(f"There is no window {ref!r}; list_windows shows what is there.") from None

@@ -22,7 +22,7 @@ def setting(connection: Connection, name: str) -> int | None:
         return None
     try:
         told = owner.get_property(connection.atom("_XSETTINGS_SETTINGS"), X.AnyPropertyType, 0, _MOST_WORDS)
-    except XError:
+    except XError:  # because the owner of the settings ended meanwhile
         return None
     return _number(bytes(told.value), name.encode()) if told is not None else None
 

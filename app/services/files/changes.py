@@ -289,7 +289,7 @@ def _made(place: Place, folders: Sequence[str]) -> Iterator[Folder]:
             yield folder
     except BaseException:
         for made in fresh:
-            with suppress(OSError):
+            with suppress(OSError):  # because another program may have put a file into it
                 made.rmdir()
         raise
 
@@ -319,7 +319,7 @@ def _take_over(handle: int, old: os.stat_result | None, mode: int | None) -> Non
     chown = getattr(os, "chown", None)
     own = os.fstat(handle)
     if old is not None and chown is not None and (old.st_uid, old.st_gid) != (own.st_uid, own.st_gid):
-        with suppress(PermissionError):
+        with suppress(PermissionError):  # because only root may give a file to another owner
             chown(handle, old.st_uid, old.st_gid)
     if mode is None and old is not None:
         mode = stat.S_IMODE(old.st_mode)
@@ -337,5 +337,5 @@ def _remove(folder: Folder, name: str, place: Place, *, kept: bool) -> None:
 
 
 def _drop(folder: Folder, name: str) -> None:
-    with suppress(OSError):
+    with suppress(OSError):  # because the file may never have been created
         folder.unlink(name)

@@ -57,7 +57,7 @@ if sys.platform != "win32":
             (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
         )
         for kind, most in wanted:
-            with suppress(OSError, ValueError):
+            with suppress(OSError, ValueError):  # because not every system knows each limit
                 _, hard = resource.getrlimit(kind)
                 allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
                 resource.setrlimit(kind, (allowed, allowed))
@@ -72,7 +72,7 @@ if sys.platform == "linux":
         if ruleset < 0:
             return
         for folder in readable:
-            with suppress(OSError):
+            with suppress(OSError):  # because not every system has each of these folders
                 fd = os.open(folder, os.O_PATH | os.O_CLOEXEC)
                 libc.syscall(_SYS_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", _LOOK, fd), 0)
                 os.close(fd)

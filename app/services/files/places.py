@@ -111,7 +111,7 @@ def starts_by_itself(parts: Iterable[str]) -> bool:
 
 def is_known_inode(path: Path) -> bool:
     """Whether this is a secret of the home folder under another name: a hard link to it, or mounted there."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError):  # because a missing file has no inode
         found = path.stat()
         if stat.S_ISREG(found.st_mode):
             # Look deep only at hard links, because a file with one link can have another path only through a mount.
@@ -129,7 +129,7 @@ def local_secrets_in(workspace: Path) -> list[Path]:
         folders = [workspace, *(Path(one.path) for one in os.scandir(workspace) if one.is_dir(follow_symlinks=False))]
         for folder in folders[:_MOST_FOLDERS]:
             if folder == workspace or not skipped.fit((folder.name,)):
-                with suppress(OSError):
+                with suppress(OSError):  # because a folder may be private or gone
                     names = sorted(os.listdir(folder))[:_MOST_NAMES]
                     found += [folder / name for name in names if is_local_secret(folder / name)]
     return found
@@ -138,7 +138,7 @@ def local_secrets_in(workspace: Path) -> list[Path]:
 def linked_secrets_in(workspace: Path) -> list[Path]:
     """Further names of the home folder's secrets, directly in the workspace: hard links."""
     found: list[Path] = []
-    with suppress(OSError), os.scandir(workspace) as entries:
+    with suppress(OSError), os.scandir(workspace) as entries:  # because the workspace may not exist yet
         for entry in islice(entries, _MOST_NAMES):
             is_linked = entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_nlink > 1
             if is_linked and is_known_inode(Path(entry.path)):
@@ -189,7 +189,7 @@ def _inodes(home: str, depth: int, _moment: int) -> frozenset[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     for name in patterns("secrets", "always").named():
         path = os.path.join(home, name)
-        with suppress(OSError):
+        with suppress(OSError):  # because most of these files do not exist
             entry = os.lstat(path)
             if stat.S_ISREG(entry.st_mode):
                 found.add((entry.st_dev, entry.st_ino))
@@ -201,7 +201,7 @@ def _inodes(home: str, depth: int, _moment: int) -> frozenset[tuple[int, int]]:
 def _below(folder: str, device: int, depth: int) -> Iterator[tuple[int, int]]:
     """The folder's list names the inodes: no file has to be looked at."""
     if depth:
-        with suppress(OSError), os.scandir(folder) as entries:
+        with suppress(OSError), os.scandir(folder) as entries:  # because a folder may be private or gone
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     yield from _below(entry.path, device, depth - 1)

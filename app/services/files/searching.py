@@ -115,7 +115,7 @@ def _arguments(query: Query, place: Place, private: Sequence[Path]) -> list[str]
 
 async def _ended_on(cancelled: asyncio.Event, process: Process) -> None:
     await cancelled.wait()
-    with suppress(ProcessLookupError):
+    with suppress(ProcessLookupError):  # because the search may have ended by itself
         process.kill()
 
 
@@ -146,7 +146,7 @@ async def _complaints(stream: asyncio.StreamReader) -> str:
 
 
 async def _end(process: Process) -> None:
-    with suppress(ProcessLookupError):
+    with suppress(ProcessLookupError):  # because the search may have ended by itself
         process.kill()
     await process.wait()
 

@@ -137,7 +137,7 @@ class Database:
 
     def close(self) -> None:
         """Finish what was given, then let go."""
-        with suppress(RuntimeError):
+        with suppress(RuntimeError):  # because the thread may be shut down already
             self._thread.submit(self._let_go)
         self._thread.shutdown()
 
@@ -190,7 +190,7 @@ class Database:
             answers = [self._alone(connection, work) for work in works]
             connection.execute("commit")
         except BaseException:
-            with suppress(sqlite3.Error):
+            with suppress(sqlite3.Error):  # so that the first error is the one that is raised
                 connection.execute("rollback")
             raise
         self._head.note(connection)
@@ -242,7 +242,7 @@ class Database:
     def _complaint(self, error: sqlite3.Error | OSError) -> str:
         """What the person can do about it."""
         if _is_broken(error):
-            with suppress(OSError):
+            with suppress(OSError):  # because a file system that refuses the rename must not hide the first error
                 self._set_aside()
         return f"This conversation is not being kept: {_reason(error)} ({self._path})."
 

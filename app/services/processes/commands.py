@@ -191,7 +191,7 @@ class Processes:
 
         def ended(code: int) -> None:
             self._settle(run)
-            with suppress(RuntimeError):
+            with suppress(RuntimeError):  # because the loop may be closed when the process ends
                 loop.call_soon_threadsafe(self._ended, run, code)
 
         try:
@@ -256,7 +256,7 @@ class Processes:
             run.record.stopped = reason
         killed = await starting.end(run.id, run.record.pid, run.record.born)
         if run.id in self._runs:
-            with suppress(TimeoutError):
+            with suppress(TimeoutError):  # because the process is killed, but its end is only reported by its watcher
                 await asyncio.wait_for(run.ended.wait(), _END_S)
         else:
             await asyncio.to_thread(self._settle, run)
@@ -329,7 +329,7 @@ class Processes:
     def _close(self, run: Run, code: int | None) -> None:
         run.record.exit_code = code
         run.record.ended_at = self._clock.wall()
-        with suppress(OSError):
+        with suppress(OSError):  # because the folder may be deleted or the disk full, and the run is over anyway
             run.record.save(run.folder)
 
     def _watch(self, run: Run, timeout_s: float | None) -> None:

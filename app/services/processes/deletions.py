@@ -65,7 +65,7 @@ class Deletions:
             if len(entries) >= MOST_FILES or time.monotonic() > until:
                 is_complete = False
                 break
-            with suppress(OSError):
+            with suppress(OSError):  # because the file may be gone before it is kept
                 found = file.stat(follow_symlinks=False)
                 name = str(len(entries))
                 how = _link(file.path, kept / name)
@@ -103,6 +103,7 @@ class Deletions:
         made_again = places.patterns("build", "folders")
         near, last = deque([str(self._workspace)]), deque[str]()
         while near or last:
+            # Because the folder may be gone, or not readable.
             with suppress(OSError), os.scandir(near.popleft() if near else last.popleft()) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
@@ -128,7 +129,7 @@ def _link(path: str, copy: Path) -> str:
 
 
 def _copy(path: str, copy: Path) -> str:
-    with suppress(OSError):
+    with suppress(OSError):  # because the file may be gone or unreadable: then there is no copy
         shutil.copyfile(path, copy, follow_symlinks=False)
         return "copied"
     return ""

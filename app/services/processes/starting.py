@@ -63,6 +63,7 @@ class Terminal:
 
     def copy(self, path: Path, most: int) -> None:
         """From the terminal to the file, until the last process has left it; then it is closed."""
+        # Because Linux reports EIO when the last process has closed the terminal.
         with path.open("wb", buffering=0) as file, suppress(OSError):
             while data := os.read(self._fd, _CHUNK):
                 most -= len(data)
@@ -228,7 +229,7 @@ async def end(run_id: str, pid: int, started: float, *, grace_s: float = _GRACE_
     while (found := await asyncio.to_thread(_held, run_id, pid, started)) and loop.time() < until:
         killed += len(found)
         for process in found:
-            with suppress(*_GONE):
+            with suppress(*_GONE):  # because it may have ended by itself
                 process.kill()
         await asyncio.sleep(_STEP_S)
     return killed
@@ -240,7 +241,7 @@ def _members(run_id: str, pid: int, started: float) -> Iterator[psutil.Process]:
         pid = 0
     below = _descendants(pid) if pid else set()
     for number in sorted(psutil.pids(), reverse=True):
-        with suppress(*_GONE):
+        with suppress(*_GONE):  # because processes end while they are listed
             process = psutil.Process(number)
             if _belongs(process, run_id, pid, below):
                 yield process
@@ -250,7 +251,7 @@ def _held(run_id: str, pid: int, started: float) -> list[psutil.Process]:
     """All members, each held still as soon as it is found, so that a fork bomb cannot outrun its end."""
     found = []
     for process in _members(run_id, pid, started):
-        with suppress(*_GONE):
+        with suppress(*_GONE):  # because it may have ended by itself
             process.send_signal(getattr(signal, "SIGSTOP", signal.SIGTERM))
         found.append(process)
     return found
@@ -304,5 +305,5 @@ def _lives(process: psutil.Process) -> bool:
 
 def _signal(processes: list[psutil.Process], number: int) -> None:
     for process in processes:
-        with suppress(*_GONE):
+        with suppress(*_GONE):  # because it may have ended by itself
             process.send_signal(number)

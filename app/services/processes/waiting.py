@@ -73,7 +73,7 @@ def port_open(port: int) -> Condition:
             with suppress(OSError, TimeoutError):
                 _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), _TICK_S)
                 writer.close()
-                with suppress(OSError):
+                with suppress(OSError):  # because the server may reset the connection that only tested its port
                     await writer.wait_closed()
                 return f"port {port} is open"
         return ""

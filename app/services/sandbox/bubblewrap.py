@@ -251,7 +251,7 @@ class Bubblewrap:
 
         The run's own workspace is settled, which need not be the one of this wall.
         """
-        with suppress(OSError, ValueError, KeyError):
+        with suppress(OSError, ValueError, KeyError):  # because a command that failed to start writes no pid
             _wait_for(int(json.loads((folder / _INFO).read_text(encoding="utf-8"))["child-pid"]))
         return protection.settle(before, replace(period, ended=_ended_at(folder, period)))
 

@@ -141,7 +141,7 @@ def _repositories(workspace: Path) -> Iterator[Path]:
     for _ in range(rules["depth"]):
         below: list[Path] = []
         for folder in level[:left]:
-            with suppress(OSError), os.scandir(folder) as entries:
+            with suppress(OSError), os.scandir(folder) as entries:  # because the command may have deleted the folder
                 for entry in entries:
                     if entry.name == _GIT:
                         yield Path(entry.path)
@@ -157,13 +157,14 @@ def _suspects(workspace: Path, repository: Path) -> list[Path]:
         return [repository]
     others = [repository / name for name in table()["protected"]["git"] if name not in {"config", "hooks"}]
     hooks = repository / "hooks"
-    with suppress(OSError):
+    with suppress(OSError):  # because most repositories have no hooks folder
         others += [hooks] if hooks.is_symlink() else [hook for hook in hooks.iterdir() if hook.suffix != _SAMPLE]
     return others if is_plain(workspace, repository / "config") else [*others, repository / "config"]
 
 
 def _changed_at(workspace: Path, path: Path) -> float | None:
     """When the entry was made or last changed, which no program can set; None where there is none."""
+    # Because the entry or a folder above it may be gone.
     with suppress(OSError), hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
         found = folder.stat(path.name)
         return found.st_ctime if found else None
@@ -172,6 +173,7 @@ def _changed_at(workspace: Path, path: Path) -> float | None:
 
 def _rename(workspace: Path, path: Path) -> str:
     """The new name, empty where it failed. Follows no link on the way: the command may have put one there."""
+    # Because the command may have deleted it again.
     with suppress(OSError), hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
         name, number = path.name + _ASIDE, 1
         while folder.stat(name) is not None:

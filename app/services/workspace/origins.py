@@ -30,7 +30,7 @@ def foreign_folder(path: Path) -> Path | None:
 
 def is_changed_since(path: Path, moment: float, own: Collection[str]) -> bool:
     """Whether somebody else than the paths' own writer changed the file since then (seconds since 1970)."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError):  # because a missing file was not changed
         return path.is_file() and path.stat().st_ctime > moment and str(path) not in own
     return False
 

@@ -79,7 +79,7 @@ class Reports:
             is_new = mark not in self._seen
             self._seen.add(mark)
         if is_new:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # because a full disk must not raise inside the exception hook
                 self._told(written(text))
 
 
