@@ -185,11 +185,11 @@ class Session:
             self._parts.record.said_meanwhile(text)
             self._tell(SaidMeanwhile(text))
             await self._settle()
-            return await asyncio.shield(running)
+            return await asyncio.shield(running)  # because a cancelled caller must not cancel the turn of another
         turn = self._turn = self._new_turn()
         self._running = asyncio.ensure_future(self._run(turn, words))
         try:
-            return await asyncio.shield(self._running)
+            return await asyncio.shield(self._running)  # so that `_stopped` below ends the turn in order
         except asyncio.CancelledError:
             await self._stopped()
             raise

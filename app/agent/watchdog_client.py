@@ -50,7 +50,7 @@ class WatchdogProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,
+                start_new_session=True,  # so that Ctrl+C in the terminal does not end the watchdog too
             )
         except OSError as error:
             _log.warning("There is no watchdog: %s", error)

@@ -49,7 +49,7 @@ class DesktopLock:
             )
         beside = self._path.with_suffix(f".{os.getpid()}")
         beside.write_text(json.dumps({"pid": os.getpid(), "at": time.time()}), encoding="utf-8")
-        os.replace(beside, self._path)
+        os.replace(beside, self._path)  # so that a reader never sees half a file
 
     def let_go(self) -> None:
         """Leave it to others, if it is ours."""
@@ -62,7 +62,7 @@ class DesktopLock:
         try:
             told = json.loads(self._path.read_text(encoding="utf-8"))
             pid, at = int(told["pid"]), float(told["at"])
-        # Because no process holds the desktop, or it is writing the file now.
+        # No process counts as the holder, because the file is missing or being written.
         except (OSError, ValueError, KeyError, TypeError):
             return 0
         return pid if time.time() - at < _HELD_S and psutil.pid_exists(pid) else 0

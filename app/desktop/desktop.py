@@ -23,6 +23,7 @@ class DesktopThread:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._works: set[asyncio.Task[Any]] = set()
+        # Daemon, so that a hung desktop call does not keep Wisp alive.
         self._thread = threading.Thread(target=self._live, name="desktop", daemon=True)
         self._thread.start()
 

@@ -120,7 +120,7 @@ class _Drawing:
         return True
 
     async def drawn(self, limit_s: float) -> bool:  # noqa: ARG002
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # so that other tasks run, as on a real desktop
         return False
 
 

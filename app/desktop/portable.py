@@ -24,8 +24,8 @@ from app.desktop.keys import Chord
 @cache
 def mouse_driver() -> Any:
     """pyautogui without its pauses. Raises NeedsPerson where it cannot be loaded."""
+    # Stub mouseinfo, so that pyautogui does not import the real one, which needs tkinter.
     sys.modules.setdefault("mouseinfo", types.ModuleType("mouseinfo"))
-    # Stub it, so that pyautogui does not import the real one, which needs tkinter.
     try:
         import pyautogui
     except (ImportError, OSError, KeyError) as error:  # because some systems lack the library or the permission for it

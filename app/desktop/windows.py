@@ -181,7 +181,7 @@ class Win32Windows:
     async def answers(self, ref: str, limit_s: float) -> bool:
         result = wintypes.DWORD()
         millis = int(limit_s * 1000)
-        answered = await asyncio.to_thread(
+        answered = await asyncio.to_thread(  # on a thread, because a hung window blocks the call
             _user32.SendMessageTimeoutW, _handle(ref), _NULL_MESSAGE, 0, 0, _ABORT_IF_HUNG, millis, ctypes.byref(result)
         )
         return bool(answered)

@@ -326,7 +326,7 @@ async def archive() -> AsyncIterator[JournalArchive]:
     try:
         yield JournalArchive(database)
     finally:
-        await asyncio.to_thread(database.close)
+        await asyncio.to_thread(database.close)  # on a thread, because closing waits for the disk
 
 
 def read_journal(work: Work[T]) -> T:

@@ -192,7 +192,7 @@ class JournalRecord:
         self._stop_withholding()
         self._write_piece()
         self._let_go()
-        await asyncio.to_thread(self._db.close)
+        await asyncio.to_thread(self._db.close)  # on a thread, because closing waits for the disk
 
     def _let_go(self) -> None:
         """Release the conversation, so that other processes may continue it."""

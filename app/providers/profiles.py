@@ -93,7 +93,7 @@ def remember(address: str, model: str, facts: ModelFacts) -> None:
     beside = path.with_suffix(".new")
     try:
         beside.write_text(json.dumps({**_read(), _name(address, model): entry}, indent=1), encoding="utf-8")
-        os.replace(beside, path)
+        os.replace(beside, path)  # so that a crash never leaves half a file
     except OSError as error:
         _log.warning("What was learnt about %s could not be kept: %s", model, error)
 

@@ -106,7 +106,7 @@ class Pins:
     def _read(self) -> dict[str, dict[str, dict[str, Json]]]:
         try:
             found: dict[str, dict[str, dict[str, Json]]] = json.loads(self._file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        except FileNotFoundError:  # because no server was approved yet
             return {}
         except (OSError, ValueError, RecursionError) as error:
             raise NeedsPerson(
@@ -123,7 +123,7 @@ class Pins:
             json.dump(pins, file, sort_keys=True)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, self._file)
+        os.replace(beside, self._file)  # so that a crash never leaves half a file
 
 
 def _tool(name: str, kept: Mapping[str, Json]) -> ServedTool:

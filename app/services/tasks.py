@@ -68,7 +68,7 @@ class Checklist:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             beside = self._path.with_suffix(".new")
             beside.write_text(self._written, encoding="utf-8")
-            os.replace(beside, self._path)
+            os.replace(beside, self._path)  # so that a crash never leaves half a file
         return self.items()
 
     def was_edited(self) -> bool:

@@ -91,6 +91,7 @@ def end_commands(parent: int) -> int:
     for child in list(found.values()):
         found.update({below.pid: below for below in _below(child)})
     found.pop(os.getpid(), None)
+    # Stop all first, so that none can start another.
     for number in (getattr(signal, "SIGSTOP", signal.SIGTERM), getattr(signal, "SIGKILL", signal.SIGTERM)):
         for process in found.values():
             with suppress(*_GONE):  # because the process may have ended by itself

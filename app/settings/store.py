@@ -145,7 +145,7 @@ def save(setting: Setting[Any], value: Any) -> None:
     table[name] = checked(setting, value)
     beside = path.with_suffix(".new")
     beside.write_text(tomlkit.dumps(document), encoding="utf-8")
-    os.replace(beside, path)
+    os.replace(beside, path)  # so that a crash never leaves half the settings
 
 
 _SERVICE = "wisp"

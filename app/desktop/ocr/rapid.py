@@ -113,7 +113,7 @@ class RapidOcr:
         if self._process is None or self._process.poll() is not None:
             self._drop()
             self._process = _started()
-            self._ending = weakref.finalize(self, _end, self._process)
+            self._ending = weakref.finalize(self, _end, self._process)  # so that the process ends even without a close
         return self._process
 
     def _drop(self) -> None:

@@ -245,7 +245,7 @@ class DesktopEntries:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=said,
-                start_new_session=True,
+                start_new_session=True,  # so that the program outlives Wisp and its terminal
             )
         except OSError as error:
             said.close()

@@ -61,6 +61,7 @@ class Listener:
         self._wake_read, self._wake_write = os.pipe()
         self._select_events()
         self._grab(stop_key)
+        # Daemon, so that a hung X server does not keep Wisp alive.
         self._thread = threading.Thread(target=self._live, name="stop key", daemon=True)
         self._thread.start()
 

@@ -109,6 +109,7 @@ class AnthropicProvider:
         if not (self._key.isascii() and self._key.isprintable()):
             raise Refused(f"The key for Anthropic holds characters that no key has. {SERVICE.key_help}")
         if self._client is None:
+            # On a thread, because the imports take long.
             self._client = await asyncio.to_thread(_client, self._key, self._base_url, self._idle_s)
         return self._client
 

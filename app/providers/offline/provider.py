@@ -159,7 +159,7 @@ class OfflineProvider:
         reply = reply_to(request.messages)
         for piece in pieces(reply.text):
             yield TextDelta(piece)
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # so that a stop gets through between two pieces
         yield Usage()
         yield Stopped(reply.stop_reason)
 

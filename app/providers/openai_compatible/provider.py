@@ -35,7 +35,7 @@ class Endpoint:
 
 async def local_endpoints(known: Sequence[tuple[str, int]] = KNOWN) -> tuple[Endpoint, ...]:
     """The servers that answer on loopback at their usual ports, in the given order; all are asked at once."""
-    await asyncio.to_thread(importlib.import_module, "httpx2")
+    await asyncio.to_thread(importlib.import_module, "httpx2")  # on a thread, because the import takes long
     import httpx2
 
     async with httpx2.AsyncClient(trust_env=False, timeout=_ANSWER_S) as client:
@@ -45,7 +45,7 @@ async def local_endpoints(known: Sequence[tuple[str, int]] = KNOWN) -> tuple[End
 
 async def takes_pictures(base_url: str, model: str) -> bool | None:
     """What the server itself says, in the way of Ollama, llama.cpp or LM Studio; None where none of them answers."""
-    await asyncio.to_thread(importlib.import_module, "httpx2")
+    await asyncio.to_thread(importlib.import_module, "httpx2")  # on a thread, because the import takes long
     import httpx2
 
     root = base_url.rstrip("/").removesuffix("/v1")
@@ -164,6 +164,7 @@ class OpenAICompatibleProvider:
         if not self._address:
             self._address = await self._found()
         if self._client is None:
+            # On a thread, because the imports take long.
             self._client = await asyncio.to_thread(_client, self._key, self._address, self._first_word_s)
         return self._client
 

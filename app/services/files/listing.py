@@ -61,7 +61,7 @@ class _Walk:
             folder, prefix, rules = self._todo.popleft()
             try:
                 is_cut = self._one(folder, prefix, rules)
-            except OSError:
+            except OSError:  # because a folder below may be private or gone
                 if not prefix:
                     raise
                 self._skipped.append(visible(prefix))
@@ -114,7 +114,7 @@ def _lines_of(file: Path) -> list[str]:
             return []
         with file.open(encoding="utf-8", errors="replace") as opened:
             text = opened.read(_RULES_CHARS)
-    except OSError:
+    except OSError:  # because ignore rules are optional
         return []
     return [line for line in text.splitlines() if len(_STARS.findall(line)) <= _MOST_STARS]
 

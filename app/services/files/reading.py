@@ -83,7 +83,7 @@ def decoded(data: bytes) -> tuple[str, str] | None:
             text = data.decode(codec_tried)
             if text.encode(codec_tried) == data:
                 return text, codec_tried
-        except UnicodeError:
+        except UnicodeError:  # because the file is in another encoding
             continue
     return None
 

@@ -21,7 +21,7 @@ _HELD = os.open in os.supports_dir_fd
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 _PATH_ONLY = getattr(os, "O_PATH", 0)
 _EXTRA = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_NEVER_WAIT = getattr(os, "O_NONBLOCK", 0)
+_NEVER_WAIT = getattr(os, "O_NONBLOCK", 0)  # so that opening a pipe does not block
 
 _SYS_OPENAT2 = 437
 _RESOLVE = 0x02 | 0x04 | 0x08

@@ -130,7 +130,7 @@ async def _read(process: Process, collector: _Collector) -> str:
         complaints = await reading
         await process.wait()
         return complaints
-    except ValueError:
+    except ValueError:  # because the reader limits a line's length
         collector.hits.notes.append("stopped at a line that is too long")
         return ""
     finally:

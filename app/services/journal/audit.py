@@ -131,7 +131,7 @@ class ChainHead:
         """None where there is no note. Raises ValueError where the file holds something else, OSError."""
         try:
             number, _, hash_ = self._path.read_text(encoding="ascii").strip().partition(" ")
-        except FileNotFoundError:
+        except FileNotFoundError:  # because the audit may be new
             return None
         return int(number), hash_
 
@@ -154,8 +154,8 @@ class ChainHead:
                 file.write(f"{number} {hash_}\n")
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(beside, self._path)
-        except OSError as error:
+            os.replace(beside, self._path)  # so that a crash never leaves half a note
+        except OSError as error:  # because the chain itself is intact: only its end is unprotected
             _log.warning("The newest entry of the audit could not be noted: %s", error)
 
 

@@ -58,7 +58,7 @@ def _step(connection: sqlite3.Connection, number: int, script: str) -> None:
                 connection.execute(statement)
             connection.execute(f"pragma user_version = {number}")
         connection.execute("commit")
-    except BaseException:
+    except BaseException:  # so that a failed migration leaves the old schema
         connection.execute("rollback")
         raise
 
@@ -145,7 +145,7 @@ class Database:
         self._jobs.put(job)
         try:
             self._thread.submit(self._do_waiting)
-        except RuntimeError:
+        except RuntimeError:  # because the thread is shut down
             job.future.set_exception(JournalFailed("The journal is closed."))
 
     # on the thread
@@ -280,7 +280,7 @@ def _open(path: Path, busy_s: float) -> sqlite3.Connection:
         connection.execute("pragma synchronous = full")
         connection.execute("pragma secure_delete = on")
         migrate(connection)
-    except BaseException:
+    except BaseException:  # so that a failed start holds no lock on the file
         connection.close()
         raise
     return connection

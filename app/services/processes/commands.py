@@ -92,6 +92,7 @@ class RunRecord:
             record = RunRecord(**{**known, "before": held})
             record._take_settled(folder)
             return record
+        # Because another version or a crash may have written the file.
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
 
@@ -259,7 +260,7 @@ class Processes:
             with suppress(TimeoutError):  # because the process is killed, but its end is only reported by its watcher
                 await asyncio.wait_for(run.ended.wait(), _END_S)
         else:
-            await asyncio.to_thread(self._settle, run)
+            await asyncio.to_thread(self._settle, run)  # on a thread, because settling reads the disk
             self._close(run, None)
         return killed
 

@@ -80,7 +80,7 @@ class Deletions:
         """After the run: what it deleted goes into the checkpoints, as changes of its turn; the rest is dropped."""
         try:
             listed = json.loads((folder / _LIST).read_text(encoding="utf-8", errors="surrogateescape"))
-        except (OSError, ValueError):
+        except (OSError, ValueError):  # because the run may have ended before the list was written
             return Deleted()
         changes: list[Change] = []
         lost = 0
@@ -103,7 +103,7 @@ class Deletions:
         made_again = places.patterns("build", "folders")
         near, last = deque([str(self._workspace)]), deque[str]()
         while near or last:
-            # Because the folder may be gone, or not readable.
+            # Ignore an error, because the folder may be gone, or not readable.
             with suppress(OSError), os.scandir(near.popleft() if near else last.popleft()) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):

@@ -47,7 +47,7 @@ class Output:
         """Bytes so far."""
         try:
             return self.path.stat().st_size
-        except FileNotFoundError:
+        except FileNotFoundError:  # because nothing was printed yet
             return 0
 
     def page(self, offset: int, limit: int) -> bytes:
@@ -56,7 +56,7 @@ class Output:
             with self.path.open("rb") as file:
                 file.seek(offset)
                 return file.read(limit)
-        except FileNotFoundError:
+        except FileNotFoundError:  # because nothing was printed yet
             return b""
 
     def tail(self, limit: int) -> bytes:

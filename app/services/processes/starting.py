@@ -63,7 +63,7 @@ class Terminal:
 
     def copy(self, path: Path, most: int) -> None:
         """From the terminal to the file, until the last process has left it; then it is closed."""
-        # Because Linux reports EIO when the last process has closed the terminal.
+        # Ignore an error, because Linux reports EIO when the last process has closed the terminal.
         with path.open("wb", buffering=0) as file, suppress(OSError):
             while data := os.read(self._fd, _CHUNK):
                 most -= len(data)
@@ -108,7 +108,7 @@ def _popen(launch: Launch, argv: Sequence[str], streams: tuple[int, int, int]) -
         stdin=streams[0],
         stdout=streams[1],
         stderr=streams[2],
-        start_new_session=True,
+        start_new_session=True,  # so that the command has no terminal and gets no Ctrl+C
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
 
@@ -125,7 +125,7 @@ def _at_terminal(launch: Launch, ended: Ended) -> tuple[int, Terminal]:
             else:
                 argv = ["/bin/sh", "-c", _AT_TERMINAL, name_of(theirs), *launch.argv]
                 process = _popen(launch, argv, (subprocess.DEVNULL, err.fileno(), err.fileno()))
-    except BaseException:
+    except BaseException:  # so that a failed start leaks no terminal
         os.close(ours)
         os.close(theirs)
         raise
@@ -284,7 +284,7 @@ def _session(pid: int) -> int:
         return 0
     try:
         session: int = find(pid)
-    except OSError:
+    except OSError:  # because the process has ended
         return 0
     return session
 

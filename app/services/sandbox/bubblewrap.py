@@ -39,7 +39,7 @@ def write(target: Path) -> bool:
         return False
     beside = target.with_suffix(f".{os.getpid()}")
     beside.write_text("[user]\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    os.replace(beside, target)
+    os.replace(beside, target)  # so that a crash never leaves half a file
     return True
 
 
@@ -54,7 +54,7 @@ def _asked(key: str) -> str:
             check=False,
             timeout=_LIMIT_S,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, subprocess.TimeoutExpired):  # because the sandbox works without the person's git name
         return ""
     return done.stdout.strip()
 
@@ -268,7 +268,7 @@ class Bubblewrap:
         if not path.is_file() or path.read_bytes() != program:
             beside = path.with_suffix(f".{unique()}")
             beside.write_bytes(program)
-            os.replace(beside, path)
+            os.replace(beside, path)  # so that a crash never leaves half a file
         return path
 
 
@@ -317,7 +317,7 @@ def _ended_at(folder: Path, period: Period) -> float:
     """When the last process inside was gone. Where that is not known, nothing later is held against the run."""
     try:
         return (folder / f"{_INFO}.ended").stat().st_mtime
-    except OSError:
+    except OSError:  # because the sandbox may be killed before it writes the file
         return period.watched_until
 
 

@@ -31,9 +31,9 @@ def is_plain(workspace: Path, config: Path) -> bool:
     rules = table()["protected"]
     try:
         lines = _read(workspace, config).split("\n")
-    except FileNotFoundError:
+    except FileNotFoundError:  # because a missing configuration runs nothing
         return True
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # because a file that cannot be read may hold anything
         return False
     return all(_is_harmless(line, rules["git_sections"], rules["git_keys"]) for line in lines if line)
 
@@ -164,7 +164,7 @@ def _suspects(workspace: Path, repository: Path) -> list[Path]:
 
 def _changed_at(workspace: Path, path: Path) -> float | None:
     """When the entry was made or last changed, which no program can set; None where there is none."""
-    # Because the entry or a folder above it may be gone.
+    # Ignore an error, because the entry or a folder above it may be gone.
     with suppress(OSError), hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
         found = folder.stat(path.name)
         return found.st_ctime if found else None
@@ -173,7 +173,7 @@ def _changed_at(workspace: Path, path: Path) -> float | None:
 
 def _rename(workspace: Path, path: Path) -> str:
     """The new name, empty where it failed. Follows no link on the way: the command may have put one there."""
-    # Because the command may have deleted it again.
+    # Ignore an error, because the command may have deleted the file again.
     with suppress(OSError), hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
         name, number = path.name + _ASIDE, 1
         while folder.stat(name) is not None:

@@ -172,7 +172,7 @@ def _resolved(cwd: Path, text: str) -> Path:
     """Unsure is outside."""
     try:
         return (cwd / text).resolve()
-    except (OSError, RuntimeError, ValueError):
+    except (OSError, RuntimeError, ValueError):  # because a link loop has no real path
         return Path("/")
 
 

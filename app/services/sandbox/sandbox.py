@@ -138,7 +138,7 @@ def classify(
 def _objection(command: str, cwd: Path, workspace: Path) -> str:
     try:
         return read_only_commands.objection(command, cwd.resolve(), workspace.resolve())
-    except (OSError, RuntimeError, ValueError):
+    except (OSError, RuntimeError, ValueError):  # because a link loop or a missing folder has no real path
         return "its folder cannot be found"
 
 
@@ -146,5 +146,5 @@ def _is_within(cwd: Path, workspace: Path) -> bool:
     """Unsure means no."""
     try:
         return cwd.resolve().is_relative_to(workspace.resolve())
-    except (OSError, RuntimeError, ValueError):
+    except (OSError, RuntimeError, ValueError):  # because a link loop or a missing folder has no real path
         return False

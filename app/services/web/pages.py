@@ -49,12 +49,13 @@ class Pages:
         fetched = await self._fetched(url)
         if fetched.elsewhere:
             return WebPage(fetched.url, fetched.status, elsewhere=fetched.elsewhere)
-        text = await asyncio.to_thread(_text, fetched)
+        text = await asyncio.to_thread(_text, fetched)  # on a thread, because a large page takes long to parse
         is_cut = fetched.is_cut or len(text) > _MOST_CHARS
         return WebPage(fetched.url, fetched.status, fetched.media_type, text[:_MOST_CHARS], is_cut)
 
     async def _fetched(self, url: str) -> Fetched:
         """By HTTPS where the host speaks it, also when it was not asked for; as it was asked for otherwise."""
+        # On a thread, because the import takes long.
         await asyncio.to_thread(importlib.import_module, "app.services.web.fetching")
         from app.services.web.fetching import GuardedTransport, fetch, resolve
 
@@ -63,7 +64,7 @@ class Pages:
         if target.scheme == "http" and target.port == 80:
             try:
                 return await fetch(guard(), _SECURE + target.url.removeprefix(_PLAIN))
-            except ToolFailed as error:
+            except ToolFailed as error:  # because the site may serve only plain http
                 if not error.transient:
                     raise
         return await fetch(guard(), target.url)
@@ -87,5 +88,5 @@ def _plain(fetched: Fetched) -> str:
         raise ToolFailed(f"{fetched.url} is no text.")
     try:
         return fetched.data.decode(fetched.charset or "utf-8", errors="replace")
-    except LookupError:
+    except LookupError:  # because servers name character sets that do not exist
         return fetched.data.decode("utf-8", errors="replace")

@@ -40,7 +40,7 @@ def _decoded(data: bytes, charset: str) -> str:
     for name in (charset, declared[1].decode("ascii") if declared else "", "utf-8"):
         try:
             return data.decode(name or "utf-8", errors="replace")
-        except LookupError:
+        except LookupError:  # because pages name character sets that do not exist
             continue
     return data.decode("latin-1")
 
@@ -134,6 +134,6 @@ def _link(base: str, href: str) -> str:
     try:
         link = urljoin(base, href.strip())
         is_page = urlsplit(link).scheme in ("http", "https")
-    except ValueError:
+    except ValueError:  # because pages hold links that are not URLs
         return ""
     return link if href.strip() and not href.startswith("#") and is_page and len(link) < 2_000 else ""

@@ -51,7 +51,7 @@ def trusted() -> list[Path]:
     """The folders that the person trusts; empty where the list cannot be read."""
     try:
         lines = _file().read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError):  # because no list means that no folder is trusted
         return []
     return [Path(line) for line in lines if line.startswith("/") or Path(line).is_absolute()]
 
@@ -93,7 +93,7 @@ def _has_attribute(path: str) -> bool:
         return False
     try:
         return any(name in _ATTRIBUTES for name in names(path))
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # because not every file system has attributes
         return False
 
 
@@ -104,6 +104,6 @@ def _has_remote(config: Path) -> bool:
             text = file.read(_MOST_BYTES)
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return False
-    except OSError:
+    except OSError:  # because a file that is closed to Wisp may hold a remote
         return True
     return b"[remote" in text.lower()

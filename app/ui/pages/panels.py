@@ -179,6 +179,7 @@ class Panels(QObject):
             return
         text = await self._known().archive.export(key, form)
         try:
+            # On a thread, because the disk may be slow.
             await asyncio.to_thread(Path(place).write_text, text, encoding="utf-8")
         except OSError as error:
             words = QCoreApplication.translate("Panels", "It could not be saved there: {reason}")

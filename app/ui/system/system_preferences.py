@@ -53,6 +53,7 @@ class Taste(QObject):
         if QGuiApplication.platformName() in ("xcb", "wayland"):
             await self._follow_portal()
         else:
+            # On a thread, because a subprocess may take seconds.
             self._note(replace(self.wanted, reduced=await asyncio.to_thread(_is_reduced)))
 
     def close(self) -> None:

@@ -126,9 +126,12 @@ class Floating(QWidget):
         self.setFocusPolicy(self_focus)
         self.setWindowTitle(QGuiApplication.applicationDisplayName())
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground, around.composited)
+        # Because tooltips show only on active windows otherwise.
         self.setAttribute(Qt.WidgetAttribute.WA_AlwaysShowToolTips)
+        # Because the presence lives on when a window closes.
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
         if not takes_focus:
+            # So that the program in use keeps the keyboard.
             self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
 
     @property

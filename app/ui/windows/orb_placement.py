@@ -98,7 +98,7 @@ def remember(layout: str, place: Point) -> None:
     path = paths.state_dir() / _FILE
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps(known), encoding="utf-8")
-    os.replace(beside, path)
+    os.replace(beside, path)  # so that a crash never leaves half a file
 
 
 def remembered(layout: str) -> Point | None:

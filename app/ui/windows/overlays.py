@@ -82,7 +82,7 @@ class RingWindow(Floating):
         self._ticker = ticker
         self._spent_s = 0.0
         self.setWindowFlag(Qt.WindowType.WindowTransparentForInput)
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)  # so that clicks reach the program below
         side = theme.size("ring") + 2
         self.resize(side, side)
 
