@@ -78,7 +78,7 @@ def figures() -> list[Figure]:
         Figure(
             "comments that give a reason or a link, per 1,000 lines",
             1000 * reasons / sum(lines),
-            0.8,
+            4.8,
             10,
             is_floor=True,
         ),

@@ -96,7 +96,7 @@ class Checkpoints:
                     copy.write(chunk)
                 copy.flush()
                 os.fsync(copy.fileno())
-            # So that an object is whole as soon as it has its name.
+            # Rename it last, so that an object is whole as soon as it has its name.
             os.replace(beside, self._object(digest.hexdigest()))
         finally:
             beside.unlink(missing_ok=True)

@@ -174,7 +174,7 @@ def _private() -> re.Pattern[bytes]:
 
 def _head(path: Path) -> bytes:
     """The first bytes of a regular file, links not followed; empty where it cannot be read. Never waits for a pipe."""
-    # So that a pipe does not block and a link is not followed.
+    # These flags are set so that a pipe does not block and a link is not followed.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         with open(os.open(path, flags), "rb") as file:

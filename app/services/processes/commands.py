@@ -92,7 +92,7 @@ class RunRecord:
             record = RunRecord(**{**known, "before": held})
             record._take_settled(folder)
             return record
-        # Because another version or a crash may have written the file.
+        # Skip the record, because another version or a crash may have written the file.
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
 

@@ -128,7 +128,7 @@ def _of_office(path: Path) -> DocumentKind:
                     outer = _LOADED_PART.findall(archive.read(part))
                     if any(_HYPERLINK not in one for one in outer):
                         return DocumentKind.LOADS
-    # Because a damaged archive may open differently in another program.
+    # Its kind is unknown, because a damaged archive may open differently in another program.
     except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError):
         return DocumentKind.UNKNOWN
     return DocumentKind.PLAIN

@@ -96,7 +96,7 @@ class SettingsWindow(QWidget):
         self._machine = machine or NoMachine()
         self.editors: dict[str, QWidget] = {}
         self.setWindowTitle(QCoreApplication.translate("Settings", "Settings"))
-        # Because the presence lives on when this window closes.
+        # Do not quit, because the presence lives on when this window closes.
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
         self.note = words_label(theme, "", quiet=True)
         self.index = QListWidget()

@@ -213,7 +213,7 @@ class WelcomeWindow(QWidget):
         self._theme = theme
         tr = QCoreApplication.translate
         self.setWindowTitle(tr("Welcome", "Welcome to Wisp"))
-        # Because the presence lives on when this window closes.
+        # Do not quit, because the presence lives on when this window closes.
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
         self.findings = FindingsList(theme, machine)
         self.answerer = AnswererPage(theme, machine)

@@ -126,12 +126,12 @@ class Floating(QWidget):
         self.setFocusPolicy(self_focus)
         self.setWindowTitle(QGuiApplication.applicationDisplayName())
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground, around.composited)
-        # Because tooltips show only on active windows otherwise.
+        # Always, because Qt otherwise shows tooltips only on active windows.
         self.setAttribute(Qt.WidgetAttribute.WA_AlwaysShowToolTips)
-        # Because the presence lives on when a window closes.
+        # Do not quit, because the presence lives on when a window closes.
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
         if not takes_focus:
-            # So that the program in use keeps the keyboard.
+            # Do not activate it, so that the program in use keeps the keyboard.
             self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
 
     @property
