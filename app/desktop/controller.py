@@ -31,7 +31,7 @@ from app.desktop.targets import Aim, Marksman
 from app.desktop.verification import Patience, Proof, Receipt, Settled, SettleWatch, proven, receipt, window_changes
 
 _HELD_S = 60.0
-"""A holder that has done nothing for so long has let go."""
+"""A holder that was idle for this long no longer holds the desktop."""
 
 
 class DesktopLock:

@@ -168,7 +168,7 @@ class Desktop:
     # --- stop
 
     def stop(self) -> None:
-        """End all input at once and let go of what is held. From any thread; stays in force until `resume`."""
+        """Stop all input at once and release held keys and buttons. From any thread; lasts until `resume`."""
         self._stop.raise_()
 
     def resume(self) -> None:

@@ -1,4 +1,4 @@
-"""What stands on the screen, as programs describe it to assistive technology, and the seam that reads it.
+"""The elements on the screen, as programs describe them to assistive technology, and the protocol to read them.
 
 Every text in here was written by the program on the screen: it is untrusted and may be of any length.
 """
@@ -53,7 +53,7 @@ class OutlineView(StrEnum):
     """How much of the screen an outline tells."""
 
     INTERACTIVE = "interactive"
-    """What can be pressed, typed into or chosen, and what it is labelled with."""
+    """Elements that can be pressed, typed into or chosen, and their labels."""
     FULL = "full"
     """All that carries a name or a value, with the containers that group it."""
     FIND = "find"

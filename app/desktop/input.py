@@ -1,4 +1,4 @@
-"""Acting: every low-level event asks the stop flag first, and whatever is held down is let go of again.
+"""Send input: each low-level event checks the stop flag first, and all held keys and buttons are released again.
 
 Lives on the desktop thread.
 """
@@ -170,7 +170,7 @@ class InputController:
         self._backend.pointer.move(to)
 
     async def click(self, at: Point, press: Press, check: Check | None = None) -> None:
-        """`check` raises where a press would not reach what it is meant for: it is asked when all else is ready."""
+        """Click. `check` is called right before the press, and raises if the press would not reach its target."""
         await self._keep_apart(at, press.button)
         with self._cleared(at), self._holding(press.modifiers):
             await self.move(at)
@@ -252,7 +252,7 @@ class InputController:
             )
 
     async def _drop(self, path: Sequence[Point], check: Callable[[], None]) -> None:
-        """Before the button is let go: where it must not be, the pointer goes back to where it began."""
+        """Check the place before the button is released. If it is forbidden, move the pointer back to the start."""
         try:
             self._guard.check_press(path[-1])
             check()

@@ -15,7 +15,7 @@ _LOWEST_LIKENESS = 50
 
 @dataclass(frozen=True, slots=True)
 class Chord:
-    """Keys held down in this order and let go in the reverse one."""
+    """Keys that are pressed in this order and released in reverse order."""
 
     keys: tuple[str, ...]
 
@@ -54,7 +54,7 @@ def key(name: str) -> str:
 
 
 def modifiers(text: str) -> tuple[str, ...]:
-    """Modifier keys by name, `ctrl+shift`. Raises ToolMisuse for anything that is none."""
+    """Parse modifier keys by name, such as `ctrl+shift`. Raises ToolMisuse for any other text."""
     found = tuple(key(name) for name in _split(text.strip()))
     for name in found:
         if name not in _modifiers():

@@ -111,7 +111,7 @@ class PortableKeyboard:
         self._keys().type(text)
 
     def symbols_of(self, name: str) -> frozenset[str]:
-        """Windows and macOS do not tell: a key counts as what it is called."""
+        """Return the name itself, because Windows and macOS do not report the layout."""
         return frozenset({name})
 
     @contextmanager

@@ -146,7 +146,7 @@ class InputGuard:
             )
 
     def check_press(self, at: Point) -> None:
-        """Before a button goes down, or is let go after a drag."""
+        """Check a place before a button is pressed there, or released after a drag."""
         if self._backend.windows.under(at).is_own:
             raise ToolFailed(
                 f"A window of Wisp is at ({at.x}, {at.y}), and there only the person presses. Act somewhere else."

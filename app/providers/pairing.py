@@ -79,7 +79,7 @@ def words(value: object) -> str:
 
 
 def call_ended(call_id: str, text: str, given: Mapping[str, JsonValue] | None = None) -> NativeCallEnded:
-    """The end of a call whose arguments came as `text`; none at all means what was given with its start."""
+    """Build the end of a call from its arguments as JSON `text`. If empty, use those given with its start."""
     if not text.strip():
         return NativeCallEnded(call_id, given or {})
     try:

@@ -1,4 +1,4 @@
-"""A provider that plays a script: the same agent, with a model whose every word is known beforehand.
+"""A provider that plays a script, so that the agent runs with answers that are known beforehand.
 
 For rehearsing a task (`--provider scripted --script FILE`) and for tests. A script is a list of replies, one for each
 request; a reply is a list of steps. In a file (TOML or JSON):

@@ -45,7 +45,7 @@ class Agent(Protocol):
         ...
 
     async def close(self) -> None:
-        """Stop what runs and let go of everything; the last call."""
+        """Stop the agent and release all resources. This is the last call."""
         ...
 
     def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = "once") -> None:

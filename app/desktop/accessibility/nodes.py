@@ -109,12 +109,12 @@ class Node:
 
     @property
     def is_in_page(self) -> bool:
-        """Whether it is, or stands in, a page of the web."""
+        """Return whether the node is a web page or inside one."""
         return self.role in spi.PAGES or any(above.role in spi.PAGES for above in self.ancestors())
 
     @property
     def is_notable(self) -> bool:
-        """Whether anybody could want to know where it stands: not so for the many boxes that only arrange others."""
+        """Return whether the node's position matters. It does not for the many boxes that only arrange others."""
         return self.is_operable or bool(self.name.strip()) or self.parent is None or self.role in spi.VALUES
 
     @property

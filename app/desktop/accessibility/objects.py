@@ -1,4 +1,4 @@
-"""Single objects over the bus: what each is, where it stands, what it holds."""
+"""Read single objects over the bus: role, name, state, position, value."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ async def box(bus: Bus, node: Node) -> Rect:
 
 
 async def value(bus: Bus, node: Node) -> str:
-    """The number it stands at or the beginning of its text; never a password's."""
+    """Read the object's number or the beginning of its text. Never reads a password."""
     try:
         if node.role in spi.VALUES and node.may(spi.VALUE):
             return f"{float(await bus.get(*node.key, spi.VALUE, 'CurrentValue')):g}"

@@ -158,7 +158,7 @@ def _is_told(node: Node) -> bool:
 
 
 def _is_echo(node: Node) -> bool:
-    """A text that only repeats the control it stands in."""
+    """Return whether a text only repeats the name of the control that contains it."""
     return any(above.is_operable and node.name.strip() in above.called for above in node.ancestors())
 
 

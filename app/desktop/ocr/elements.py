@@ -103,7 +103,7 @@ class OcrElements:
         self._next = counter(_PREFIX)
         self._lines: dict[str, _Line] = {}
         self._refs: dict[tuple[str, str], list[str]] = {}
-        """By window and text; where a text stands several times, several refs."""
+        """The refs by window and text. A text that occurs several times has several refs."""
 
     def mute(self, outline: Outline) -> list[Window]:
         """The windows that tell nothing of what is in them, topmost first."""
@@ -123,7 +123,7 @@ class OcrElements:
         return [(self._named(window, fit.text, fit.box, frame), fit.score) for fit in fits if frame]
 
     async def element(self, ref: str) -> Element:
-        """The line as it is now. ToolMisuse: no such ref; ToolFailed says that it is gone, and what stands there."""
+        """Read the line again. Raises ToolMisuse for an unknown ref, and ToolFailed if the line is gone."""
         known = self._lines.get(ref)
         if known is None:
             raise ToolMisuse(f"There is no text {ref!r}. Refs come from read_screen; read the screen again.")
@@ -152,7 +152,7 @@ class OcrElements:
         return _looks(await self._grab(box)) == known.looks
 
     async def _found_anew(self, ref: str, known: _Line, window: Window) -> Element:
-        """The one line that reads like it did; of several, the one that stands where it stood."""
+        """Return the line with the same text; of several, the one at the same place."""
         name, place = known.element.name, _moved(known.within, window.area)
         found = await self.fitting(window, (Description(normal(name)),))
         same = [element for element, score in found if score >= _SURE]

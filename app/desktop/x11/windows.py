@@ -126,7 +126,7 @@ class X11Windows:
         return Landing(f"{chain[0]:x}" if chain else "", found.ref if found else "", is_own)
 
     def _program_of(self, chain: Sequence[int]) -> Window | None:
-        """The listed window whose program made one of these, as it does its menus."""
+        """Return the listed window of the program that created one of these windows, such as its menus."""
         bits = int(self._connection.display.display.info.resource_id_mask)
         programs = {number & ~bits for number in chain}
         return next((window for window in self.all() if _number(window.ref) & ~bits in programs), None)

@@ -46,7 +46,7 @@ def seconds(tokens: Sequence[Token]) -> float | None:
 
 
 def repeats(tokens: Sequence[Token]) -> tuple[Sequence[Token], int]:
-    """What stands before `twice`, `3 times` or `3x` at the end, and how often that is; 1 where nothing is said."""
+    """Split off `twice`, `3 times` or `3x` at the end. Returns the words before it and the count (default 1)."""
     if not tokens:
         return tokens, 1
     last = tokens[-1].low

@@ -167,4 +167,4 @@ class OfflineProvider:
         return (MODEL,)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is no connection."""

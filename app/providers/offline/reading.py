@@ -124,7 +124,7 @@ class Chain:
         return self._typed(verb, at, len(self._tokens), ())
 
     def _end_of_text(self, cut: Cut) -> int:
-        """Marks right after the text belong to it, except the last; -1 where it is open whose that one is."""
+        """Return the end of the text before the cut. Marks after it belong to it, except the last. -1 if unclear."""
         end = cut.end
         while end + 1 < cut.start and self._is_mark(end) and self._is_mark(end + 1):
             end += 1
@@ -135,7 +135,7 @@ class Chain:
         return end + 1 if is_text else -1
 
     def _is_mark(self, at: int) -> bool:
-        """Whether the token is a separator that stands right after the one before it."""
+        """Return whether the token is a separator directly after the token before it."""
         token = self._tokens[at]
         return token.kind is WordKind.SEPARATOR and token.start == self._tokens[at - 1].end
 
@@ -193,7 +193,7 @@ def _cuts(tokens: Sequence[Token]) -> list[Cut]:
 
 
 def _cut_at(tokens: Sequence[Token], at: int) -> Cut | None:
-    """Everything at `at` that stands between two clauses."""
+    """Match the separators between two clauses at `at`."""
     between = lexicon().phrases("commands.between")
     start, is_strong = at, False
     while start < len(tokens):

@@ -31,7 +31,7 @@ class WordKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`text` is the word as written, or what stands between the quotation marks; `low` is for looking it up."""
+    """One word. `text` is the word as written, or the quoted text; `low` is its form for look-ups."""
 
     kind: WordKind
     text: str
@@ -106,7 +106,7 @@ def _word(wish: str, at: int, verbs: Collection[str]) -> list[Token]:
 
 
 class Phrases:
-    """Word sequences with a value each; the longest that stands at a place wins."""
+    """A table from word sequences to values. The longest sequence that matches at a place wins."""
 
     def __init__(self, phrases: Mapping[str, str]) -> None:
         self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
@@ -145,7 +145,7 @@ class Phrases:
         return 0, ""
 
     def inside(self, tokens: Sequence[Token]) -> str:
-        """The value of the first phrase that stands anywhere."""
+        """Return the value of the first phrase found anywhere in the words."""
         return next((value for i in range(len(tokens)) if (value := self.at(tokens, i)[1])), "")
 
 

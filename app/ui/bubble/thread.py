@@ -206,7 +206,7 @@ class Thread(QAbstractScrollArea):
             self._column.forget_all()
 
     def _arrange(self) -> None:
-        """Make what comes into sight, let go of what left it, and put everything in its place."""
+        """Create the rows that become visible, drop those that left, and place all of them."""
         if self._arranging or self._width() <= 0:
             return
         self._arranging = True

@@ -162,7 +162,7 @@ class CardRow(_Openable):
         return None if self._small[1].isNull() else self._small[1]
 
     def _fill(self) -> None:
-        """Make the parts that show now, and let go of the others."""
+        """Create the parts that are visible now, and delete the others."""
         card, theme = self._card, self.theme
         if card is None:
             return

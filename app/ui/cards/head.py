@@ -1,4 +1,4 @@
-"""The line every card has: glyph, verb, object, elapsed time, how it stands, and a chevron. Only painting."""
+"""Paint the head line of a card: glyph, verb, object, elapsed time, status and a chevron."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _Line = tuple[ChecklistLine, QRect, Qt.TextFlag]
 
 
 class ChecklistRow(RowWidget):
-    """Steps that are done step back; what is left stands out."""
+    """Paint finished steps in a muted colour, so that the remaining ones are prominent."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)

@@ -114,7 +114,7 @@ def _line(payload: Mapping[str, object], name: str, most: int) -> str:
 
 
 def newest_picture(card: Card) -> ShownPicture | None:
-    """What stands small in the closed card's head."""
+    """Return the short text in the head of a closed card."""
     return card.picture or next((one.picture for one in reversed(card.sights) if one.picture), None)
 
 

@@ -152,7 +152,7 @@ class System(QObject):
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(crash.folder())))
 
     def _start_with_the_session(self, settings: Settings) -> None:
-        """The entry is written where the person wants one and there is none; only the settings' switch removes it."""
+        """Write the autostart entry if the person wants one and it is missing. Only the settings remove it."""
         entry = autostart.entry()
         try:
             if settings[catalog.AUTOSTART] and not entry.is_there():

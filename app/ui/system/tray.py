@@ -55,7 +55,7 @@ class Note:
 
 
 def worth_telling(before: View, after: View) -> Note | None:
-    """The news between two views; None where there is none, or the person saw it happen."""
+    """Return the news between two views, or None if there is none or the person saw it."""
     tr = QCoreApplication.translate
     asked = after.open_approval
     if asked is not None and before.open_approval is None and not before.attended:
@@ -153,7 +153,7 @@ _DEFAULT = "default"
 
 
 class BusNotifier:
-    """Connects at the first notification. One notification of ours stands at a time: a newer one replaces it."""
+    """Show notifications over D-Bus. Connects at the first one. A newer notification replaces the last one."""
 
     def __init__(self, name: str, clicked: Callable[[], None]) -> None:
         self._name = name

@@ -154,7 +154,7 @@ class OrbPlacement:
         self._orb.put(snapped(now, screen_of(now, screens), gap, reach))
 
     def settle(self, rect: Rect) -> None:
-        """The orb was let go there: snap it to an edge that is near, and remember."""
+        """Place the orb where it was dropped: snap it to a near edge, and store the place."""
         screens, gap, reach = _screens(), self._theme.size("screen_gap"), self._theme.size("snap")
         place = snapped(rect, screen_of(rect, screens), gap, reach)
         self._orb.put(place)

@@ -299,7 +299,7 @@ class Stage(QObject):
         self._viewer.show_picture(picture, self.seat.screen())
 
     def _settle(self, rect: Rect) -> None:
-        """The orb was let go."""
+        """Handle the end of a drag of the orb."""
         self.seat.settle(rect)
         self.place()
 
