@@ -288,21 +288,21 @@ class Processes:
         prefix = enclosure.prefix if enclosure else ()
         return Launch(argv, Path(record.cwd), variables, run.folder, record.pty, self.limits.most_bytes, prefix)
 
-    def _settle(self, run: Run) -> None:
-        """Blocks until the last process behind the wall is gone."""
+    def _settle(self, run: Run, *, is_earlier: bool = False) -> None:
+        """Blocks until the last process behind the wall is gone. A short run can end before it is in `_runs`."""
         record = run.record
         if self._wall is not None and record.walled:
-            self._set_aside(run, self._wall)
+            self._set_aside(run, self._wall, is_earlier=is_earlier)
         if self._deletions:
             deleted = self._deletions.settle(run.folder, record.turn)
             record.deleted, record.lost = list(deleted.paths), deleted.lost
             record.is_kept_whole = deleted.is_complete
 
-    def _set_aside(self, run: Run, wall: Sandbox) -> None:
+    def _set_aside(self, run: Run, wall: Sandbox, *, is_earlier: bool) -> None:
         record = run.record
         now = self._clock.wall()
         left = record.left_at if record.left_at is not None else now
-        if run.id not in self._runs and record.left_at is None:
+        if is_earlier and record.left_at is None:
             left = record.started_at
         settled = wall.settle(run.folder, record.before, Period(record.started_at, left, now))
         record.note(run.folder, settled)
@@ -316,7 +316,7 @@ class Processes:
                 continue
             run = Run(record, folder)
             if run.is_running and not starting.is_alive(record.pid, record.born):
-                self._settle(run)
+                self._settle(run, is_earlier=True)
                 self._close(run, None)
                 self._settled_late.append(run)
             found.append(run)
