@@ -435,4 +435,4 @@ class Follower:
             self._changed_at = self._clock.now()
             self._has_printed = True
             start = max(told, size - _TOLD_BYTES)
-            self._tell(name, plain(output.page(start, size - start)))
+            self._tell(name, without_secrets(plain(output.page(start, size - start))))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from app.base.texts import without_secrets
+
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
@@ -88,4 +90,4 @@ def _readable(data: bytes, size: int) -> str:
     odd = sum(sign == "\ufffd" or (sign < " " and sign not in "\n\r\t\x1b\x08") for sign in sample)
     if odd > _BINARY_SHARE * len(sample):
         return f"[{size} bytes that are no text]"
-    return plain(data)
+    return without_secrets(plain(data))

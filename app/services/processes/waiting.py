@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from app.base.clock import Clock
 from app.base.errors import ToolMisuse
+from app.base.texts import without_secrets
 from app.services.files.places import Place
 from app.services.files.searching import environment, program
 from app.services.processes.commands import Run
@@ -104,7 +105,7 @@ class Printed:
                 data = output.page(start, _PAGE_BYTES)
                 self._seen[name] = start + len(data)
                 if line := await self._matches(plain(data)):
-                    return f"run {self._run.id} printed {line[:_LINE_CHARS]!r}"
+                    return f"run {self._run.id} printed {without_secrets(line)[:_LINE_CHARS]!r}"
         return "" if was_running else f"run {self._run.id} has ended without printing that"
 
     async def _matches(self, text: str) -> str:

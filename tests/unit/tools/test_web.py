@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
-from app.base.errors import ToolMisuse
+from app.base.errors import ToolMisuse, WispError
 from app.protocol.call import ToolCall, ToolResult
 from app.services.web.pages import Pages
 from app.tools.registry import TurnContext
@@ -54,6 +55,20 @@ async def test_another_site_is_named_and_not_visited(here: Site) -> None:
     result = await _fetched(f"{here.url}/")
     assert result.payload == {"url": f"{here.url}/", "elsewhere": "https://example.org/x?y=1"}
     assert "Nothing was read" in result.llm_echo
+
+
+@pytest.mark.parametrize("path", ["gone", "elsewhere", "refused"])
+async def test_what_was_not_fetched_is_not_written_down_as_fetched(here: Site, path: str) -> None:
+    kept: list[str] = []
+
+    async def audit(kind: str, _details: object) -> None:
+        kept.append(kind)
+
+    here.replies["/elsewhere"] = Reply(status=302, headers={"Location": "https://example.org/x?y=1"})
+    call = ToolCall("c1", "web_fetch", {"url": f"{here.url}/{path}"})
+    with suppress(WispError):
+        await Web(Pages(loopback=path != "refused")).fetch(call, TurnContext(audit=audit))
+    assert kept == []
 
 
 async def test_what_the_call_fetched_is_written_down(here: Site) -> None:

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from app.base.clock import SystemClock
+from app.base.texts import shown
 from app.protocol.call import ToolResult
 from app.services.processes import starting
 from app.services.processes.commands import CommandLimits, Processes
@@ -332,3 +333,10 @@ async def test_old_runs_are_forgotten(tmp_path: Path) -> None:
     for number in range(6):
         await bench.call("execute_command", command=f"echo {number}")
     assert len(list((tmp_path / "runs").iterdir())) <= 4
+
+
+async def test_secrets_that_a_command_prints_are_read_by_nobody(bench: Bench) -> None:
+    command = f"printf 'ghp_%s\\n' {'Ab1' * 12}; echo card 4111 1111 1111 1111 >&2; echo end"
+    result = await bench.call("execute_command", command=command)
+    assert result.payload["stdout"] == f"{shown()}\nend\n"
+    assert result.payload["stderr"] == f"card {shown()}\n"
