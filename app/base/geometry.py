@@ -98,3 +98,47 @@ class Geometry:
     def to_picture(self, point: Point) -> tuple[int, int]:
         """The picture pixel that shows a screen point; points outside the region give values outside the picture."""
         return int((point.x - self.region.x) // self.scale_x), int((point.y - self.region.y) // self.scale_y)
+
+    def box_in_picture(self, box: Rect) -> Rect:
+        """The picture pixels that show a part of the screen."""
+        left, top = self.to_picture(Point(box.x, box.y))
+        right, bottom = self.to_picture(Point(box.right - 1, box.bottom - 1))
+        return Rect(left, top, right - left + 1, bottom - top + 1)
+
+
+_ON_SCREEN = " on the screen"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpace:
+    """How places are written for a model: in pixels of the newest capture that it saw, which its own points refer to.
+
+    Without a capture, and for what lies outside of it, places are screen pixels and say "on the screen".
+    """
+
+    geometry: Geometry | None = None
+    capture: str = ""
+
+    def point(self, point: Point) -> str:
+        if self.geometry is None or not self.geometry.region.contains(point):
+            return f"({point.x}, {point.y}){_ON_SCREEN}"
+        x, y = self.geometry.to_picture(point)
+        return f"({x}, {y})"
+
+    def box(self, box: Rect) -> str:
+        """As (x,y,width,height). What is said of a whole listing (`note`) is not repeated for each box."""
+        if self.geometry is None:
+            return _written(box)
+        if not self.geometry.region.contains(box.center):
+            return _written(box) + _ON_SCREEN
+        return _written(self.geometry.box_in_picture(box))
+
+    @property
+    def note(self) -> str:
+        """What the boxes of a listing are, for the head of the listing."""
+        where = f"in pixels of capture {self.capture}" if self.geometry else "in screen pixels"
+        return f"Boxes are (x,y,width,height) {where}"
+
+
+def _written(box: Rect) -> str:
+    return f"({box.x},{box.y},{box.width},{box.height})"

@@ -122,7 +122,7 @@ class DesktopController:
         )
         self.ocr = ocr
         self.written = OcrElements(backend, self.eyes.frame, ocr)
-        self.marksman = Marksman(backend, self.written)
+        self.marksman = Marksman(backend, self.written, self.eyes.model_space)
         self.key_targets = KeyTargets(backend)
         self.foresight = TargetPreview(backend, self._found, clock)
         self.sameness = StalenessCheck(self.eyes.frame, backend.windows.all, self.foresight.at, clock)

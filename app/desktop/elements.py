@@ -6,12 +6,12 @@ Every text in here was written by the program on the screen: it is untrusted and
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
 from app.base.errors import ToolFailed
-from app.base.geometry import Point, Rect
+from app.base.geometry import ModelSpace, Point, Rect
 
 SECRET = "password text"
 """The role of a field whose content is never read."""
@@ -64,12 +64,16 @@ class OutlineView(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutlineRequest:
-    """`window` keeps to windows (or programs) of that name; `budget` is in tokens of about four characters."""
+    """`window` keeps to windows (or programs) of that name; `budget` is in tokens of about four characters.
+
+    `space` is what the boxes in the text are written in; those of the elements are screen pixels.
+    """
 
     view: OutlineView = OutlineView.INTERACTIVE
     query: str = ""
     window: str = ""
     budget: int = 2000
+    space: ModelSpace = field(default_factory=ModelSpace)
 
 
 @dataclass(frozen=True, slots=True)

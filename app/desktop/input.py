@@ -247,8 +247,7 @@ class InputController:
         """What follows the first press of several must not land in a window that this one opened."""
         if self._backend.windows.under(at).window != first.window:
             raise ToolFailed(
-                f"Another window came up at ({at.x}, {at.y}): {done} of {count} presses were made there, the others "
-                f"were not. {_LOOK}"
+                f"Another window came up there: {done} of {count} presses were made there, the others were not. {_LOOK}"
             )
 
     async def _drop(self, path: Sequence[Point], check: Callable[[], None]) -> None:

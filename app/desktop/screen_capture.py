@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolMisuse
-from app.base.geometry import Geometry, Point, Rect
+from app.base.geometry import Geometry, ModelSpace, Point, Rect
 from app.base.ids import counter
 from app.base.texts import clip_line
 from app.desktop.backends import Backend, Curtain, Frame, Window
@@ -164,6 +164,13 @@ class ScreenCapture:
     def newest(self) -> Capture | None:
         """The capture that coordinates refer to by default."""
         return self.find_capture(self._newest) if self._newest else None
+
+    def model_space(self) -> ModelSpace:
+        """What places are written in for the model: pixels of the newest capture, while the screen's layout stays."""
+        capture, extent = self._captures.get(self._newest, (None, None))
+        if capture is None or extent != self._backend.screen.extent():
+            return ModelSpace()
+        return ModelSpace(capture.geometry, capture.id)
 
     def referred(self, spot: Spot) -> Capture | None:
         """The capture that shows the model what is at a spot: the one named, or the newest."""

@@ -148,9 +148,7 @@ class InputGuard:
     def check_press(self, at: Point) -> None:
         """Check a place before a button is pressed there, or released after a drag."""
         if self._backend.windows.under(at).is_own:
-            raise ToolFailed(
-                f"A window of Wisp is at ({at.x}, {at.y}), and there only the person presses. Act somewhere else."
-            )
+            raise ToolFailed("A window of Wisp is there, and in it only the person presses. Act somewhere else.")
 
     def _place(self, name: str) -> str:
         """The physical key; left and right alike."""

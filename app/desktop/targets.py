@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.geometry import Point, Rect
+from app.base.geometry import ModelSpace, Point, Rect
 from app.base.texts import clip_line
 from app.desktop.accessibility.matching import readings
 from app.desktop.backends import Backend, Window
@@ -40,11 +40,10 @@ class Located:
     def point(self) -> Point:
         return self.element.box.center
 
-    @property
-    def told(self) -> str:
-        """In a few words, with its place on the screen."""
+    def told(self, space: ModelSpace) -> str:
+        """In a few words, with its place."""
         one = self.element
-        name, at = clip_line(one.name, _LONGEST_NAME), f"({self.point.x}, {self.point.y})"
+        name, at = clip_line(one.name, _LONGEST_NAME), space.point(self.point)
         inside = f" in {clip_line(one.window, _LONGEST_NAME)!r}" if one.window else ""
         return f"{one.ref} {one.role} {name!r} at {at}{inside}"
 
@@ -52,11 +51,11 @@ class Located:
 class Ambiguous(ToolFailed):
     """Several places fit a description equally well; `candidates` are all of them."""
 
-    def __init__(self, description: str, candidates: Sequence[Located]) -> None:
-        told = "; ".join(candidate.told for candidate in candidates[:_TOLD])
+    def __init__(self, description: str, candidates: Sequence[Located], space: ModelSpace) -> None:
+        told = "; ".join(candidate.told(space) for candidate in candidates[:_TOLD])
         more = f" and {len(candidates) - _TOLD} more" if len(candidates) > _TOLD else ""
         super().__init__(
-            f"{len(candidates)} things fit {description!r} (screen pixels): {told}{more}. "
+            f"{len(candidates)} things fit {description!r}: {told}{more}. "
             "Name one by its ref or more exactly, or ask which one is meant."
         )
         self.candidates = tuple(candidates)
@@ -84,9 +83,10 @@ class Search:
 
 
 class Locator:
-    """The ladder. `written` reads the windows that tell nothing of themselves."""
+    """The ladder. `written` reads the windows that tell nothing of themselves; `space`: what places are told in."""
 
-    def __init__(self, backend: Backend, written: OcrElements) -> None:
+    def __init__(self, backend: Backend, written: OcrElements, space: Callable[[], ModelSpace] = ModelSpace) -> None:
+        self._space = space
         self._accessibility = backend.accessibility
         self._windows = backend.windows
         self._screen = backend.screen
@@ -104,11 +104,13 @@ class Locator:
             except ToolFailed as error:
                 trouble = f" {error}"
                 continue
-            if winner := _decided(search.description, found):
+            if winner := _decided(search.description, found, self._space()):
                 return replace(winner, runners_up=(*winner.runners_up, *near)[:_TOLD])
             near += found
         silent = await self._accessibility.silent()
-        raise NotFound(_not_found(search.description, near, silent) + trouble, search.area or self._front())
+        raise NotFound(
+            _not_found(search.description, near, silent, self._space()) + trouble, search.area or self._front()
+        )
 
     async def _told(self, search: Search) -> list[Located]:
         """What programs tell; looked for again and again while there is patience, and somebody to tell it."""
@@ -179,14 +181,14 @@ def _is_within(area: Rect | None, place: Located) -> bool:
     return area is None or area.contains(place.point)
 
 
-def _decided(description: str, found: Sequence[Located]) -> Located | None:
+def _decided(description: str, found: Sequence[Located], space: ModelSpace) -> Located | None:
     """The best of them where it is good and alone. Raises Ambiguous."""
     ranked = _apart(sorted(found, key=lambda place: -place.score))
     if not ranked or ranked[0].score < _GOOD:
         return None
     equals = [place for place in ranked if place.score >= ranked[0].score - _AS_GOOD]
     if len(equals) > 1:
-        raise Ambiguous(description, equals)
+        raise Ambiguous(description, equals, space)
     return replace(ranked[0], runners_up=tuple(ranked[1 : _TOLD + 1]))
 
 
@@ -200,9 +202,9 @@ def _apart(places: Sequence[Located]) -> list[Located]:
     return kept
 
 
-def _not_found(description: str, near: Sequence[Located], silent: Sequence[str]) -> str:
+def _not_found(description: str, near: Sequence[Located], silent: Sequence[str], space: ModelSpace) -> str:
     ranked = _apart(sorted(near, key=lambda place: -place.score))[:_TOLD]
-    names = f" Nearest: {'; '.join(place.told for place in ranked)}." if ranked else ""
+    names = f" Nearest: {'; '.join(place.told(space) for place in ranked)}." if ranked else ""
     quiet = f" {', '.join(silent)} did not answer and may show it." if silent else ""
     return f"Nothing on the screen fits {description!r}.{names}{quiet}"
 
@@ -230,10 +232,9 @@ class Aim:
         """What a click there is meant to act on."""
         return self.element.box if self.element else Rect(self.point.x, self.point.y, 1, 1)
 
-    @property
-    def told(self) -> str:
-        """For a person and for a model: what was aimed at."""
-        where = f"({self.point.x}, {self.point.y})"
+    def told(self, space: ModelSpace) -> str:
+        """What was aimed at."""
+        where = space.point(self.point)
         return f'{self.element.role} "{self.element.name}" at {where}' if self.element else where
 
 
@@ -244,10 +245,10 @@ class OutOfReach(ToolFailed):
 class Marksman:
     """Finds targets among what programs tell about themselves and what is written in the others."""
 
-    def __init__(self, backend: Backend, written: OcrElements) -> None:
+    def __init__(self, backend: Backend, written: OcrElements, space: Callable[[], ModelSpace] = ModelSpace) -> None:
         self._backend = backend
         self._written = written
-        self._locator = Locator(backend, written)
+        self._locator = Locator(backend, written, space)
 
     async def at_ref(self, ref: str) -> Aim:
         """An element or a text by its ref. ToolMisuse or ToolFailed when there is none now."""
@@ -281,7 +282,7 @@ class Marksman:
         top = self._top_at(aim.point)
         if aim.window is not None and top is not None and not _is_of_one_program(top, aim.window):
             raise OutOfReach(
-                f"{_window_called(top)} is at {_at(aim.point)} now, not {_window_called(aim.window)}. "
+                f"{_window_called(top)} is there now, not {_window_called(aim.window)}. "
                 "Nothing was clicked. Look again first."
             )
 
@@ -295,7 +296,7 @@ class Marksman:
         if judged and there and there not in judged:
             title = next((window.title for window in self._backend.windows.all() if window.ref == there), "")
             raise OutOfReach(
-                f"The window {clip_line(title, _NAME_CHARACTERS)!r} came up at {_at(aims[-1].point)}. Nothing was "
+                f"The window {clip_line(title, _NAME_CHARACTERS)!r} came up at the end of the way. Nothing was "
                 "dropped: the pointer went back to where it began. Look again first."
             )
 
@@ -349,14 +350,10 @@ def _is_in(window: Window, element: Element) -> bool:
     return bool(element.pid) and window.pid == element.pid
 
 
-def _at(point: Point) -> str:
-    return f"({point.x}, {point.y})"
-
-
 def _window_called(window: Window) -> str:
     return f"the window {clip_line(window.title or window.app, _NAME_CHARACTERS)!r}"
 
 
 def _told(element: Element) -> str:
     name = clip_line(element.name, _NAME_CHARACTERS)
-    return f'{element.ref} {element.role} "{name}" at {_at(element.box.center)} in "{element.window}"'
+    return f'{element.ref} {element.role} "{name}" in "{element.window}"'

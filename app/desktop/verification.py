@@ -250,7 +250,7 @@ def _differences(old: Window, new: Window, meant: Window | None) -> Iterator[Win
     if new.is_minimised and not old.is_minimised:
         yield WindowChange(f"The window {new.title!r} is minimised.", is_effect)
     elif new.area != old.area and is_effect:
-        yield WindowChange(f"The window {new.title!r} is at ({new.area.x}, {new.area.y}) now.", is_effect=True)
+        yield WindowChange(f"The window {new.title!r} has another place or size now.", is_effect=True)
 
 
 def _change(sentence: str, window: Window, meant: Window | None) -> WindowChange:

@@ -93,13 +93,18 @@ async def click(seat: DesktopController, call: ToolCall) -> ToolResult:
         "target": aim.element.name if aim.element else "",
         "route": aim.route,
     }
-    return _done(call, payload, f"{_COUNTED[press.count]} {aim.told}{button}.", seen)
+    return _done(call, payload, f"{_COUNTED[press.count]} {aim.told(seat.eyes.model_space())}{button}.", seen)
 
 
 async def move(seat: DesktopController, call: ToolCall) -> ToolResult:
     aim = await seat.aim(target_of(call))
     seen = await seat.act(lambda: seat.hands.move(aim.point), aim.place, Patience())
-    return _done(call, {"x": aim.point.x, "y": aim.point.y, "route": aim.route}, f"The pointer is on {aim.told}.", seen)
+    return _done(
+        call,
+        {"x": aim.point.x, "y": aim.point.y, "route": aim.route},
+        f"The pointer is on {aim.told(seat.eyes.model_space())}.",
+        seen,
+    )
 
 
 async def drag(seat: DesktopController, call: ToolCall) -> ToolResult:
@@ -110,8 +115,9 @@ async def drag(seat: DesktopController, call: ToolCall) -> ToolResult:
     seconds = call.integer("duration_ms", _DRAG_MS) / 1000
     places = bounds_of(aim.place for aim in aims)
     seen = await seat.act(lambda: seat.drag(aims, press, seconds), places)
+    space = seat.eyes.model_space()
     payload: dict[str, JsonValue] = {"path": [[p.x, p.y] for p in points], "button": press.button.value}
-    return _done(call, payload, f"Dragged from {aims[0].told} to {aims[-1].told}.", seen)
+    return _done(call, payload, f"Dragged from {aims[0].told(space)} to {aims[-1].told(space)}.", seen)
 
 
 async def scroll(seat: DesktopController, call: ToolCall) -> ToolResult:
@@ -126,7 +132,12 @@ async def scroll(seat: DesktopController, call: ToolCall) -> ToolResult:
     payload: dict[str, JsonValue] = {"dx": notches[0], "dy": notches[1]}
     if aim:
         payload |= {"x": aim.point.x, "y": aim.point.y}
-    return _done(call, payload, f"Scrolled {_notches(*notches)}{f' on {aim.told}' if aim else ''}.", seen)
+    return _done(
+        call,
+        payload,
+        f"Scrolled {_notches(*notches)}{f' on {aim.told(seat.eyes.model_space())}' if aim else ''}.",
+        seen,
+    )
 
 
 async def type_text(seat: DesktopController, call: ToolCall, admit: Admit = admitted) -> ToolResult:
@@ -182,7 +193,7 @@ async def button(seat: DesktopController, call: ToolCall, *, down: bool) -> Tool
     seen = await seat.act(do, Rect(at.x, at.y, 1, 1))
     word = "held down" if down else "let go"
     payload: dict[str, JsonValue] = {"x": at.x, "y": at.y, "button": button.value}
-    return _done(call, payload, f"The {button} button is {word} at ({at.x}, {at.y}).", seen)
+    return _done(call, payload, f"The {button} button is {word} at {seat.eyes.model_space().point(at)}.", seen)
 
 
 def _done(call: ToolCall, payload: dict[str, JsonValue], sentence: str, seen: Receipt) -> ToolResult:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.geometry import Rect
+from app.base.geometry import ModelSpace, Rect
 from app.base.texts import clip_line
 from app.desktop.accessibility.outline import line_of
 from app.desktop.backends import Window
@@ -114,10 +114,7 @@ _EVERYTHING = 100_000
 _MOST_CHARS = 12_000
 _SHOWN_CHARS = 120
 _CARD_LINES = 12
-_ABOUT = (
-    "The screen in words, since you take no pictures. Boxes are (x,y,width,height) in screen pixels; "
-    'act on elements by ref, or at a point with space="screen".'
-)
+_ABOUT = "The screen in words, since you take no pictures."
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +124,14 @@ class Texts:
     elements: tuple[Element, ...] = ()
     note: str = ""
 
-    @property
-    def lines(self) -> list[str]:
-        return [line_of(element) for element in self.elements]
+    def lines(self, space: ModelSpace) -> list[str]:
+        return [line_of(element, space) for element in self.elements]
 
-    def since(self, before: Sequence[Element]) -> list[str]:
+    def since(self, before: Sequence[Element], space: ModelSpace) -> list[str]:
         """What came and what went, as outlines tell it."""
         known, now = {element.ref for element in before}, {element.ref for element in self.elements}
-        came = [f"+ {line_of(element)}" for element in self.elements if element.ref not in known]
-        return came + [f"- {line_of(element)}" for element in before if element.ref not in now]
+        came = [f"+ {line_of(element, space)}" for element in self.elements if element.ref not in known]
+        return came + [f"- {line_of(element, space)}" for element in before if element.ref not in now]
 
 
 async def everything(seat: DesktopController) -> Outline:
@@ -170,14 +166,16 @@ async def in_words(seat: DesktopController, tool: str, region: Rect) -> ToolResu
     inside = [element for element in outline.elements if region.contains(element.box.center)]
     mute = [window for window in seat.written.mute(outline) if window.area.overlap(region)]
     written = await texts_in(seat, mute, region)
-    lines = [*map(line_of, inside), *written.lines]
+    space = seat.eyes.model_space()
+    lines = [*(line_of(element, space) for element in inside), *written.lines(space)]
     kept = _within(lines)
+    about = f"{_ABOUT} {space.note}; act on elements by ref, or at a point."
     notes = [f"[{len(lines) - len(kept)} more lines: choose a window or a region]"] if len(kept) < len(lines) else []
     notes += [written.note] if written.note else []
     notes += [] if lines or written.note else ["Nothing is told or written there."]
     shown: list[JsonValue] = [clip_line(line, _SHOWN_CHARS) for line in lines[:_CARD_LINES]]
     payload: dict[str, JsonValue] = {"elements": len(inside), "written": len(written.elements), "lines": shown}
-    return ToolResult(True, tool, payload, "\n".join([_ABOUT, *kept, *notes]))
+    return ToolResult(True, tool, payload, "\n".join([about, *kept, *notes]))
 
 
 def _titles(windows: Sequence[Window]) -> str:

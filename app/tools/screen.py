@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.geometry import Rect
+from app.base.geometry import ModelSpace, Rect
 from app.base.texts import clip_line
 from app.desktop.backends import Window
 from app.desktop.controller import DesktopController, Proving
@@ -49,15 +49,18 @@ class ScreenReading:
 async def _locate(seat: DesktopController, call: ToolCall, sight: ModelSight) -> ToolResult:
     area = seat.region_of(1, call.text("window")) if call.has("window") else None
     try:
-        place = await Locator(seat.backend, seat.written).locate(Search(call.text("target"), area=area))
+        place = await Locator(seat.backend, seat.written, seat.eyes.model_space).locate(
+            Search(call.text("target"), area=area)
+        )
     except NotFound as missing:
         return await to_point_in(seat, call, missing, sight)
-    others = f" Less likely: {'; '.join(other.told for other in place.runners_up)}." if place.runners_up else ""
+    space = seat.eyes.model_space()
+    others = f" Less likely: {'; '.join(other.told(space) for other in place.runners_up)}." if place.runners_up else ""
     echo = (
-        f"Found {place.told} on the screen by {place.how} ({place.score:.2f}). "
+        f"Found {place.told(space)} by {place.how} ({place.score:.2f}). "
         f'Click it with ref="{place.element.ref}".{others}'
     )
-    return ToolResult(True, call.name, _place_as_json(place), echo)
+    return ToolResult(True, call.name, _place_as_json(place, space), echo)
 
 
 async def _read(
@@ -69,7 +72,7 @@ async def _read(
     query = call.text("query")
     if view is OutlineView.FIND and not query.strip():
         raise ToolMisuse('view="find" needs a query, as in query="Save".')
-    request = OutlineRequest(view, query, call.text("window"), call.integer("budget", _BUDGET))
+    request = OutlineRequest(view, query, call.text("window"), call.integer("budget", _BUDGET), seat.eyes.model_space())
     outline, lost = await _outline(seat, request)
     windows = _unread(seat, outline, request)
     texts = await _texts(seat, outline, request, windows)
@@ -78,7 +81,7 @@ async def _read(
     note = f"{lost} Only what is written is told." if lost else texts.note
     note = " ".join(filter(None, [note, _private(seat, request)]))
     read = tuple(window.ref for window in windows)
-    written = texts.since(told.get(read, ())) if view is OutlineView.DIFF else texts.lines
+    written = texts.since(told.get(read, ()), request.space) if view is OutlineView.DIFF else texts.lines(request.space)
     told[read] = texts.elements
     lines = [*outline.text.splitlines(), *written]
     payload: dict[str, JsonValue] = {
@@ -121,7 +124,11 @@ async def _texts(
 ) -> Texts:
     """What is written in windows that tell nothing."""
     if request.view is OutlineView.FIND:
-        found = () if outline.elements else await Locator(seat.backend, seat.written).written(Search(request.query))
+        found = (
+            ()
+            if outline.elements
+            else await Locator(seat.backend, seat.written, seat.eyes.model_space).written(Search(request.query))
+        )
         return Texts(tuple(place.element for place in found))
     texts = await texts_in(seat, windows)
     rest = [window for window in seat.written.mute(outline) if window not in windows and _is_meant(window, request)]
@@ -129,7 +136,7 @@ async def _texts(
 
 
 def _told(request: OutlineRequest, outline: Outline, lines: Sequence[str], note: str) -> str:
-    parts = ["Boxes are (x,y,width,height) in screen pixels; act on elements by ref.", *lines]
+    parts = [f"{request.space.note}; act on elements by ref.", *lines]
     if not lines:
         parts = [f"Nothing fits {request.query!r}." if request.query else "No program tells what it shows."]
     if outline.left_out:
@@ -194,13 +201,13 @@ def _as_json(element: Element) -> dict[str, JsonValue]:
     return {"ref": element.ref, "role": element.role, "name": name, "box": _box(element.box), "window": element.window}
 
 
-def _place_as_json(place: Located) -> dict[str, JsonValue]:
+def _place_as_json(place: Located, space: ModelSpace) -> dict[str, JsonValue]:
     return _as_json(place.element) | {
         "x": place.point.x,
         "y": place.point.y,
         "how": place.how,
         "score": round(place.score, 3),
-        "runners_up": [clip_line(other.told, _SHOWN_CHARS) for other in place.runners_up],
+        "runners_up": [clip_line(other.told(space), _SHOWN_CHARS) for other in place.runners_up],
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
-from app.base.geometry import Geometry, Point, Rect
+from app.base.geometry import Rect
 from app.base.texts import clip_line
 from app.desktop.capture import Capture, PictureBudget, changed_tiles, merged
 from app.desktop.controller import DesktopController
@@ -115,20 +115,15 @@ async def _changes(seat: DesktopController, call: ToolCall) -> ToolResult:
     if before is None:
         raise ToolMisuse("There is no capture yet to compare with. Take a screen_capture first.")
     regions = merged(changed_tiles(before.frame, await seat.eyes.frame(before.frame.area)))
-    boxes = [_in_picture(before.geometry, region) for region in regions[:_MOST_REGIONS]]
+    shown = (before.geometry.box_in_picture(region) for region in regions[:_MOST_REGIONS])
+    boxes = [(box.x, box.y, box.right, box.bottom) for box in shown]
     payload: dict[str, JsonValue] = {"since": before.id, "regions": [list(box) for box in boxes]}
     if not regions:
         return ToolResult(True, call.name, payload, f"Nothing has changed since capture {before.id}.")
     texts = await _texts_in(seat, regions)
     places = " ".join(",".join(str(n) for n in box) for box in boxes)
-    echo = f"Changed since {before.id} (left,top,right,bottom): {places}."
+    echo = f"Changed since {before.id} (left,top,right,bottom in its pixels): {places}."
     return ToolResult(True, call.name, payload, echo + (f" There now: {'; '.join(texts)}." if texts else ""))
-
-
-def _in_picture(geometry: Geometry, area: Rect) -> tuple[int, int, int, int]:
-    left, top = geometry.to_picture(Point(area.x, area.y))
-    right, bottom = geometry.to_picture(Point(area.right - 1, area.bottom - 1))
-    return left, top, right + 1, bottom + 1
 
 
 async def _texts_in(seat: DesktopController, regions: Sequence[Rect]) -> list[str]:

@@ -189,7 +189,7 @@ def _line(window: Window) -> str:
     marks = [word for word, on in (("active", window.is_active), ("minimised", window.is_minimised)) if on]
     told = f" [{', '.join(marks)}]" if marks else ""
     title = clip_line(window.title, _TITLE_CHARS)
-    return f'{window.ref} "{title}" {window.app} {area.width}x{area.height} at ({area.x}, {area.y}){told}'
+    return f'{window.ref} "{title}" {window.app} {area.width}x{area.height} at ({area.x}, {area.y}) on the screen{told}'
 
 
 def _as_json(window: Window) -> dict[str, JsonValue]:

@@ -61,7 +61,7 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
     """Do the default action and return its name. A program that is busy with it may answer late: that is no error."""
     names = await _actions(bus, key)
     if not names:
-        raise ToolFailed(f"{_called(element)} offers no action of its own. Click it instead: {_where(element)}.")
+        raise ToolFailed(f"{_called(element)} offers no action of its own. Click it instead: {_click(element)}.")
     index = next((names.index(name) for name in _DEFAULT_ACTIONS if name in names), 0)
     try:
         async with asyncio.timeout(_LIMIT_S):
@@ -70,10 +70,10 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
         return names[index]
     except CallRefused as refused:
         raise ToolFailed(
-            f"{_called(element)} refused to be pressed ({refused}). Click it: {_where(element)}."
+            f"{_called(element)} refused to be pressed ({refused}). Click it: {_click(element)}."
         ) from refused
     if not done:
-        raise ToolFailed(f"{_called(element)} did not take the action {names[index]!r}. Click it: {_where(element)}.")
+        raise ToolFailed(f"{_called(element)} did not take the action {names[index]!r}. Click it: {_click(element)}.")
     return names[index]
 
 
@@ -101,7 +101,7 @@ async def set_value(bus: Bus, key: Key, element: Element, text: str) -> None:
         ) from refused
     if not taken:
         raise ToolFailed(
-            f"{_called(element)} did not take that. Click it ({_where(element)}) and choose or type instead."
+            f"{_called(element)} did not take that. Click it ({_click(element)}) and choose or type instead."
         )
 
 
@@ -160,5 +160,5 @@ def _called(element: Element) -> str:
     return f"{element.ref} ({element.role} {element.name!r})"
 
 
-def _where(element: Element) -> str:
-    return f"its middle is at {element.box.center.x},{element.box.center.y} on the screen"
+def _click(element: Element) -> str:
+    return f"computer_click ref={element.ref!r}"

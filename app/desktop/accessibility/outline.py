@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.base.geometry import ModelSpace
 from app.base.texts import clip_line
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import normal
@@ -31,17 +32,16 @@ class _Line:
     element: Element
     is_control: bool
 
-    @property
-    def text(self) -> str:
-        return f"{_INDENT * self.depth}{line_of(self.element)}"
+    def text(self, space: ModelSpace) -> str:
+        return f"{_INDENT * self.depth}{line_of(self.element, space)}"
 
 
 class Outliner:
     """Tells outlines and remembers what it saw, so that a later one can tell what changed since."""
 
     def __init__(self) -> None:
-        self._before: dict[Key, dict[str, str]] = {}
-        """For each window the full lines of its elements by ref."""
+        self._before: dict[Key, dict[str, Element]] = {}
+        """For each window its elements by ref."""
 
     def told(self, programs: Sequence[Program], refs: RefBook, stack: Stack, request: OutlineRequest) -> Outline:
         """The views `interactive`, `full` and `diff`; the trees must have been read and filled."""
@@ -52,9 +52,9 @@ class Outliner:
         if request.view is OutlineView.INTERACTIVE:
             shown = list(_controls(shown))
         if request.view is OutlineView.DIFF:
-            told = self._changes(seen, is_whole=not request.window)
+            told = self._changes(seen, request.space, is_whole=not request.window)
         else:
-            told = [line.text for line in shown]
+            told = [line.text(request.space) for line in shown]
         self._remember(seen, is_whole=not request.window)
         silent = tuple(program.name for program in programs if program.is_silent)
         notes = [_note(program) for program in programs if program.is_silent or program.is_cut]
@@ -68,16 +68,23 @@ class Outliner:
         wanted = normal(request.window)
         matches = [match for match in matches if wanted in normal(f"{match.element.app} {match.element.window}")]
         elements = tuple(match.element for match in matches)
-        told = [f"{line_of(match.element)} in {_quoted(match.element.window)} {match.score:.2f}" for match in matches]
+        told = [
+            f"{line_of(match.element, request.space)} in {_quoted(match.element.window)} {match.score:.2f}"
+            for match in matches
+        ]
         text, left_out = _within(told, request.budget)
         return Outline(text, elements, left_out, silent)
 
-    def _changes(self, seen: Mapping[Key, Sequence[_Line]], *, is_whole: bool) -> list[str]:
+    def _changes(self, seen: Mapping[Key, Sequence[_Line]], space: ModelSpace, *, is_whole: bool) -> list[str]:
         before = _merged(lines for window, lines in self._before.items() if is_whole or window in seen)
         now = _merged(_by_ref(lines) for lines in seen.values())
-        changed = [f"~ {line}" for ref, line in now.items() if ref in before and before[ref] != line]
-        came = [f"+ {line}" for ref, line in now.items() if ref not in before]
-        went = [f"- {line}" for ref, line in before.items() if ref not in now]
+        changed = [
+            f"~ {line_of(one, space)}"
+            for ref, one in now.items()
+            if ref in before and line_of(before[ref]) != line_of(one)
+        ]
+        came = [f"+ {line_of(one, space)}" for ref, one in now.items() if ref not in before]
+        went = [f"- {line_of(one, space)}" for ref, one in before.items() if ref not in now]
         return [*changed, *came, *went] or ["nothing changed"]
 
     def _remember(self, seen: Mapping[Key, Sequence[_Line]], *, is_whole: bool) -> None:
@@ -86,15 +93,17 @@ class Outliner:
         self._before |= {window: _by_ref(lines) for window, lines in seen.items()}
 
 
-def line_of(element: Element) -> str:
+_SCREEN_PIXELS = ModelSpace()
+
+
+def line_of(element: Element, space: ModelSpace = _SCREEN_PIXELS) -> str:
     """One element as a line, without its indent."""
-    box = element.box
     parts = [element.ref, element.role]
     if element.name.strip():
         parts.append(_quoted(element.name))
     if element.value and element.value.strip() != element.name.strip():
         parts.append(f"= {_with_blanks(element.value)}")
-    parts.append(f"({box.x},{box.y},{box.width},{box.height})")
+    parts.append(space.box(element.box))
     parts += [state for state in _TOLD_STATES if element.is_(state)]
     if element.role in spi.OPERABLE and not element.is_("sensitive"):
         parts.append("greyed")
@@ -168,12 +177,12 @@ def _is_cell_echo(node: Node) -> bool:
     return node.role in spi.WRITTEN and above is not None and above.role in spi.WRITTEN and node.called in above.called
 
 
-def _by_ref(lines: Iterable[_Line]) -> dict[str, str]:
-    return {line.element.ref: line_of(line.element) for line in lines}
+def _by_ref(lines: Iterable[_Line]) -> dict[str, Element]:
+    return {line.element.ref: line.element for line in lines}
 
 
-def _merged(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    return {ref: line for part in parts for ref, line in part.items()}
+def _merged(parts: Iterable[Mapping[str, Element]]) -> dict[str, Element]:
+    return {ref: element for part in parts for ref, element in part.items()}
 
 
 def _note(program: Program) -> str:

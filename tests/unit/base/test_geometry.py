@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.base.geometry import Geometry, Point, Rect, Size
+from app.base.geometry import Geometry, ModelSpace, Point, Rect, Size
 
 regions = st.builds(
     Rect, st.integers(-4000, 4000), st.integers(-4000, 4000), st.integers(1, 8000), st.integers(1, 5000)
@@ -54,3 +54,34 @@ def test_a_screen_point_comes_back_within_one_picture_pixel(region: Rect, sent: 
 def test_rectangles_share_what_both_cover(other: Rect, shared: Rect | None) -> None:
     mine = Rect(0, 0, 10, 10)
     assert (mine.overlap(other), other.overlap(mine)) == (shared, shared)
+
+
+_HALF = ModelSpace(Geometry(Rect(0, 0, 1920, 1200), Size(1280, 800)), "c1")
+_CROP = ModelSpace(Geometry(Rect(600, 300, 400, 200), Size(400, 200)), "c2")
+
+
+@pytest.mark.parametrize(
+    ("space", "point", "told"),
+    [
+        (_HALF, Point(191, 303), "(127, 202)"),
+        (_HALF, Point(960, 568), "(640, 378)"),
+        (_CROP, Point(610, 310), "(10, 10)"),
+        (_CROP, Point(10, 10), "(10, 10) on the screen"),
+        (ModelSpace(), Point(960, 568), "(960, 568) on the screen"),
+    ],
+)
+def test_a_point_is_told_in_the_pixels_of_the_newest_capture(space: ModelSpace, point: Point, told: str) -> None:
+    assert space.point(point) == told
+
+
+@pytest.mark.parametrize(
+    ("space", "told"),
+    [
+        (_HALF, "(400,200,200,100)"),
+        (_CROP, "(0,0,300,150)"),
+        (ModelSpace(), "(600,300,300,150)"),
+        (ModelSpace(Geometry(Rect(0, 0, 100, 100), Size(100, 100)), "c3"), "(600,300,300,150) on the screen"),
+    ],
+)
+def test_a_box_is_told_in_the_pixels_of_the_newest_capture(space: ModelSpace, told: str) -> None:
+    assert space.box(Rect(600, 300, 300, 150)) == told

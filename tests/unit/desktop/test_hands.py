@@ -40,7 +40,9 @@ async def test_a_click_moves_presses_and_lets_go_with_the_modifiers_around_it(
         "x": 3, "y": 4, "button": "right", "count": 1, "target": "", "route": "point",
         "verdict": "unchanged", "proof": "suspected no-op", "window": "",
     }  # fmt: skip
-    assert result.llm_echo == ("Clicked (3, 4) with the right button. Nothing on the screen changed. (suspected no-op)")
+    assert result.llm_echo == (
+        "Clicked (3, 4) on the screen with the right button. Nothing on the screen changed. (suspected no-op)"
+    )
 
 
 async def test_typing_goes_in_slices_with_keys_between(tools: Tools, headless: HeadlessDesktop) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.geometry import Point, Rect
+from app.base.geometry import ModelSpace, Point, Rect
 from app.desktop.backends import Frame, Window
 from app.desktop.elements import Element, Match, NoAccessibility, Outline, OutlineRequest
 from app.desktop.headless import HeadlessDesktop
@@ -209,8 +209,8 @@ async def test_nothing_anywhere_is_said_with_what_is_nearest_who_was_silent_and_
     with pytest.raises(NotFound) as caught:
         await locate(locator(told, windows=[front]), "Properties")
     assert str(caught.value) == (
-        "Nothing on the screen fits 'Properties'. Nearest: e1 button 'Preferences' at (20, 110) in 'Letter'. "
-        "frozen did not answer and may show it."
+        "Nothing on the screen fits 'Properties'. Nearest: e1 button 'Preferences' at (20, 110) on the screen "
+        "in 'Letter'. frozen did not answer and may show it."
     )
     assert caught.value.area == Rect(1200, 0, 80, 100)
 
@@ -227,5 +227,5 @@ async def test_an_empty_description_is_a_mistake_of_the_call() -> None:
 
 def test_a_place_is_told_on_one_line_however_it_is_named() -> None:
     element = Element("e1", "button", "a\nb" + "x" * 100, "", Rect(0, 0, 2, 4), frozenset(), "W\n1", "app", 1)
-    told = Located(element, "accessibility", 1.0).told
-    assert told == f"e1 button 'a b{'x' * 56}…' at (1, 2) in 'W 1'"
+    told = Located(element, "accessibility", 1.0).told(ModelSpace())
+    assert told == f"e1 button 'a b{'x' * 56}…' at (1, 2) on the screen in 'W 1'"

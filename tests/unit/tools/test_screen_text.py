@@ -20,7 +20,7 @@ from app.tools.watching import WATCHING, Watching
 
 _ABOUT = (
     "The screen in words, since you take no pictures. Boxes are (x,y,width,height) in screen pixels; "
-    'act on elements by ref, or at a point with space="screen".'
+    "act on elements by ref, or at a point."
 )
 _EDITOR = Window("w1", "Notes", "editor", Rect(0, 0, 600, 800), pid=1)
 _GAME = Window("w2", "Chess", "game", Rect(600, 0, 600, 800), pid=2)
