@@ -14,10 +14,11 @@ from app.agent import agent_events as agent
 from app.ui.background_tasks import Errands, Tell
 from app.ui.bridge import Agent, Attachment, Inbox
 from app.ui.composer.attachments import Attached, in_words, pictures
+from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import offers, presenter
 from app.ui.presenter.cards import place_of
-from app.ui.presenter.view import Card, Orb, View
+from app.ui.presenter.view import Card, View
 from app.ui.presenter.wording import Words
 from app.ui.system.tray import Actions, menu_for
 from app.ui.theme import roles

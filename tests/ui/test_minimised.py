@@ -14,8 +14,8 @@ from app.agent import agent_events
 from app.settings.store import Settings
 from app.ui.cards.card import CardRow
 from app.ui.gallery import samples
+from app.ui.orb.state import Orb
 from app.ui.presence import Presence
-from app.ui.presenter.view import Orb
 from app.ui.theme.appearance import look_of
 from app.ui.windows.curtain import XConnection
 from tests.support.observer import Seen, observe

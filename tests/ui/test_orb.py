@@ -10,9 +10,9 @@ from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from app.base.geometry import Point, Rect
+from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.presence import Presence
-from app.ui.presenter.view import Orb
 from app.ui.theme.appearance import Look
 from app.ui.windows import orb_placement
 

@@ -17,9 +17,10 @@ from app.settings import catalog
 from app.ui import languages
 from app.ui.gallery import board, samples
 from app.ui.orb import window as window_module
+from app.ui.orb.state import Orb
 from app.ui.preferences import fields
 from app.ui.presence import Presence
-from app.ui.presenter.view import Orb, ShownPicture, Status, View
+from app.ui.presenter.view import ShownPicture, Status, View
 from app.ui.presenter.wording import all_texts
 from app.ui.system import autostart
 from app.ui.system.instance import OPEN, WELCOME, Instance

@@ -25,8 +25,9 @@ from app.ui.cards.card import CardRow
 from app.ui.cards.head import ChecklistRow
 from app.ui.cards.picture import CommandRow
 from app.ui.gallery import samples
+from app.ui.orb.state import Orb
 from app.ui.presence import Presence
-from app.ui.presenter.view import Orb, Told
+from app.ui.presenter.view import Told
 from app.ui.theme.appearance import Look
 from tests.support.device import PersonsDevices
 from tests.ui.conftest import Drive, with_and_without_a_compositor

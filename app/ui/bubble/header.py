@@ -19,7 +19,8 @@ from PySide6.QtWidgets import QWidget
 
 from app.ui.buttons import GlyphButton, WordButton
 from app.ui.cards.head import elapsed_words
-from app.ui.presenter.view import Orb, View
+from app.ui.orb.state import Orb
+from app.ui.presenter.view import View
 from app.ui.theme.drawing import font, placed, put
 from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Floating, WindowDeps

@@ -21,10 +21,11 @@ from app.ui.bubble.window import BubbleWindow
 from app.ui.composer.attachments import Attached
 from app.ui.composer.window import ComposerWindow
 from app.ui.gallery import samples
+from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.pages.listing import Page
 from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
-from app.ui.presenter.view import Card, News, Orb
+from app.ui.presenter.view import Card, News
 from app.ui.presenter.wording import folded
 from app.ui.system.instance import Interrupts
 from app.ui.theme import drawing, theme

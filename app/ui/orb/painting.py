@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QConicalGradient, QFont, QPainter, QPainterPath, QPen, QRadialGradient
 
-from app.ui.presenter.view import Orb
+from app.ui.orb.state import Orb
 from app.ui.theme import drawing
 from app.ui.theme.theme import Color, Theme
 

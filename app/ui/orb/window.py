@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.base.geometry import Rect
 from app.ui.orb.painting import OrbFrame, paint
-from app.ui.presenter.view import Orb
+from app.ui.orb.state import Orb
 from app.ui.theme.motion import Glide, Ticker
 from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Floating, WindowDeps

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from app.agent import agent_events as agent
 from app.base.texts import clip_line
+from app.ui.orb.state import Orb
 from app.ui.presenter.view import (
     BrowserStep,
     Card,
     ChecklistLine,
     Item,
-    Orb,
     ShownChecklist,
     ShownPicture,
     Source,

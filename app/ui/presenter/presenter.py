@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.agent import agent_events as agent
+from app.ui.orb.state import Orb
 from app.ui.presenter import cards, offers
 from app.ui.presenter.cards import KEPT_CHARS, CardSteps, added, dropped_below, open_card, replaced
 from app.ui.presenter.offers import offered, question, withdrawn
-from app.ui.presenter.view import Approval, Asked, Card, Command, Item, Orb, SpokenItem, Status, Told, TurnOutcome, View
+from app.ui.presenter.view import Approval, Asked, Card, Command, Item, SpokenItem, Status, Told, TurnOutcome, View
 from app.ui.presenter.wording import Words
 
 SAID_CHARS = 2_000

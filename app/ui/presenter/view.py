@@ -7,19 +7,7 @@ from enum import StrEnum
 
 from app.agent.agent_events import Outcome, Scope
 from app.agent.archive import Spent
-
-
-class Orb(StrEnum):
-    """SLEEP and LISTENING are the presence's own, the others follow the agent."""
-
-    IDLE = "idle"
-    THINKING = "thinking"
-    BUSY = "busy"
-    LISTENING = "listening"
-    NEEDS_YOU = "needs_you"
-    DRIVING = "driving"
-    SLEEP = "sleep"
-    ERROR = "error"
+from app.ui.orb.state import Orb
 
 
 class Status(StrEnum):

@@ -16,7 +16,8 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 from app.agent.agent_events import Outcome
 from app.base.texts import clip_line
 from app.ui.orb.painting import OrbFrame, paint
-from app.ui.presenter.view import Orb, SpokenItem, TurnOutcome, View
+from app.ui.orb.state import Orb
+from app.ui.presenter.view import SpokenItem, TurnOutcome, View
 from app.ui.theme.theme import Theme
 
 

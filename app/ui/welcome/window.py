@@ -23,9 +23,10 @@ from app.settings import store
 from app.settings.catalog import BASE_URL, MODEL, PROVIDER
 from app.ui.machine import Machine, ModelServer
 from app.ui.orb import painting
+from app.ui.orb.state import Orb
 from app.ui.preferences.fields import Choice, Radio, words_label
 from app.ui.preferences.findings import FindingsList, KeyRow, Questions
-from app.ui.presenter.view import Orb, View
+from app.ui.presenter.view import View
 from app.ui.system import autostart
 from app.ui.theme.drawing import font
 from app.ui.theme.theme import Theme

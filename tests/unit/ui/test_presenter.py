@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.agent import agent_events as agent
 from app.agent.archive import Spent
 from app.protocol.call import JsonValue, Media
+from app.ui.orb.state import Orb
 from app.ui.presenter import cards, offers, presenter
 from app.ui.presenter.presenter import SAID_CHARS, Presenter
 from app.ui.presenter.view import (
@@ -20,7 +21,6 @@ from app.ui.presenter.view import (
     ChecklistLine,
     Command,
     Offer,
-    Orb,
     ShownChecklist,
     ShownPicture,
     SpokenItem,
