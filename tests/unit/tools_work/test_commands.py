@@ -295,7 +295,8 @@ async def test_an_unknown_run_is_named(bench: Bench, tool: str) -> None:
 
 async def test_too_much_output_on_disk_ends_the_command(tmp_path: Path) -> None:
     bench = Bench(tmp_path, CommandLimits(return_s=20.0, most_bytes=1_000_000))
-    result = await bench.call("execute_command", command="yes")
+    # Bounded, because a test run that is killed must not leave a writer behind that fills the disk.
+    result = await bench.call("execute_command", command="yes | head -c 2000000000")
     assert result.payload["stopped"] == "it was ended because it wrote more than 1000000 bytes"
 
 
