@@ -7,88 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from enum import Enum
 from itertools import pairwise
 
 from app.base.clock import Clock
-from app.base.errors import ToolFailed, ToolMisuse
+from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.desktop.backends import Backend, Button, Curtain, Landing, Window
 from app.desktop.keys import Chord
 from app.desktop.programs import is_terminal
 from app.desktop.takeover import InputGuard, TakeoverMonitor
+from app.desktop.text_pieces import Piece, Route, Taker, plan, slices, with_first_word, with_lead
 from app.desktop.verification import Patience
-
-LIMIT_CHARS = 100_000
-SLICE_CHARS = 16
-_SIGNS = {"Return": "\n", "Tab": "\t"}
-_LINES_AND_TABS = re.compile(r"(\r\n|\r|\n|\t)")
-
-
-class Route(Enum):
-    """By what means a piece reaches the program."""
-
-    TYPED = "typed"
-    KEY = "key"
-    EXACT = "exact"
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """`text` is what to type, or for `Route.KEY` the key's name."""
-
-    route: Route
-    text: str
-
-    @property
-    def source(self) -> str:
-        """Return the part of the text that this piece types."""
-        return _SIGNS[self.text] if self.route is Route.KEY else self.text
-
-
-def plan(text: str, can_type: Callable[[str], bool]) -> list[Piece]:
-    """Split a text into pieces to type, in order. Raises ToolMisuse if it is too long or has an untypable character."""
-    if len(text) > LIMIT_CHARS:
-        raise ToolMisuse(
-            f"The text has {len(text)} characters; at most {LIMIT_CHARS} can be typed. Write it to a file instead."
-        )
-    return [piece for part in _LINES_AND_TABS.split(text) if part for piece in _pieces(part, can_type)]
-
-
-def with_lead(pieces: list[Piece]) -> list[Piece]:
-    """The same pieces, the first character a piece of its own where it is a key."""
-    first = pieces[0].text if pieces and pieces[0].route is Route.TYPED else ""
-    if len(first) < 2:
-        return pieces
-    return [Piece(Route.TYPED, first[0]), Piece(Route.TYPED, first[1:]), *pieces[1:]]
-
-
-def _pieces(part: str, can_type: Callable[[str], bool]) -> Iterator[Piece]:
-    if part == "\t":
-        yield Piece(Route.KEY, "Tab")
-    elif part[0] in "\r\n":
-        yield Piece(Route.KEY, "Return")
-    else:
-        odd = next((c for c in part if not _is_typable(c)), None)
-        if odd is not None:
-            raise ToolMisuse(f"The character U+{ord(odd):04X} cannot be typed; press keys with computer_key instead.")
-        yield Piece(Route.TYPED if can_type(part) else Route.EXACT, part)
-
-
-def _is_typable(character: str) -> bool:
-    point = ord(character)
-    return point >= 0x20 and not 0x7F <= point < 0xA0 and not 0xD800 <= point < 0xE000
-
-
-def slices(text: str) -> Iterator[str]:
-    """Parts short enough that a stop between them comes at once."""
-    for start in range(0, len(text), SLICE_CHARS):
-        yield text[start : start + SLICE_CHARS]
-
 
 _BETWEEN_CLICKS_S = 0.06
 """Two clicks closer than this are one double click to most programs."""
@@ -119,8 +51,7 @@ _AT_REST_S = 0.06
 _LOOK = "Look before going on."
 
 BeforeChords = Callable[[Sequence[Chord], Chord | None], Awaitable[None]]
-BeforeText = Callable[[str], Awaitable[object]]
-"""Answers True where a line break only adds a line, so that nobody has to wait for what it brings up."""
+BeforeText = Callable[[str], Awaitable[Taker | None]]
 
 Rest = Callable[[Patience], Awaitable[object]]
 """Waits until the screen is at rest."""
@@ -310,6 +241,8 @@ class InputController:
             await self._before_submitting()
         try:
             for number, chord in enumerate(whole):
+                if number:
+                    await self._worked_off()
                 try:
                     await before(whole[number:], whole[number - 1] if number else None)
                 except ToolFailed as error:
@@ -342,31 +275,40 @@ class InputController:
 
     async def type_text(self, text: str, before: BeforeText = nothing_before) -> tuple[Route, ...]:
         """Type it exactly; returns the routes that were taken. `before` is asked with the text that is left, before
-        each line and each line break or tab; what it raises ends the typing.
+        each line, each line break or tab, and each word for an entry; what it raises ends the typing.
         """
-        pieces = plan(text, self._backend.keyboard.can_type)
-        since_pause = 0
+        left = plan(text, self._backend.keyboard.can_type)
         self._typing_into = self._active()
         is_dialog = self._typing_into is not None and self._typing_into.is_dialog
-        pieces = with_lead(pieces) if is_dialog else pieces
-        done = 0
+        left = with_lead(left) if is_dialog else left
+        routes: list[Route] = []
+        done = since_pause = 0
         with self._backend.keyboard.plain():
-            for number, piece in enumerate(pieces, 1):
-                if number == len(pieces) > 1 and piece.text in _SUBMITS:
+            while left:
+                if done and len(left) == 1 and left[0].text in _SUBMITS:
                     await self._before_submitting()
                 try:
-                    is_plain = await before("".join(one.source for one in pieces[number - 1 :]))
+                    taker = await before("".join(one.source for one in left))
                 except ToolFailed as error:
                     raise _stopped(done, len(text), "characters", error) from None
+                piece, *left = with_first_word(left) if taker is Taker.ENTRY else left
                 since_pause = await self._type(piece, since_pause)
+                if left:
+                    await self._taken(piece, taker, opens_field=is_dialog and not done)
                 done += len(piece.source)
-                if number == 1 < len(pieces) and is_dialog:
-                    await self._rest(_OPENING_A_FIELD)
-                elif piece.route is Route.KEY and number < len(pieces) and not (is_plain and piece.text in _SUBMITS):
-                    await self._worked_off()
-                    await self._backend.windows.arranged(_ARRANGING_S)
+                routes.append(piece.route)
         self._typed_at = self._clock.now()
-        return tuple(dict.fromkeys(piece.route for piece in pieces))
+        return tuple(dict.fromkeys(routes))
+
+    async def _taken(self, piece: Piece, taker: Taker | None, *, opens_field: bool) -> None:
+        """Return once the program has worked off a part of a text that may have moved the keyboard."""
+        if opens_field:
+            await self._rest(_OPENING_A_FIELD)
+        elif piece.route is not Route.KEY and taker is not Taker.LINES:
+            await self._worked_off()
+        elif piece.route is Route.KEY and not (taker is Taker.LINES and piece.text in _SUBMITS):
+            await self._worked_off()
+            await self._backend.windows.arranged(_ARRANGING_S)
 
     async def _before_submitting(self) -> None:
         active = self._active()

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from app.base.errors import ToolFailed
 from app.desktop.backends import Backend, Landing, Window
 from app.desktop.elements import Element
+from app.desktop.text_pieces import Taker
 
 _LIMIT_S = 0.4
 """A program that does not answer in this time is not waited for; what it has is not known."""
 _REMEMBERED = 64
 _MULTI_LINE = "multi-line"
+_TERMINAL = "terminal"
 _HOLDERS = frozenset(
     {
         "check box", "combo box", "date editor", "editbar", "entry", "paragraph", "password text", "push button",
@@ -38,6 +40,14 @@ class KeyTarget:
     control: tuple[str, str, str] | None = None
     is_known: bool = True
     takes_lines: bool = False
+
+    @property
+    def taker(self) -> Taker:
+        """What takes a text there."""
+        if self.takes_lines:
+            return Taker.LINES
+        is_entry = self.control is not None and self.control[1] in _HOLDERS and self.control[1] != _TERMINAL
+        return Taker.ENTRY if is_entry else Taker.OTHER
 
     def is_elsewhere(self, other: KeyTarget) -> bool:
         """Whether it is another window."""

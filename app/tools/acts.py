@@ -18,6 +18,7 @@ from app.desktop.key_target import KeyTarget
 from app.desktop.keys import Chord, chords, modifiers
 from app.desktop.programs import is_terminal
 from app.desktop.screen_capture import Spot
+from app.desktop.text_pieces import Taker
 from app.desktop.verification import Patience, Receipt
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.tools.registry import Admit, admitted
@@ -44,8 +45,8 @@ class Steps:
         self._admit = admit
         self._judged = seat.key_targets.take(call.id)
 
-    async def before(self, rest: ToolCall, may_move: Move) -> bool:
-        """Return when the first step of the rest may be sent, at once: True where a line break would only add a line.
+    async def before(self, rest: ToolCall, may_move: Move) -> Taker:
+        """Return what takes the first step of the rest, when it may be sent, at once.
 
         Raises ToolFailed with the sentence that says why it may not.
         """
@@ -60,7 +61,7 @@ class Steps:
             self._judged = targets.take(rest.id) or await targets.now(now)
         if not targets.is_still(self._judged):
             raise ToolFailed("The keyboard went to another window at this moment.")
-        return self._judged.takes_lines
+        return self._judged.taker
 
     def _check_move(self, was: KeyTarget, now: KeyTarget, may_move: Move) -> None:
         if not was.is_elsewhere(now) or may_move is Move.ANYWHERE:
@@ -147,7 +148,7 @@ async def type_text(seat: DesktopController, call: ToolCall, admit: Admit = admi
     routes: list[str] = []
     steps = Steps(seat, call, admit)
 
-    async def before(left: str) -> bool:
+    async def before(left: str) -> Taker:
         return await steps.before(ToolCall(call.id, "type", {"text": left}), Move.NOWHERE)
 
     async def do() -> None:

@@ -14,7 +14,7 @@ from Xlib.display import Display
 
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
-from app.desktop.input import Route
+from app.desktop.text_pieces import Route
 from tests.e2e.conftest import Screen
 from tests.support.exactness import random_text
 from tests.support.fixture_window import FixtureWindow

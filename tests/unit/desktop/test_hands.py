@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Button
+from app.desktop.backends import Button, Window
 from app.desktop.desktop import Desktop
 from app.desktop.headless import HeadlessDesktop, Moved, Pressed, Released, Scrolled, Started, Typed
+from app.desktop.takeover import StopFlag
 from tests.support.hands import Tools
 
 
@@ -191,3 +194,29 @@ async def test_what_was_done_is_not_done_again_because_looking_failed(
         await tools("computer_click", x=1, y=1)
     assert not failure.value.transient
     assert headless.done == [Moved(Point(1, 1)), Pressed(Button.LEFT), Released(Button.LEFT)]
+
+
+class _Answering:
+    """Windows that write down when they are waited for."""
+
+    def __init__(self, headless: HeadlessDesktop, stop: StopFlag) -> None:
+        self._done: list[object] = headless.done  # type: ignore[assignment]
+        self._windows = headless.backend(stop).windows
+
+    async def answers(self, ref: str, limit_s: float) -> bool:
+        self._done.append("answered")
+        return await self._windows.answers(ref, limit_s)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._windows, name)
+
+
+async def test_the_program_works_off_each_chord_before_the_next_one_is_judged(headless: HeadlessDesktop) -> None:
+    headless.opened.append(Window("w1", "Form", "form", Rect(0, 0, 9, 9), 7, is_active=True))
+    desktop = Desktop(lambda stop: replace(headless.backend(stop), windows=cast(Any, _Answering(headless, stop))))
+    try:
+        await Tools(desktop)("computer_key", keys="Tab space")
+    finally:
+        desktop.close()
+    tab, space = headless.done.index(Released("Tab")), headless.done.index(Pressed("space"))
+    assert [str(one) for one in headless.done[tab + 1 : space]] == ["answered"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base.errors import ToolMisuse
-from app.desktop.input import LIMIT_CHARS, Piece, Route, plan, slices
+from app.desktop.text_pieces import LIMIT_CHARS, Piece, Route, plan, slices, with_first_word
 
 
 def test_lines_and_tabs_are_keys_and_what_the_layout_lacks_goes_another_way() -> None:
@@ -49,3 +49,17 @@ def test_the_pieces_are_the_text(text: str) -> None:
 def test_slices_are_short_and_complete() -> None:
     parts = list(slices("x" * 50))
     assert [len(part) for part in parts] == [16, 16, 16, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("A bc", ["A", " bc"]),
+        (" a b", [" a", " b"]),
+        ("word", ["word"]),
+        ("a\nb", ["a", "Return", "b"]),
+        ("日 b", ["日 b"]),
+    ],
+)
+def test_an_entry_is_typed_word_by_word(text: str, parts: list[str]) -> None:
+    assert [piece.text for piece in with_first_word(plan(text, str.isascii))] == parts
