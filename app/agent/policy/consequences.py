@@ -19,6 +19,8 @@ _WORD = re.compile(r"[\w'’]+")
 _DOTS = ("…", "...")
 _MENU, _TERMINAL = "menu item", "terminal"
 _EDITABLE, _READ_ONLY = "editable", "read-only"
+_DOTTED_I = "i\u0307"
+"""What the Turkish capital becomes without case."""
 _PICTURES = ("So", "Co", "Cn")
 """Signs that stand for what nobody reads out: symbols such as a waste bin, and those of icon fonts."""
 
@@ -158,7 +160,7 @@ def _is_read(sign: str) -> bool:
 def _plain(name: str) -> str:
     """Compared without case, marks of mnemonics, invisible signs and blanks at the ends."""
     text = unicodedata.normalize("NFKC", name[:_LONGEST_CHARS].replace("…", "\0")).replace("\0", "…").casefold()
-    shown = (sign for sign in text if sign not in "_&" and unicodedata.category(sign) != "Cf")
+    shown = (sign for sign in text.replace(_DOTTED_I, "i") if sign not in "_&" and unicodedata.category(sign) != "Cf")
     return "".join(shown).replace("’", "'").strip()
 
 

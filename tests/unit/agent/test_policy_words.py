@@ -1,0 +1,88 @@
+"""What controls mean by their words, in every language of the tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.agent.policy.consequences import meaning_of
+
+LASTING = {
+    "en": [
+        "Reset phone", "Factory reset", "Restore defaults", "Clear all", "Revoke access", "Terminate",
+        "Unsubscribe", "Cancel subscription", "Sign contract",
+    ],
+    "de": [
+        "Zurücksetzen", "Auf Werkseinstellungen", "Standardwerte wiederherstellen", "Alles leeren",
+        "Abo kündigen", "Abbestellen", "Vertrag unterschreiben", "Überweisen", "Verbindlich buchen",
+    ],
+    "fr": [
+        "Réinitialiser", "Tout effacer", "Révoquer", "Résilier", "Se désabonner", "Signer le contrat", "Payer",
+        "Payez maintenant",
+    ],
+    "es": [
+        "Restablecer", "Borrar todo", "Revocar", "Rescindir", "Darse de baja", "Cancelar suscripción",
+        "Firmar contrato", "Pagar ahora",
+    ],
+    "it": [
+        "Reimposta", "Cancella tutto", "Revoca", "Disdici", "Annulla abbonamento", "Firma contratto", "Pagare",
+    ],
+    "pt": [
+        "Redefinir", "Limpar tudo", "Revogar", "Rescindir", "Cancelar assinatura", "Assinar contrato",
+        "Pagar agora",
+    ],
+    "nl": [
+        "Fabrieksinstellingen", "Alles wissen", "Intrekken", "Opzeggen", "Abonnement opzeggen", "Ondertekenen",
+        "Betaal", "Overmaken", "Verstuur",
+    ],
+    "pl": [
+        "Zresetuj", "Wyczyść wszystko", "Unieważnij", "Rozwiąż umowę", "Anuluj subskrypcję", "Podpisz umowę",
+        "Zapłacić",
+    ],
+    "sv": [
+        "Fabriksåterställ", "Rensa allt", "Återkalla", "Säg upp", "Avsluta prenumeration", "Signera",
+        "Betala nu", "Överför",
+    ],
+    "da": [
+        "Nulstil", "Slet", "Ryd alt", "Tilbagekald", "Opsig abonnement", "Underskriv", "Betal", "Overfør",
+    ],
+    "tr": [
+        "Sıfırla", "Tümünü temizle", "Feshet", "Sonlandır", "Aboneliği iptal et", "İmzala", "Ödeme yap",
+    ],
+    "ru": [
+        "Сбросить", "Очистить всё", "Отозвать", "Расторгнуть", "Отписаться", "Подписать договор", "Заплатить",
+    ],
+    "uk": [
+        "Скинути", "Очистити все", "Відкликати", "Розірвати", "Відписатися", "Підписати", "Сплатити",
+    ],
+    "ar": [
+        "إعادة تعيين", "مسح الكل", "إلغاء الاشتراك", "توقيع", "الدفع",
+    ],
+    "he": [
+        "איפוס", "נקה הכל", "ביטול מינוי", "חתום", "לשלם",
+    ],
+    "ja": [
+        "リセット", "初期化する", "解約", "退会する", "署名", "支払い",
+    ],
+    "zh": [
+        "重置手机", "恢复出厂设置", "吊销", "取消订阅", "签署", "转账",
+    ],
+    "ko": [
+        "초기화", "모두 지우기", "해지", "구독 취소", "서명", "송금",
+    ],
+}  # fmt: skip
+PLAIN = [
+    "Restore", "Forward", "Clear", "Address Book", "Zoom in", "Preferences", "Undo", "New", "Zurück", "Ansicht",
+    "Régler le volume", "Ripristina", "取り消す", "Перевод", "Deel 2", "Tekenen",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "name"), [(language, name) for language, names in LASTING.items() for name in names]
+)
+def test_words_that_last_or_bind_have_a_consequence(language: str, name: str) -> None:
+    assert meaning_of("menu item", name), language
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_words_have_none(name: str) -> None:
+    assert not meaning_of("menu item", name)
