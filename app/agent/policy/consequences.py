@@ -366,7 +366,7 @@ def _read(text: str) -> Iterator[Combination]:
 
 
 def _of_signs(text: str, control: Control) -> set[str]:
-    """Signs without line breaks: harmless in a field, a terminal, a finder, and on a surface that describes itself."""
+    """Signs without line breaks: harmless in a field, a terminal, and on a surface or finder that describes itself."""
     if is_field(control) or control.is_terminal:
         return set()
     if control.is_menu_open:
@@ -374,9 +374,9 @@ def _of_signs(text: str, control: Control) -> set[str]:
     found: set[str] = set()
     if " " in text and is_pressed_role(control.role):
         found |= press_of(control)
-    if control.is_launcher and not is_pressed_role(control.role):
-        return found
     is_surface = control.is_known and not is_pressed_role(control.role)
+    if control.is_launcher and is_surface:
+        return found
     is_quiet = is_surface and not sends_on_return(control) and not control.has_password
     return found if is_quiet else found | {Consequence.UNKNOWN}
 

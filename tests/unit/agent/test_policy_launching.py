@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.policy import Control, Policy
+from app.agent.policy import Control, Policy, Provenance
 from app.assembly import registry
 from app.protocol.call import ToolCall
 
@@ -55,3 +55,33 @@ def test_opening_an_item_is_starting_it(
     assert verdict.act
     assert ("launches" in verdict.act.kinds) is launches, verdict
     assert verdict.decision.value == "ask" or not launches
+
+
+SILENT = Control("Login", "Tk", is_known=False, is_launcher=True)
+"""An interpreter's window that describes nothing: it might start programs, and its field might hide what is typed."""
+
+
+@pytest.mark.parametrize(
+    ("text", "control", "said", "decision", "kinds"),
+    [
+        ("sesame", SILENT, "", "ask", {"unknown"}),
+        ("d", replace(SILENT, is_launcher=False), "", "ask", {"unknown"}),
+        ("sesame", replace(SILENT, role="unknown", is_menu_open=True), "", "ask", {"unknown"}),
+        ("sesame", SILENT, "type sesame into Login", "allow", {"answered"}),
+        ("sesame\n", SILENT, "type sesame into Login", "ask", {"terminal", "answered"}),
+        ("sesame", replace(SILENT, role="password text"), "type sesame into Login", "deny", {"password"}),
+        ("sesame", replace(SILENT, role="button", name="Go", is_known=True), "", "ask", {"unknown"}),
+        ("sesame", replace(SILENT, role="entry"), "", "allow", set()),
+        ("sesame", replace(SILENT, is_known=True), "", "allow", set()),
+    ],
+)
+def test_typing_where_nothing_tells_what_takes_it_asks_unless_the_person_named_the_window(
+    tmp_path: Path, text: str, control: Control, said: str, decision: str, kinds: set[str]
+) -> None:
+    spec = REGISTRY.find("computer_type")
+    assert spec
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    call = ToolCall("c1", "computer_type", {"text": text})
+    verdict = policy.decide(call, spec, (control,), Provenance(said=said))
+    assert verdict.act
+    assert (verdict.decision.value, set(verdict.act.kinds)) == (decision, kinds)
