@@ -17,9 +17,11 @@ def of_pointing(call: ToolCall, aim: str, seen: Sequence[Control], text: str) ->
     if text:
         return of_value(text, control)
     if aim == "ends":
-        return of_drag(seen)
+        is_middle = call.text("button") == "middle"
+        return of_drag(seen) | (frozenset().union(*map(of_middle_click, seen)) if is_middle else frozenset())
     if call.name == "mouse_up":
-        return of_release(control)
+        pasted = of_middle_click(control) if call.text("button") == "middle" else frozenset()
+        return of_release(control) | pasted
     if call.text("button") == "middle":
         return of_middle_click(control)
     return consequences.press_of(control)
