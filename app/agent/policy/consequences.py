@@ -42,9 +42,11 @@ def meaning_in(role: str, name: str, around: Control) -> frozenset[str]:
     if own or role not in table("controls")["dialogs"]["roles"]:
         return own
     spoken = _plain(name).rstrip(".…!")
-    if spoken in _spoken("harmless") or not (around.is_dialog or not spoken or spoken in _spoken("affirms")):
+    affirms = not spoken or spoken in _spoken("affirms")
+    if spoken in _spoken("harmless") or not (around.is_dialog or affirms):
         return own
-    return words_of(around)
+    says_yes = affirms or bool(_spoken("affirms").intersection(_WORD.findall(spoken)[:1]))
+    return words_of(around) | (_asked_by(around) if says_yes else frozenset())
 
 
 def words_of(around: Control) -> frozenset[str]:
@@ -53,6 +55,21 @@ def words_of(around: Control) -> frozenset[str]:
     for sentence in around.words:
         found |= _kinds_in(_plain(sentence))
     return frozenset(found)
+
+
+def _asked_by(around: Control) -> frozenset[str]:
+    """What saying yes to the questions of a dialog comes to: nobody knows, unless all their words are harmless."""
+    known = table("controls")["dialogs"]["questions"]
+    words = frozenset().union(*(_spoken_words(sentence) for sentence in around.words if _is_question(sentence)))
+    return frozenset({Consequence.UNKNOWN}) if words - frozenset(known["words"]) else frozenset()
+
+
+def _is_question(sentence: str) -> bool:
+    return any(mark in sentence for mark in table("controls")["dialogs"]["questions"]["marks"])
+
+
+def _spoken_words(sentence: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(_plain(sentence)))
 
 
 def press_of(control: Control) -> frozenset[str]:
@@ -292,7 +309,7 @@ def _by_default(control: Control) -> frozenset[str]:
     """What the default button of a dialog does; where none is known, what the dialog says."""
     if control.default:
         return meaning_in(_BUTTON, control.default, control)
-    return words_of(control) if control.is_dialog else frozenset()
+    return words_of(control) | _asked_by(control) if control.is_dialog else frozenset()
 
 
 def _others(one: Pressed, control: Control) -> frozenset[str]:

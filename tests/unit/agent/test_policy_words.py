@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.agent.policy.consequences import meaning_of
+from app.agent.policy import Control
+from app.agent.policy.consequences import meaning_of, press_of
 
 LASTING = {
     "en": [
@@ -86,3 +87,38 @@ def test_words_that_last_or_bind_have_a_consequence(language: str, name: str) ->
 @pytest.mark.parametrize("name", PLAIN)
 def test_plain_words_have_none(name: str) -> None:
     assert not meaning_of("menu item", name)
+
+
+def _yes(words: str, name: str) -> Control:
+    return Control("Note", "zenity", "push button", name, is_dialog=True, words=(words,))
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("Verstuur dit bericht naar iedereen?", "Ja"),
+        ("Удалить все файлы?", "Да"),
+        ("Gooi alles weg?", "Ja"),
+        ("Всё снести?", "Да"),
+        ("Heitetäänkö kaikki pois?", "OK"),
+        ("本当によろしいですか？", "はい"),
+        ("Nuke it from orbit?", "Yes"),
+        ("Nuke it from orbit?", "Yes, do it"),
+    ],
+)
+def test_yes_to_a_question_that_is_not_known_has_a_consequence(words: str, name: str) -> None:
+    assert press_of(_yes(words, name))
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("Save changes before closing?", "Yes"),
+        ("Datei öffnen?", "Ja"),
+        ("The backup is done.", "OK"),
+        ("Nuke it from orbit?", "No"),
+        ("Verstuur dit bericht naar iedereen?", "Annuleren"),
+    ],
+)
+def test_yes_to_a_harmless_question_has_none(words: str, name: str) -> None:
+    assert not press_of(_yes(words, name))
