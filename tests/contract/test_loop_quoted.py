@@ -41,6 +41,8 @@ _EVERYWHERE = {
     "a call in quotation marks": f'"{_XML}" is what it says.',
     "a quoted line": f"> {_XML}\n\nI will not do it.",
     "a quoted line at the end": f"It says:\n> {_XML}",
+    "a quotation of HTML": f"It says:\n<blockquote>\n{_XML}\n</blockquote>\nI will not do it.",
+    "a quotation of HTML at the end": f"It says:\n<pre class='x'>\n{_BATCH}\n{_XML}",
     "inline code": f"It says `{_XML}`",
     "a batch in a sentence": f"The file says {_BATCH} and I will not do it.",
     "a batch before a tag": f"The file says {_BATCH} <b>and I will not do it.</b>",

@@ -15,6 +15,9 @@ _HEAD = 24
 """Characters of a line that are remembered: enough for its indentation and list mark."""
 
 _INDENT = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,3}[.)])[ \t]+)*[ \t]*")
+_QUOTE = re.compile(r"<(/?)(?:blockquote|pre)(?=[\s>])", re.IGNORECASE)
+_QUOTE_CHARS = 13
+"""The most of a quotation's tag that a piece of text can end with, without the sign after its name."""
 _FENCE = 3
 _NO_CODE = -1
 
@@ -28,6 +31,8 @@ class Markdown:
         self._fence = ""
         self._fence_is_new = False
         self._is_behind_prose = False
+        self._quotes = 0
+        self._begun_quote = ""
 
     @property
     def in_fence(self) -> bool:
@@ -50,11 +55,13 @@ class Markdown:
 
     @property
     def is_cited(self) -> bool:
-        """Whether the line begins with `>`, the mark of a quotation."""
-        return self.head.lstrip().startswith(">")
+        """Whether the line begins with `>`, the mark of a quotation, or stands in a quotation of HTML."""
+        return self._quotes > 0 or self.head.lstrip().startswith(">")
 
     def pass_over(self, data: str, start: int, stop: int) -> None:
         """Prose without backticks or tildes."""
+        if not self.in_fence and not self.open_ticks:
+            self._follow_quotes(data[start:stop])
         newline = data.rfind("\n", start, stop)
         if newline < 0:
             if len(self.head) < _HEAD:
@@ -64,6 +71,14 @@ class Markdown:
             self._ticks = 0
             self._fence_is_new = False
             self._is_behind_prose = False
+
+    def _follow_quotes(self, text: str) -> None:
+        """Count the quotations of HTML that are open; a tag may come in pieces."""
+        text, end = self._begun_quote + text, 0
+        for tag in _QUOTE.finditer(text):
+            self._quotes = max(self._quotes - 1, 0) if tag[1] else self._quotes + 1
+            end = tag.end()
+        self._begun_quote = text[end:][-_QUOTE_CHARS:]
 
     def pass_run(self, run: str, *, alone: bool) -> None:
         """A run of backticks or tildes; `alone` says that nothing follows it on its line."""
