@@ -162,6 +162,7 @@ class PermissionGate:
         self._note_files(act)
         if copies := table("calls")["copied"].get(spec.name):
             self._turn.copied = call.text(copies)
+            self._turn.note_typed("", self._turn.copied)
 
     def _note_files(self, act: Action) -> None:
         """A file that others changed while the turn went on holds their words; what its commands changed is its own."""
@@ -208,6 +209,7 @@ class PermissionGate:
             personal=learned.personal,
             links=learned.links,
             hosts=learned.hosts_known(turn.tainted_by),
+            typed=turn.typed,
         )
 
     async def _settled(self, case: _Case) -> str:
@@ -226,6 +228,9 @@ class PermissionGate:
             refusal = await self._ask(case)
         if self._judges.audit and (refusal or not case.spec.effects_of(case.call) <= HARMLESS):
             await self._judges.audit("refused" if refusal else "allowed", _ruling(case, by, refusal, self._turn.id))
+        if verdict.act is not None and case.seen and not refusal:
+            for text in call_analysis.texts_of(verdict.act):
+                self._turn.note_typed(case.seen[-1].app, text)
         return refusal
 
     def _withhold(self, call: ToolCall) -> None:

@@ -113,6 +113,9 @@ class _Run:
 
 Tell = Callable[[AgentEvent], None]
 
+_LINES_KEPT = 16
+_LONGEST_LINE_CHARS = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -173,7 +176,7 @@ class Turn:
     `quoted_in` is the last pass after which the model got a note about its quoted calls.
     `keeps_list` says that the turn keeps a checklist, and that the model was not asked to finish it yet.
     `said` is the person's text in the turn; `tainted_by` are the sources read since the person last wrote.
-    `copied` is the text that the turn put on the clipboard.
+    `copied` is the text that the turn put on the clipboard; `typed` are the latest lines that it typed, by program.
     """
 
     id: str
@@ -200,6 +203,7 @@ class Turn:
     ran_commands: bool = False
     began_at: float = field(default_factory=time.time)
     copied: str = ""
+    typed: dict[str, tuple[str, ...]] = field(default_factory=dict)
     learned: Learned = field(default_factory=Learned)
     permits: Grants = field(default_factory=Grants)
     evidence: Evidence = field(default_factory=Evidence)
@@ -217,6 +221,12 @@ class Turn:
     def learn(self, secrets: Iterable[str]) -> None:
         """The turn may have read these files with keys or passwords. That stays, whatever the person says then."""
         self.secrets = tuple(dict.fromkeys([*self.secrets, *secrets]))
+
+    def note_typed(self, app: str, text: str) -> None:
+        """A text of one line may be a part of a path: a dialog that is affirmed later saves there."""
+        line = text.strip("\r\n")
+        if line and len(line.splitlines()) == 1:
+            self.typed[app] = (*self.typed.get(app, ()), line[:_LONGEST_LINE_CHARS])[-_LINES_KEPT:]
 
     def take_meanwhile(self) -> list[Words]:
         taken, self.meanwhile = self.meanwhile, []

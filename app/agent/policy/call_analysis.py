@@ -5,12 +5,13 @@ them, controls and keys looked up in the tables. Nothing a model says about its 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import unquote
 
 from app.agent.policy import addresses, consequences, pointing
 from app.agent.policy.chords import pressed, spelled
@@ -94,6 +95,7 @@ OWN_FOLDER = ".wisp"
 
 _FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
 _WORD = re.compile(r"\w+")
+_SIGNS = {"slash": "/", "period": ".", "asciitilde": "~", "underscore": "_", "minus": "-"}
 _NAMING_CHARS = 4
 
 
@@ -128,6 +130,8 @@ class CallAnalyzer:
         if table("calls")["aims"].get(spec.name) == "menu":
             seen = (_menu_entry(arguments, seen),)
         on_desktop, keys, text = self._on_desktop(call, effects, seen)
+        saved, saved_kinds = self._saved(call, seen, provenance)
+        paths, kinds = (*paths, *saved), kinds | saved_kinds
         kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts) | on_desktop
         kinds |= of_opening(call, seen)
         if Consequence.UNKNOWN in kinds and is_answered(seen, provenance):
@@ -200,6 +204,30 @@ class CallAnalyzer:
             found.add("outside" if is_changing else "far")
         return str(place.path), found
 
+    def _saved(
+        self, call: ToolCall, seen: Sequence[Control], provenance: Provenance
+    ) -> tuple[tuple[str, ...], set[str]]:
+        """Where the call may save a file, by the paths that the turn typed in the program of the dialog it affirms."""
+        control = seen[-1] if seen else Control()
+        text = _text(call.arguments, table("calls")["typed"].get(call.name, ""))
+        chords = _text(call.arguments, table("calls")["pressed"].get(call.name, ""))
+        aim = table("calls")["aims"].get(call.name, "")
+        if not seen or not consequences.affirms(aim, pressed(chords, dict(control.symbols)), text, control):
+            return (), set()
+        lines = [*provenance.typed.get(control.app, ()), text.strip("\r\n"), control.pasted or ""]
+        kinds: set[str] = set()
+        shown: list[str] = []
+        lines, copied = [*filter(None, lines)], provenance.typed.get("", ())
+        latest = {*lines[-1:], *copied[-1:]}
+        judged = {"secret"} if _is_opening(aim, control) else {"secret", "starts"}
+        for path in _paths_in(lines, copied):
+            where, found = self._path(path, is_changing=True)
+            is_asked = "starts" in judged and path in latest and not _is_said(path, provenance.said)
+            found &= judged | ({"outside", "unclear"} if is_asked else set())
+            shown += [where] if found else []
+            kinds |= found
+        return tuple(shown), kinds
+
     def _private(
         self, effects: frozenset[Effect], paths: tuple[str, ...], command: str, told: set[str], said: str
     ) -> tuple[set[str], tuple[str, ...]]:
@@ -230,6 +258,37 @@ class CallAnalyzer:
         kinds |= {"reaches out"} if told.wants_network else set()
         kinds |= {"leaves"} if told.wants_outside else set()
         return {"looks"} if told.read_only and kinds == {"walled"} else kinds, told.reasons
+
+
+def _paths_in(lines: Sequence[str], copied: Sequence[str]) -> Iterator[str]:
+    """What of the typed lines is a path, alone and with what was typed after it; protected names as those of home."""
+    joined = ["".join(lines[start:end]) for end in range(1, len(lines) + 1) for start in range(end)]
+    for line in dict.fromkeys([*joined, *copied]):
+        path = unquote(line.strip().removeprefix("file://")) if "file://" in line else line.strip()
+        at_home = Path.home() / path
+        if path.startswith(("~", "/")):
+            yield path
+        elif path and "\0" not in path and places.starts_by_itself(at_home.parts):
+            yield str(at_home)
+
+
+def _is_opening(aim: str, control: Control) -> bool:
+    """Whether the dialog opens the file that it names, by the words of the button that is pressed."""
+    is_default = aim == "focus" and not consequences.is_pressed_role(control.role)
+    words = _WORD.findall((control.default if is_default else control.name).replace("_", "").casefold())
+    return control.is_known and bool(set(words) & _words())
+
+
+def _is_said(path: str, said: str) -> bool:
+    """Whether the person named the file, or its whole path."""
+    name = Path(path).name.casefold()
+    return len(name) >= _NAMING_CHARS and name in said.casefold()
+
+
+def texts_of(act: Action) -> tuple[str, ...]:
+    """What a desktop act types, pastes or sets, as far as it is known."""
+    signs = "".join(_SIGNS.get(key, key) for key in act.keys if len(_SIGNS.get(key, key)) == 1)
+    return tuple(filter(None, (act.text, act.control.pasted, signs)))
 
 
 def _menu_entry(arguments: Mapping[str, JsonValue], seen: Sequence[Control]) -> Control:

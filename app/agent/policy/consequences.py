@@ -233,6 +233,28 @@ def of_text(text: str, control: Control) -> frozenset[str]:
     return frozenset(found | (_of_signs(signs, control) if signs else set()))
 
 
+def affirms(aim: str, keys: Sequence[Pressed], text: str, control: Control) -> bool:
+    """Whether an act may make a dialog save the file that it names. What nothing describes may be such a dialog."""
+    if not control.is_dialog and control.is_known:
+        return False
+    if aim == "focus":
+        if _breaks(text) or any(ALT in stroke.held for one in keys for stroke in one.strokes):
+            return True
+        is_pressed = any(one.holds(_listed_chords("activates", "presses")) for one in keys) and not is_field(control)
+        return any(one.holds(_listed_chords("activates", "submits")) for one in keys) or (
+            is_pressed and is_affirming(control)
+        )
+    return not text and is_affirming(control)
+
+
+def is_affirming(control: Control) -> bool:
+    """Whether its words affirm a dialog or save a file, or nobody knows what they say."""
+    spoken = _plain(control.name).rstrip(".…!")
+    return not control.is_known or (
+        is_pressed_role(control.role) and (not spoken or spoken in _spoken("affirms") | _spoken("saves"))
+    )
+
+
 def of_paste(control: Control) -> frozenset[str]:
     """Judge a paste as typing the pasted text. Unknown text counts as one with a line break."""
     if control.runs_programs:

@@ -170,7 +170,8 @@ class Provenance:
     said, and whether the person wrote the plan that is carried out. `answered` are the places (`Control.place`)
     where the person has allowed acts of unknown effect for this task; `secrets` are the files with keys
     or passwords that were read. `personal` are the kinds of personal data that were read (see `personal_in`),
-    `links` the addresses in the text that was read, `hosts` the hosts that the person has allowed.
+    `links` the addresses in the text that was read, `hosts` the hosts that the person has allowed. `typed` are the
+    single lines that the turn typed, by program; what it put on the clipboard may be pasted into each (no name).
     """
 
     tainted_by: tuple[str, ...] = ()
@@ -181,6 +182,7 @@ class Provenance:
     personal: tuple[str, ...] = ()
     links: Collection[str] = frozenset()
     hosts: Collection[str] = frozenset()
+    typed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,77 @@
+"""A path that the turn typed in a program is judged when a dialog of that program may save there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.agent.policy import Action, Control, Policy, Provenance
+from app.agent.policy.call_analysis import texts_of
+from app.assembly import registry
+from app.protocol.call import ToolCall
+from app.protocol.spec import Effect
+
+REGISTRY = registry()
+FIELD = Control("Save As", "Mousepad", "text", default="Save", is_dialog=True)
+SAVE = Control("Save As", "Mousepad", "push button", "_Save", is_dialog=True)
+DOCUMENT = Control("Untitled", "Mousepad", "text")
+RETURN, CLICK = ("computer_key", {"keys": "Return"}), ("computer_click", {"target": "Save"})
+PASTE = ("computer_key", {"keys": "ctrl+v KP_Enter"})
+STARTS = "~/.bashrc"
+DESKTOP = frozenset({Effect.DESKTOP})
+
+
+@pytest.mark.parametrize(
+    ("call", "control", "typed", "said", "decision"),
+    [
+        (RETURN, FIELD, {"Mousepad": (STARTS,)}, "", "deny"),
+        (("computer_key", {"keys": "KP_Enter"}), FIELD, {"Mousepad": (STARTS,)}, "", "deny"),
+        (("computer_type", {"text": f"{STARTS}\n"}), FIELD, {}, "", "deny"),
+        (CLICK, SAVE, {"Mousepad": (STARTS,)}, "", "deny"),
+        (CLICK, replace(SAVE, name="Speichern"), {"Mousepad": (STARTS,)}, "", "deny"),
+        (("press", {"ref": "e1"}), replace(SAVE, name="OK"), {"Mousepad": (STARTS,)}, "", "deny"),
+        (RETURN, FIELD, {"Mousepad": ("hello", "~/.bash", "rc")}, "", "deny"),
+        (RETURN, FIELD, {"Mousepad": (".bashrc",)}, "", "deny"),
+        (RETURN, FIELD, {"Mousepad": ("~/.ssh/id_rsa",)}, "", "deny"),
+        (PASTE, FIELD, {"": (STARTS,)}, "", "deny"),
+        (RETURN, replace(FIELD, pasted=STARTS), {}, "", "deny"),
+        (RETURN, FIELD, {"Mousepad": (STARTS,)}, "write into ~/.bashrc", "deny"),
+        (RETURN, FIELD, {"Mousepad": ("~/Documents/letter.txt",)}, "", "ask"),
+        (RETURN, FIELD, {"Mousepad": ("~/Documents/letter.txt",)}, "save it as letter.txt", "allow"),
+        (RETURN, FIELD, {"Mousepad": ("@WS@/letter.txt",)}, "", "allow"),
+        (RETURN, FIELD, {"Mousepad": ("letter.txt",)}, "", "allow"),
+        (CLICK, SAVE, {"Mousepad": ("letter.txt",)}, "", "allow"),
+        (CLICK, replace(SAVE, name="Cancel"), {"Mousepad": (STARTS,)}, "", "allow"),
+        (RETURN, FIELD, {"Other": (STARTS,)}, "", "allow"),
+        (RETURN, DOCUMENT, {"Mousepad": (STARTS,)}, "", "allow"),
+        (RETURN, replace(FIELD, default="Open"), {"Mousepad": (STARTS,)}, "", "allow"),
+        (RETURN, replace(FIELD, default="Open"), {"Mousepad": ("~/.ssh/id_rsa",)}, "", "deny"),
+    ],
+)
+def test_a_dialog_saves_where_the_file_tools_may(
+    tmp_path: Path, call: tuple[str, dict[str, str]], control: Control, typed: dict[str, tuple[str, ...]],
+    said: str, decision: str,
+) -> None:  # fmt: skip
+    name, arguments = call
+    spec = REGISTRY.find(name)
+    assert spec
+    lines = {app: tuple(one.replace("@WS@", str(tmp_path)) for one in texts) for app, texts in typed.items()}
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    provenance = Provenance(said=said, typed=lines)
+    verdict = policy.decide(ToolCall("c1", name, arguments), spec, (control,), provenance)
+    assert verdict.decision.value == decision, verdict
+
+
+@pytest.mark.parametrize(
+    ("act", "texts"),
+    [
+        (Action("computer_type", DESKTOP, text=STARTS), (STARTS,)),
+        (Action("computer_key", DESKTOP, frozenset(), (replace(FIELD, pasted=STARTS),), keys=("ctrl+v",)), (STARTS,)),
+        (Action("computer_key", DESKTOP, keys=("asciitilde", "slash", "a")), ("~/a",)),
+        (Action("computer_key", DESKTOP, keys=("Return",)), ()),
+    ],
+)
+def test_what_an_act_types_is_known_in_later_calls(act: Action, texts: tuple[str, ...]) -> None:
+    assert texts_of(act) == texts
