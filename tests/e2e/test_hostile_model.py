@@ -37,9 +37,11 @@ class Turn:
 
 
 def _turn(folder: Path, *replies: str | Reply, options: tuple[str, ...] = ()) -> Turn:
+    home = folder.with_name(f"{folder.name}-home")  # beside the workspace: Wisp never works in a home or above one
+    home.mkdir()
     with AnthropicServer(replies=list(replies)) as server:
         environment = os.environ | {
-            "HOME": str(folder),
+            "HOME": str(home),
             "WISP_DATA_DIR": str(folder / "data"),
             "WISP_BASE_URL": server.url,
             "ANTHROPIC_API_KEY": "wrong",
@@ -135,13 +137,13 @@ def test_the_same_call_is_made_at_most_four_times(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("replies", "options", "code", "requests"),
     [
-        (["I will now open the calculator.", "There is nothing left to do."], (), 0, 2),
-        (['<say tone="warm">Hello</say>'], (), 0, 1),
+        (["I will now open the calculator.", "There is nothing left to do."], (), 4, 2),
+        (['<say tone="warm">Hello</say>'], (), 4, 1),
         (["", ""], (), 1, 2),
         ([Reply.of("I cannot", stop="refusal")], (), 1, 1),
         (['<wait seconds="0"/>', '<wait seconds="0.01"/>'], ("--max-passes", "2"), 1, 2),
         (["<ask_followup_question><question>Which?</question></ask_followup_question>"], (), 3, 1),
-        (["<execute>[{name}]</execute>", "Done.<end>"], ("--dialect", "batch"), 0, 2),
+        (["<execute>[{name}]</execute>", "Done.<end>"], ("--dialect", "batch"), 4, 2),
     ],
     ids=["talk", "say", "empty", "refusal", "max-passes", "question", "bad-batch"],
 )
