@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dbus_fast import Message
     from dbus_fast.aio import MessageBus
 
-_CONNECT_LIMIT_S = 0.5
+_CONNECT_LIMIT_S = 2.0
 _IN_FLIGHT = 150
 """Calls on the wire at once. dbus-fast takes a full socket buffer for a lost connection (EAGAIN in its writer is not
 waited for), and some 270 small messages fill one; more make nothing faster anyway."""
@@ -101,6 +101,8 @@ class Bus:
         async with self._opening:
             if self._bus is not None and self._bus.connected:
                 return self._bus
+            import dbus_fast.aio  # noqa: F401 - loaded before the limit begins, because a cold import can take all of it
+
             try:
                 async with asyncio.timeout(_CONNECT_LIMIT_S):
                     self._bus = await _opened(await self._address())
