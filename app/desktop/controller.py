@@ -265,6 +265,9 @@ class DesktopController:
 
     async def press(self, aim: Aim, press: Press) -> None:
         """Click where it was aimed, once it is sure that the press arrives there. Raises Unreachable."""
+        if aim.element and aim.element.role == "icon":
+            # Icon views such as PCManFM's open the icon that was pressed before, however far away, if this comes soon.
+            await self.hands.outlast_double_click()
         await self.hands.click(aim.point, press, partial(self.marksman.hit_test, aim))
 
     async def drag(self, aims: Sequence[Aim], press: Press, duration_s: float) -> None:

@@ -128,7 +128,11 @@ class InputController:
     async def _keep_apart(self, at: Point, button: Button) -> None:
         """Wait until a second click at the same place can no longer count as a double click."""
         if self._last_click and self._is_second(at, button):
-            await asyncio.sleep(max(self._double_click_ends() - self._clock.now(), 0.0))
+            await self.outlast_double_click()
+
+    async def outlast_double_click(self) -> None:
+        """Wait until no program can take a press for the second of a double click, wherever the two are."""
+        await asyncio.sleep(max(self._double_click_ends() - self._clock.now(), 0.0))
 
     def _is_second(self, at: Point, button: Button) -> bool:
         """Whether programs would take a press now for the second of a double click.

@@ -53,7 +53,7 @@ def wisp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CoProcess]:
         ("computer_batch", {"action": [{"do": "fly"}]}, "do"),
         ("open_app", {"name": ""}, "name is empty"),
         ("open_app", {"name": "rm -rf /"}, "No program called"),
-        ("open_app", {"name": "/no/such/file"}, "/no/such/file"),
+        ("open_app", {"name": "/no/such/file"}, "There is no file /no/such/file"),
         ("focus_window", {"title": "Nowhere"}, "No window is called"),
         ("move_window", {"title": "Fixture", "width": 0}, "width"),
         ("choose_menu", {"path": " > "}, "Which entry?"),

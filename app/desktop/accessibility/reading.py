@@ -32,6 +32,9 @@ from app.desktop.accessibility.refs import Seen, Stack
 _NODE_LIMIT = 6000
 _ITEM_FIELDS = 10
 _PAGE_LIMIT_S = 2.0
+_ICON = "icon"
+_ICON_VIEW = "layered pane"
+_ICON_LIMIT = 300
 """What reading a page to its end may take: asked for only where something was looked for in vain, of a program that
 has just answered."""
 
@@ -88,7 +91,8 @@ class OutlineReader:
         try:
             async with asyncio.timeout(PROGRAM_LIMIT_S):
                 await objects.state(self._bus, node)
-                if not node.shows:
+                is_unsaid = seen.element.role == _ICON and node.has("visible") and not node.has("defunct")
+                if not (node.shows or is_unsaid):
                     return None
                 await objects.role(self._bus, node)
                 await objects.name(self._bus, node)
@@ -110,8 +114,22 @@ class OutlineReader:
             await self._grow_by_level(program.windows)
             operable = [node for _, node in program.walk() if node.is_operable]
             await objects.all_of(self._bus, objects.description, operable)
+        for view in [node for _, node in program.walk() if node.role == _ICON_VIEW]:
+            view.children += await self._unsaid(view)
         _keep_once(program)
         await self._label(program)
+
+    async def _unsaid(self, view: Node) -> list[Node]:
+        """The icons in sight that do not say so: GTK 2 works out whether one shows before it has placed it."""
+        keys = await objects.family(self._bus, view)
+        lacking = set(keys) - {child.key for child in view.children}
+        if not lacking or len(keys) > _ICON_LIMIT:
+            return []
+        area = await objects.box(self._bus, view)
+        icons = await objects.described(self._bus, [key for key in keys if key in lacking], view, hidden_too=True)
+        boxes = await asyncio.gather(*(objects.box(self._bus, icon) for icon in icons))
+        pairs = zip(icons, boxes, strict=True)
+        return [icon for icon, box in pairs if icon.has("visible") and area.contains(box.center)]
 
     async def _fill(self, program: Program, nodes: Sequence[Node], stack: Stack) -> None:
         frames = [window for window in program.windows if window.box is None]

@@ -217,6 +217,8 @@ class DesktopEntries:
             yield from arguments
 
     def open(self, address: str) -> Launched:
+        if address.startswith("/") and not Path(address).exists():
+            raise ToolFailed(f"There is no file {address}.")
         opener = shutil.which("xdg-open")
         if opener is None:
             raise NeedsPerson("Opening files and links needs xdg-utils. Install it: sudo apt-get install xdg-utils")

@@ -14,6 +14,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from Xlib import X
@@ -69,7 +70,8 @@ class Listener:
         """End the thread and give the key back."""
         os.write(self._wake_write, b"x")
         self._thread.join(2)
-        self._display.close()
+        with suppress(ConnectionClosedError, OSError):  # because the screen may have gone before Wisp does
+            self._display.close()
         os.close(self._wake_read)
         os.close(self._wake_write)
 
