@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 90
+_WINDOW_LIMIT_S = 15.0
 
 
 @dataclass(frozen=True)
@@ -74,3 +77,48 @@ def bare_environment(
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
     return run
+
+
+class Model:
+    """Plays its replies without anybody there; what came of them is looked at from outside."""
+
+    def __init__(self, screen: Screen, folder: Path) -> None:
+        self.screen = screen
+        self.folder = folder
+        self._programs: list[subprocess.Popen[bytes]] = []
+
+    def starts(self, *command: str, title: str, into: Path | None = None) -> None:
+        """A program of the person, its window up. `into` takes what it writes."""
+        with into.open("w") if into else nullcontext() as output:
+            started = subprocess.Popen(command, env=self.screen.environment, cwd=self.folder, stdout=output)
+        self._programs.append(started)
+        limit = time.monotonic() + _WINDOW_LIMIT_S
+        while title not in self.titles():
+            assert time.monotonic() < limit, f"{command[0]} did not come up: {self.titles()}"
+            time.sleep(0.1)
+
+    def titles(self) -> str:
+        listed = subprocess.run(
+            ["xdotool", "search", "--onlyvisible", "--name", ".", "getwindowname", "%@"],
+            env=self.screen.environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return listed.stdout
+
+    def says(self, *replies: str, mode: str = "ask") -> str:
+        script = self.folder / "script.toml"
+        end = "<attempt_completion><result>ok</result></attempt_completion>"
+        script.write_text("".join(f"[[replies]]\ntext = '''{reply}'''\n" for reply in (*replies, end)))
+        done = self.screen.wisp("do", "go", "--provider", "scripted", WISP_SCRIPT=str(script), WISP_MODE=mode)
+        return done.stdout + done.stderr
+
+    def ends(self) -> None:
+        for program in self._programs:
+            program.terminate()
+            program.wait(10)
+
+
+@pytest.fixture
+def model(screen: Screen, tmp_path: Path) -> Iterator[Model]:
+    made = Model(screen, tmp_path)
+    yield made
+    made.ends()

@@ -2,63 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Screen
+from tests.e2e.conftest import Model
 from tests.support.two_windows import FIRST, TwoWindows
 
 pytestmark = pytest.mark.timeout(180)
-
-_LIMIT_S = 15.0
-
-
-class Model:
-    """Plays its replies without anybody there; what came of them is looked at from outside."""
-
-    def __init__(self, screen: Screen, folder: Path) -> None:
-        self.screen = screen
-        self.folder = folder
-        self._programs: list[subprocess.Popen[bytes]] = []
-
-    def starts(self, *command: str, title: str) -> None:
-        """A program of the person, its window up."""
-        self._programs.append(subprocess.Popen(command, env=self.screen.environment, cwd=self.folder))
-        limit = time.monotonic() + _LIMIT_S
-        while title not in self.titles():
-            assert time.monotonic() < limit, f"{command[0]} did not come up: {self.titles()}"
-            time.sleep(0.1)
-
-    def titles(self) -> str:
-        listed = subprocess.run(
-            ["xdotool", "search", "--onlyvisible", "--name", ".", "getwindowname", "%@"],
-            env=self.screen.environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        return listed.stdout
-
-    def says(self, *replies: str, mode: str = "ask") -> str:
-        script = self.folder / "script.toml"
-        end = "<attempt_completion><result>ok</result></attempt_completion>"
-        script.write_text("".join(f"[[replies]]\ntext = '''{reply}'''\n" for reply in (*replies, end)))
-        done = self.screen.wisp("do", "go", "--provider", "scripted", WISP_SCRIPT=str(script), WISP_MODE=mode)
-        return done.stdout + done.stderr
-
-    def ends(self) -> None:
-        for program in self._programs:
-            program.terminate()
-            program.wait(10)
-
-
-@pytest.fixture
-def model(screen: Screen, tmp_path: Path) -> Iterator[Model]:
-    made = Model(screen, tmp_path)
-    yield made
-    made.ends()
-
 
 _SWITCHES = {
     "keys": '<computer_key keys="alt+Tab t o u c h space h i t Return"/>',

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,14 +25,16 @@ _LIMIT_S = 40.0
 _SUMMON = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_space)
 
 
-@pytest.fixture
-def presence(screen: Screen, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A presence with its composer open and focused, as the person left it."""
-    script = tmp_path / "script.toml"
-    script.write_text('[[replies]]\ntext = "<say>heard</say>"\n')
+@contextmanager
+def _present(
+    screen: Screen, folder: Path, *replies: str, mode: str = "ask"
+) -> Iterator[tuple[subprocess.Popen[str], PersonsDevices]]:
+    """A presence with its composer open and focused, as the person left it, and the person."""
+    script = folder / "script.toml"
+    script.write_text("".join(f"[[replies]]\ntext = '''{reply}'''\n" for reply in replies))
     started = subprocess.Popen(
         [sys.executable, "-m", "app", "presence", "--provider", "scripted"],
-        env=screen.environment | {"WISP_SCRIPT": str(script)},
+        env=screen.environment | {"WISP_SCRIPT": str(script), "WISP_MODE": mode},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -42,11 +45,17 @@ def presence(screen: Screen, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
             assert time.monotonic() < limit, "The presence did not open."
             person.press_together(*_SUMMON)
             time.sleep(1.5)
-        yield started
+        yield started, person
     finally:
         person.close()
         started.terminate()
         started.communicate(timeout=20)
+
+
+@pytest.fixture
+def presence(screen: Screen, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    with _present(screen, tmp_path, "<say>heard</say>") as (started, _):
+        yield started
 
 
 def _active(screen: Screen) -> str:
@@ -134,3 +143,25 @@ async def test_nothing_is_pressed_in_another_wisps_window(screen: Screen, deskto
 async def test_the_persons_own_keys_are_never_sent(screen: Screen, keys: str) -> None:
     said = screen.wisp("tool", f'<computer_key keys="{keys}"/>').stdout
     assert "belongs to the person alone" in said, said
+
+
+def test_what_the_model_types_in_its_own_presence_is_no_word_of_the_person(screen: Screen, tmp_path: Path) -> None:
+    replies = (
+        '<computer_key keys="ctrl+alt+space g o space o n Return" hold_ms="60"/>',
+        '<computer_key keys="g o space o n Return"/>',
+        "<computer_type>go on\n</computer_type>",
+        "<say>the end</say>",
+    )
+    with _present(screen, tmp_path, *replies, mode="yolo") as (_, person):
+        person.type("look around\n")
+        limit = time.monotonic() + _LIMIT_S
+        while "the end" not in (kept := _conversation(screen)):
+            assert time.monotonic() < limit, kept
+            time.sleep(0.5)
+    assert [line for line in kept.splitlines() if line.startswith("> ")] == ["> look around"], kept
+
+
+def _conversation(screen: Screen) -> str:
+    """The newest one, the person's words quoted."""
+    listed = screen.wisp("history", "list").stdout.split()
+    return screen.wisp("history", "show", listed[0]).stdout if listed else ""
