@@ -104,15 +104,20 @@ def settle(before: Before, period: Period) -> SettledRun:
             suspects += _suspects(workspace, repository)
     aside: dict[str, str] = {}
     unclear: list[str] = []
-    for path in suspects:
-        changed = _changed_at(workspace, path)
+    for path in dict.fromkeys(_link_on_the_way(workspace, path) or path for path in suspects):
+        shown = path.relative_to(workspace).as_posix()
+        try:
+            changed = _changed_at(workspace, path)
+        except OSError:  # because what cannot be looked at may be the run's
+            unclear.append(shown)
+            continue
         if changed is None or not period.began - _CLOCK_S <= changed <= period.ended + _CLOCK_S:
             continue
-        shown = path.relative_to(workspace).as_posix()
-        if changed > period.watched_until + _CLOCK_S:
-            unclear.append(shown)
-        elif name := _rename(workspace, path):
+        name = "" if changed > period.watched_until + _CLOCK_S else _rename(workspace, path)
+        if name:
             aside[shown] = path.with_name(name).relative_to(workspace).as_posix()
+        else:
+            unclear.append(shown)
     return SettledRun(aside, tuple(unclear))
 
 
@@ -162,13 +167,23 @@ def _suspects(workspace: Path, repository: Path) -> list[Path]:
     return others if is_plain(workspace, repository / "config") else [*others, repository / "config"]
 
 
+def _link_on_the_way(workspace: Path, path: Path) -> Path | None:
+    """The first folder above the entry that is a link: a run can put one in the place of a folder that was missing."""
+    above = [folder for folder in path.parents if folder.is_relative_to(workspace) and folder != workspace]
+    return next((folder for folder in reversed(above) if folder.is_symlink()), None)
+
+
 def _changed_at(workspace: Path, path: Path) -> float | None:
-    """When the entry was made or last changed, which no program can set; None where there is none."""
-    # Ignore an error, because the entry or a folder above it may be gone.
-    with suppress(OSError), hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
-        found = folder.stat(path.name)
-        return found.st_ctime if found else None
-    return None
+    """When the entry was made or last changed, which no program can set; None where there is none.
+
+    Raises OSError where that cannot be seen: a run can put a link in the way, or take the right to look.
+    """
+    try:
+        with hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
+            found = folder.stat(path.name)
+    except (FileNotFoundError, NotADirectoryError):  # because a folder above it may be gone
+        return None
+    return found.st_ctime if found else None
 
 
 def _rename(workspace: Path, path: Path) -> str:

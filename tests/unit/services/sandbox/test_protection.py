@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.services.sandbox import protection
 from app.services.sandbox.sandbox import Before, Period, SettledRun
+
+_NOBODY = 65534
 
 
 @pytest.fixture
@@ -83,8 +89,40 @@ def test_no_link_that_a_command_left_is_followed(space: Path, tmp_path_factory: 
     before = protection.of(space).before
     (space / ".config").symlink_to(home)
     (space / "link").symlink_to(home)
-    assert _set_aside(before) == SettledRun()
+    assert _set_aside(before) == SettledRun({".config": ".config.set-aside"})
     assert [path.name for path in home.iterdir()] == ["autostart"]
+
+
+@contextmanager
+def _as_nobody() -> Iterator[None]:
+    """Give up root's rights for a moment: they open every folder."""
+    own = os.geteuid()
+    os.seteuid(_NOBODY if own == 0 else own)
+    try:
+        yield
+    finally:
+        os.seteuid(own)
+
+
+@pytest.mark.parametrize(("closed", "mode"), [(".idea", 0o000), (".idea", 0o555)], ids=["no look", "no new name"])
+def test_what_cannot_be_looked_at_or_renamed_is_named(space: Path, closed: str, mode: int) -> None:
+    made = space / ".idea/tasks.xml"
+    before = replace(protection.of(space).before, absent=(str(made),))
+    made.parent.mkdir()
+    made.write_text("x")
+    for folder in (space, made.parent):
+        folder.chmod(0o755)
+    opened = [folder for folder in space.parents if folder.stat().st_mode & 0o777 == 0o700]
+    for folder in opened:
+        folder.chmod(0o755)
+    (space / closed).chmod(mode)
+    try:
+        with _as_nobody():
+            assert _set_aside(before) == SettledRun({}, (".idea/tasks.xml",))
+    finally:
+        (space / closed).chmod(0o755)
+        for folder in opened:
+            folder.chmod(0o700)
 
 
 def test_a_link_that_the_person_made_is_neither_mounted_nor_moved(space: Path) -> None:
