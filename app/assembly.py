@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,13 +142,16 @@ def handlers(own: Belongings) -> tuple[object, ...]:
 _MINUTE_S = 60.0
 
 
-def judged_by(settings: Settings, commands: CommandClassifier | None = None) -> Policy:
-    """What decides about calls. Without `commands` nothing is known of what a command would be."""
+def judged_by(settings: Settings, commands: CommandClassifier | None = None, allowed: Sequence[str] = ()) -> Policy:
+    """What decides about calls. Without `commands` nothing is known of what a command would be. `allowed` are rules in
+    their short form for this run; raises BadRules where one cannot be used.
+    """
     around = PolicyDeps(
         commands or NobodyKnows(),
         yolo_s=settings[YOLO_MINUTES] * _MINUTE_S,
         own_keys=(settings[STOP_KEY], settings[SUMMON_KEY]),
         tools=registry().specs,
+        allowed=allowed,
     )
     return Policy(workspace_of(settings), Mode(settings[MODE]), surroundings=around)
 

@@ -160,16 +160,23 @@ async def _photographed(seat: DesktopController) -> Media:
 
 
 def assemble(
-    settings: Settings, *, curtain: Curtain | None = None, dry_run: bool = False, attended: bool = True
+    settings: Settings,
+    *,
+    curtain: Curtain | None = None,
+    dry_run: bool = False,
+    attended: bool = True,
+    allowed: Sequence[str] = (),
 ) -> Assistant:
-    """Build an assistant. Raises NeedsPerson where a key, a display or a script is missing.
+    """Build an assistant. Raises NeedsPerson where a key, a display or a script is missing, BadRules for bad `allowed`.
 
     `attended` says that somebody can answer approvals; `dry_run` gives it a desktop on which nothing really happens.
+    `allowed` are rules in their short form for this run. Where nobody watches, what is said is what the person wrote
+    for it, and permits what it names; in a window, parts of it may be pasted.
     """
     chosen = catalog.choose(settings)
     clock = SystemClock()
     processes, judge = commands_of(settings, clock)
-    policy = judged_by(settings, judge)
+    policy = judged_by(settings, judge, allowed)
     conversation = ConversationRequests(policy)
     private = private_by(settings[PRIVATE_WINDOWS])
     now = Current()
@@ -202,6 +209,7 @@ def assemble(
         record=journal.record,
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
         attended=attended,
+        words_permit=not attended,
         follows_plan=chosen.provider.name == catalog.OFFLINE,
         window_tokens=chosen.profile.context_tokens,
     )
@@ -256,9 +264,11 @@ def _dialect_name(settings: Settings, chosen: catalog.ChosenProvider) -> str:
 
 
 @asynccontextmanager
-async def assembled(settings: Settings, *, dry_run: bool = False) -> AsyncIterator[Assistant]:
+async def assembled(
+    settings: Settings, *, dry_run: bool = False, allowed: Sequence[str] = ()
+) -> AsyncIterator[Assistant]:
     """Yield an unattended assistant and close it at the end. Calls that need an approval are refused."""
-    assistant = assemble(settings, dry_run=dry_run, attended=False)
+    assistant = assemble(settings, dry_run=dry_run, attended=False, allowed=allowed)
     try:
         yield assistant
     finally:

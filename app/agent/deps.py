@@ -73,7 +73,8 @@ class Nearby:
 
 @dataclass(frozen=True, slots=True)
 class SessionDeps:
-    """`attended` says whether a person can answer approvals; `window_tokens` is how much the model can read.
+    """`words_permit` says that what is said holds the person's own words only, so that it can permit what it names;
+    `attended` says whether a person can answer approvals; `window_tokens` is how much the model can read.
 
     `follows_plan` is for providers that carry out what the person spelled out: repeating is then no going in circles.
     `conversation` is the object that tools were given to ask for changes of it; `keep_progress` keeps the checklist a
@@ -100,6 +101,7 @@ class SessionDeps:
     record: Recorder = field(default_factory=NoRecorder)
     turn_ids: Callable[[], str] = field(default_factory=lambda: ids.counter("turn"))
     attended: bool = True
+    words_permit: bool = False
     follows_plan: bool = False
     window_tokens: int = 200_000
     chance: random.Random = field(default_factory=random.Random)

@@ -19,11 +19,11 @@ from app.agent.policy import (
     Decision,
     Policy,
     Provenance,
-    Stakes,
     TargetInspector,
     Verdict,
     addresses,
     call_analysis,
+    persons_words,
     sentences,
 )
 from app.agent.policy.consequences import is_password
@@ -109,6 +109,9 @@ class Judges(Protocol):
     @property
     def audit(self) -> Audit | None: ...
 
+    @property
+    def words_permit(self) -> bool: ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Case:
@@ -128,14 +131,17 @@ class PermissionGate:
         self._approvals = approvals
         self._turn = turn
         self._cards = cards
+        self._typed: set[tuple[str, str]] = set()
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
+        if self._turn.reports and spec.effects_of(call) != {Effect.TALKS}:
+            return told("only_report")
         case = await self._judged(call, spec)
         verdict = case.verdict
         if verdict.decision is not Decision.DENY and spec.feeds_back and not self._turn.follows_plan:
             case = replace(case, verdict=self._unless_circling(call, verdict))
         refusal = await self._settled(case)
-        self._count(spec.effects_of(call), refused=bool(refusal))
+        self._turn.refused += bool(refusal)
         if not refusal:
             if spec.effects_of(call) != {Effect.TALKS}:
                 self._turn.mood.become(State.BUSY)
@@ -149,8 +155,7 @@ class PermissionGate:
         if spec is None:
             return told("unknown_step", step=step.name)
         refusal = await self._settled(await self._judged(replace(step, name=spec.name), spec))
-        if refusal:
-            self._count(spec.effects_of(step), refused=True)
+        self._turn.refused += bool(refusal)
         return refusal
 
     def came(self, call: ToolCall, spec: ToolSpec) -> None:
@@ -183,6 +188,9 @@ class PermissionGate:
         act, learned = self._judges.policy.read(call, spec), self._turn.learned
         learned.note_personal(call_analysis.personal_in(act, spec))
         learned.has_acted = learned.has_acted or not act.effects <= _LOOKING
+        if result.ok and act.effects != {Effect.TALKS}:
+            self._turn.refused = 0
+        self._note_terminals(act, result)
         is_page = call_analysis.source_of(act, spec) == _WEB
         if is_page or not learned.has_acted:
             learned.links |= addresses.links_in(result.llm_echo)
@@ -210,12 +218,15 @@ class PermissionGate:
             links=learned.links,
             hosts=learned.hosts_known(turn.tainted_by),
             typed=turn.typed,
+            instructions="\n".join(turn.said) if self._judges.words_permit else "",
+            lines=learned.lines,
+            terminals=turn.terminals,
         )
 
     async def _settled(self, case: _Case) -> str:
         """The sentence for the model where the call may not run. What is decided is written down, and by whom."""
         verdict = case.verdict
-        by, refusal = "policy", ""
+        by, refusal = "your words" if verdict.rule == persons_words.RULE else "policy", ""
         is_meant_for_password = verdict.act is not None and Consequence.PASSWORD in verdict.act.kinds
         if is_meant_for_password or any(map(is_password, case.seen)):
             self._withhold(case.call)
@@ -226,6 +237,8 @@ class PermissionGate:
         elif verdict.decision is Decision.ASK:
             by = "person" if self._approvals.attended else "nobody there"
             refusal = await self._ask(case)
+        if not refusal:
+            self._note_typing(case)
         if self._judges.audit and (refusal or not case.spec.effects_of(case.call) <= HARMLESS):
             await self._judges.audit("refused" if refusal else "allowed", _ruling(case, by, refusal, self._turn.id))
         if verdict.act is not None and case.seen and not refusal:
@@ -323,11 +336,30 @@ class PermissionGate:
             ring=pictured[1] if pictured else None,
         )
 
-    def _count(self, effects: frozenset[Effect], *, refused: bool) -> None:
-        if refused:
-            self._turn.refused += 1
-        elif not effects <= HARMLESS:
-            self._turn.refused = 0
+    def _note_typing(self, case: _Case) -> None:
+        """Keep the text that the call puts into a window: only the person's own command may run in a terminal."""
+        tables = table("calls")
+        control, act, name = case.seen[-1] if case.seen else Control(), case.verdict.act, case.spec.name
+        if act is None or not control.window_key:
+            return
+        lines, once = self._turn.learned.lines, (case.call.id, control.window_key)
+        before = lines.get(control.window_key, "")
+        if tables["aims"].get(name) == "focus":
+            # A step that is judged twice would count twice.
+            before = persons_words.unknown_line() if once in self._typed else before
+            self._typed.add(once)
+            lines[control.window_key] = persons_words.line_after(before, act.text, act.keys)
+        elif name in tables["typed"] or (control.is_terminal and (before or not _only_focuses(case.call, control))):
+            lines[control.window_key] = persons_words.unknown_line()
+
+    def _note_terminals(self, act: Action, result: ToolResult) -> None:
+        """Remember a new terminal, whose line is empty. After a failed act nobody knows how much was typed."""
+        if not result.ok and Effect.DESKTOP in act.effects:
+            self._turn.terminals.clear()
+        elif result.payload.get("new_terminal") and act.tool == "open_app":
+            window = str(result.payload.get("window", ""))
+            if window and window not in self._turn.learned.lines:
+                self._turn.terminals.add(window)
 
 
 def _ruling(case: _Case, by: str, refusal: str, turn_id: str) -> dict[str, JsonValue]:
@@ -338,10 +370,15 @@ def _ruling(case: _Case, by: str, refusal: str, turn_id: str) -> dict[str, JsonV
     return {**told_, "rule": rule, **({"why": refusal} if refusal else {})}
 
 
+def _only_focuses(call: ToolCall, control: Control) -> bool:
+    """Whether a press in a terminal puts nothing into its line."""
+    is_plain = call.name == "computer_click" and call.text("button") in ("", "left") and not call.text("modifiers")
+    return is_plain and control.role in ("", "terminal")
+
+
 def _with_way_on(refusal: str, verdict: Verdict) -> str:
-    """Put the verdict before the refusal of an act of unknown effect, so that the model learns how to clarify it."""
-    is_unknown = verdict.act is not None and verdict.act.stakes is Stakes.UNKNOWN
-    return f"{verdict.sentence} {refusal}" if is_unknown else refusal
+    """Put the reason, its rule and the way on after the refusal, because nobody is there to answer."""
+    return told("unattended_rule", refusal=refusal, why=verdict.sentence, rule=verdict.rule or "repetition")
 
 
 def _detail(call: ToolCall) -> str:

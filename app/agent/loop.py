@@ -71,9 +71,15 @@ class Loop:
 
     async def _context(self) -> str:
         try:
-            return rendered(await self._parts.facts.gather())
+            facts = await self._parts.facts.gather()
+            return rendered({**facts, "Permission": self._permission()})
         except WispError as error:
             return str(error)
+
+    def _permission(self) -> str:
+        """Which mode counts, and whether somebody is there to be asked."""
+        who = "attended" if self._parts.attended else "nobody_there"
+        return told("permission", mode=self._parts.policy.mode.value, who=told(who))
 
     async def _fitting_pass(self, turn: Turn) -> TurnEnded | None:
         """One pass. What the model cannot take is changed, and the next pass tries again: a conversation that is too
@@ -144,11 +150,18 @@ class Loop:
         """How the turn ends after this pass, or None for another pass."""
         if one.is_repeating:
             return TurnEnded(turn.id, Outcome.REPEATING, closing("repeating"))
-        if last := ending(calls.answers):
+        last = ending(calls.answers)
+        if turn.reports:
+            spoken = one.spoken[-1] if one.spoken else ""
+            text = str(last.payload.get("text", "")) if last else spoken
+            return TurnEnded(turn.id, Outcome.WAITING, text or closing("denials"))
+        if last:
             outcome = Outcome.WAITING if last.ends_turn == WAITING else Outcome.FINISHED
             return TurnEnded(turn.id, outcome, str(last.payload.get("text", "")))
         if turn.refused >= REFUSALS:
-            return TurnEnded(turn.id, Outcome.WAITING, closing("denials"))
+            turn.reports = True
+            self._history.add(EntryKind.NOTE, user(told("last_pass")))
+            return None
         if turn.looping:
             return TurnEnded(turn.id, Outcome.WAITING, closing("repeated"))
         if any(calls.feeds_back(answer) for answer in calls.answers):

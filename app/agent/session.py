@@ -220,7 +220,7 @@ class Session:
         self._must_be_quiet()
         self._parts.record.begin_anew()
         self.history.clear()
-        self._learned = Learned()
+        self._learned = Learned(lines=self._learned.lines)
         self._spent = Usage()
         self._secrets = ()
 
@@ -228,7 +228,7 @@ class Session:
         """Go on with an earlier conversation. Raises WispError while a turn runs."""
         self._must_be_quiet()
         self.history.replace(continuable(remains, self._parts))
-        self._learned = Learned(personal=(_EARLIER,), has_acted=True)
+        self._learned = Learned(personal=(_EARLIER,), has_acted=True, lines=self._learned.lines)
         self._spent = Usage()
 
     async def close(self) -> None:

@@ -56,7 +56,7 @@ class Pursuit:
         cards = Within(turn.tell, call_id, limits.passes)
         inner = replace(
             turn, tell=cards, budget=budget, meanwhile=[], repetition=LoopDetector(), evidence=Evidence(),
-            refused=0, nudged=False, looping=False, made_room=False,
+            refused=0, reports=False, nudged=False, looping=False, made_room=False,
         )  # fmt: skip
         try:
             ended = await self._timed(inner, self._history(goal))

@@ -135,6 +135,8 @@ class Learned:
     """What a conversation has read so far, as far as it says where a call may go: `personal` things of the person,
     addresses that stood in what was read, and hosts that the person allowed with what had been read then.
 
+    `lines` is the text that it typed in each window (`Control.window_key`) since the last Return there.
+
     Once it `has_acted`, only web pages count for addresses: it could have composed the rest itself.
     """
 
@@ -142,6 +144,7 @@ class Learned:
     links: set[str] = field(default_factory=set)
     hosts: dict[str, frozenset[str]] = field(default_factory=dict)
     has_acted: bool = False
+    lines: dict[str, str] = field(default_factory=dict)
 
     def note_personal(self, source: str) -> None:
         if source and source not in self.personal:
@@ -173,10 +176,12 @@ class Mood:
 class Turn:
     """`meanwhile` collects what the person says while the turn runs; `refused` counts refusals in a row.
 
+    `reports`: too many calls were refused, and the model has one last pass, for words only.
     `quoted_in` is the last pass after which the model got a note about its quoted calls.
     `keeps_list` says that the turn keeps a checklist, and that the model was not asked to finish it yet.
     `said` is the person's text in the turn; `tainted_by` are the sources read since the person last wrote.
     `copied` is the text that the turn put on the clipboard; `typed` are the latest lines that it typed, by program.
+    `copied` is the text that the turn put on the clipboard. `terminals` are the windows of terminals that it opened.
     """
 
     id: str
@@ -188,6 +193,8 @@ class Turn:
     repetition: LoopDetector = field(default_factory=LoopDetector)
     follows_plan: bool = False
     refused: int = 0
+    reports: bool = False
+    terminals: set[str] = field(default_factory=set)
     nudged: bool = False
     quoted_in: int = 0
     keeps_list: bool = False

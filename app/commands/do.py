@@ -26,7 +26,9 @@ from app.agent.agent_events import (
     TurnEnded,
     to_json,
 )
-from app.assembly import why_moved
+from app.agent.policy import rules
+from app.agent.policy.rules import BadRules, Vocabulary
+from app.assembly import registry, why_moved
 from app.assistant import assembled
 from app.base import logs, paths
 from app.base.interrupts import STOPPED, stop_on_signals
@@ -127,12 +129,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="work on a desktop that only writes down what it is told"
     )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="allow something in this run that would be asked, e.g. \"tool=computer_click control='Sign up'\"",
+    )
     shared.add_model_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.task.strip():
         print('wisp: say what to do: wisp do "open the calculator"', file=sys.stderr)
+        return _MISUSED
+    try:
+        for text in options.allow:
+            rules.rule_in_short(text, Vocabulary.of(registry().specs))
+    except BadRules as error:
+        print(f"wisp: {error}", file=sys.stderr)
         return _MISUSED
     logs.to_file()
     settings = shared.settings_of(options)
@@ -152,7 +167,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def _carry_out(options: argparse.Namespace, settings: Settings, record: TranscriptFolder | None) -> TurnEnded:
     show = print_json if options.json else _Teller(_DRY if options.dry_run else "")
-    async with assembled(settings, dry_run=options.dry_run) as assistant:
+    async with assembled(settings, dry_run=options.dry_run, allowed=options.allow) as assistant:
         assistant.subscribe(show)
         if record:
             assistant.subscribe(record.note)

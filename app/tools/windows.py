@@ -12,6 +12,7 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.input import Press
 from app.desktop.keys import chords
+from app.desktop.programs import Opened, is_terminal
 from app.desktop.targets import Aim
 from app.desktop.verification import Patience
 from app.protocol.call import JsonValue, ToolCall, ToolResult
@@ -29,6 +30,8 @@ _OF_DOCUMENTS = {
     document_kinds.DocumentKind.UNKNOWN: frozenset({Effect.NETWORK, Effect.EXECUTES}),
 }
 _OPENING = Patience(first_s=0.2, quiet_s=0.06, limit_s=2.0)
+_DROP_DOWN = frozenset({"guake", "tilda", "yakuake"})
+"""Terminals that keep their window while it is hidden, with what stands in its line."""
 
 
 class WindowTools:
@@ -80,8 +83,18 @@ async def _open_app(seat: DesktopController, call: ToolCall) -> ToolResult:
     window = next((w for w in seat.backend.windows.all() if w.ref == shown.ref), shown)
     verb = "Opened" if opened.is_new else "It was running: brought forward"
     payload: dict[str, JsonValue] = {"name": opened.name, "title": window.title, "window": window.ref}
+    if _is_new_terminal(opened):
+        payload["new_terminal"] = True
     echo = f"{verb} {opened.name}; its window {window.title!r} ({window.ref}) is in front and has the keyboard."
     return ToolResult(True, call.name, payload, echo)
+
+
+def _is_new_terminal(opened: Opened) -> bool:
+    """Whether a shell with an empty line waits there: not a program that runs inside a terminal, nor a window that
+    was only hidden.
+    """
+    app = opened.window.app if opened.window else ""
+    return opened.is_new and is_terminal(opened.name) and is_terminal(app) and app.lower() not in _DROP_DOWN
 
 
 async def _list_windows(seat: DesktopController, call: ToolCall) -> ToolResult:

@@ -97,6 +97,7 @@ _FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
 _WORD = re.compile(r"\w+")
 _SIGNS = {"slash": "/", "period": ".", "asciitilde": "~", "underscore": "_", "minus": "-"}
 _NAMING_CHARS = 4
+_BY_NAME = frozenset({Consequence.OUTWARD, Consequence.IRREVERSIBLE, Consequence.PRIVILEGED})
 
 
 class NobodyKnows:
@@ -132,6 +133,7 @@ class CallAnalyzer:
         on_desktop, keys, text = self._on_desktop(call, effects, seen)
         saved, saved_kinds = self._saved(call, seen, provenance)
         paths, kinds = (*paths, *saved), kinds | saved_kinds
+        on_desktop -= _mild(call, seen, provenance)
         kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts) | on_desktop
         kinds |= of_opening(call, seen)
         if Consequence.UNKNOWN in kinds and is_answered(seen, provenance):
@@ -289,6 +291,14 @@ def texts_of(act: Action) -> tuple[str, ...]:
     """What a desktop act types, pastes or sets, as far as it is known."""
     signs = "".join(_SIGNS.get(key, key) for key in act.keys if len(_SIGNS.get(key, key)) == 1)
     return tuple(filter(None, (act.text, act.control.pasted, signs)))
+
+
+def _mild(call: ToolCall, seen: Sequence[Control], provenance: Provenance) -> frozenset[str]:
+    """The consequences that a name alone does not prove, where there is no second sign of them."""
+    is_press = table("calls")["aims"].get(call.name) in ("point", "element")
+    if not is_press or len(seen) != 1 or provenance.tainted_by or seen[0].window_key in provenance.lines:
+        return frozenset()
+    return _BY_NAME if consequences.is_mild(seen[0]) else frozenset()
 
 
 def _menu_entry(arguments: Mapping[str, JsonValue], seen: Sequence[Control]) -> Control:

@@ -127,6 +127,28 @@ def entered(keys: Iterable[Pressed], text: str, control: Control) -> str:
     return control.address if any(one.holds(_listed_chords("activates", "submits")) for one in keys) else ""
 
 
+def plain_words(name: str) -> tuple[str, ...]:
+    """The words of a name as they are compared."""
+    return tuple(_WORD.findall(_plain(name)))
+
+
+def affirms(name: str) -> bool:
+    """Whether a button of that name only says yes to what its dialog says."""
+    return _plain(name).rstrip(".…!") in _spoken("affirms")
+
+
+def is_mild(control: Control) -> bool:
+    """Whether its name alone says little: "Share", or a box to tick, that no dialog says more about."""
+    if control.is_dialog or not control.is_known or not control.place or words_of(control):
+        return False
+    known = table("controls")["mild"]
+    app = control.app.casefold()
+    if not app or any(fnmatchcase(app, pattern) for pattern in known["never"]):
+        return False
+    is_shown = control.role in known["roles"] or _plain(control.name).rstrip(".…!") in known["names"]
+    return is_shown and not sends_on_return(control)
+
+
 def _group(role: str) -> int | None:
     """How many words a name of this role may have to be judged; None where the role says that it is no control."""
     roles = table("controls")["roles"]

@@ -1,6 +1,7 @@
 """The one choke point: may a call run, must somebody be asked, or is it out of the question?
 
-Order: a deny rule of anybody, an ask rule of anybody, an allow rule of the person, what the mode says.
+Order: a deny rule of anybody, an ask rule of anybody, an allow rule of the person, what the mode says. What some of
+Wisp's own rules and the mode would ask is not asked where the person's words name it, or a rule of this run allows it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from app.agent.policy import rules, sentences
+from app.agent.policy import persons_words, rules, sentences
 from app.agent.policy.call_analysis import CallAnalyzer, CommandClassifier, NobodyKnows
 from app.agent.policy.rules import Rule, Rulebook, Vocabulary, fits, names_hosts
 from app.agent.policy.sentences import table
@@ -29,7 +30,8 @@ YOLO_S = 1800.0
 class PolicyDeps:
     """What the policy is given. `yolo_s` is how long yolo lasts before the mode of before counts again; `own_keys` are
     Wisp's: the one that stops, the one that opens it. `tools` are all that can be called: rules may name no others.
-    `unaimed` are desktop tools beyond the tables that act on nothing the gate could look at.
+    `unaimed` are desktop tools beyond the tables that act on nothing the gate could look at. `allowed` are rules in
+    their short form that allow something for this run.
     """
 
     commands: CommandClassifier = field(default_factory=NobodyKnows)
@@ -38,6 +40,7 @@ class PolicyDeps:
     own_keys: tuple[str, ...] = ()
     tools: Sequence[ToolSpec] = ()
     unaimed: Sequence[str] = ()
+    allowed: Sequence[str] = ()
 
 
 class Policy:
@@ -68,6 +71,7 @@ class Policy:
             raise ValueError(f"calls.toml does not say what these desktop tools act on: {', '.join(forgotten)}.")
         self._vocabulary = Vocabulary.of(around.tools)
         self._book = rules.load(self._workspace, persons, self._vocabulary)
+        self._allowed = tuple(rules.rule_in_short(text, self._vocabulary) for text in around.allowed)
         self.switch(mode)
 
     @property
@@ -110,16 +114,32 @@ class Policy:
         if self._is_forgotten(spec):
             told = sentences.sentence(table("sentences")["forgotten"], act, mode, provenance)
             return Verdict(Decision.DENY, told, "no aim", act=act)
-        for decision in (Decision.DENY, Decision.ASK):
-            if rule := self._first(decision, act, mode, provenance):
-                return self._by(rule, act, mode, provenance)
-            if decision is Decision.ASK and self._book.broken and _may_have_been_denied(act):
-                template = table("sentences")["broken"] + self._book.broken.replace("$", "$$")
-                told = sentences.sentence(template, act, mode, provenance)
-                return Verdict(Decision.ASK, told, "broken rules", act=act)
+        if rule := self._first(Decision.DENY, act, mode, provenance):
+            return self._by(rule, act, mode, provenance)
+        asking = [rule for rule in self._book.of(Decision.ASK) if fits(rule, act, mode, provenance, self._workspace)]
+        if rule := next((rule for rule in asking if not _is_answerable(rule)), None):
+            return self._by(rule, act, mode, provenance)
+        if self._book.broken and _may_have_been_denied(act):
+            template = table("sentences")["broken"] + self._book.broken.replace("$", "$$")
+            told = sentences.sentence(template, act, mode, provenance)
+            return Verdict(Decision.ASK, told, "broken rules", act=act)
+        verdict = self._by(asking[0], act, mode, provenance) if asking else self._unasked(act, mode, provenance)
+        return self._answered(verdict, act, mode, provenance) if verdict.decision is Decision.ASK else verdict
+
+    def _unasked(self, act: Action, mode: Mode, provenance: Provenance) -> Verdict:
+        """The verdict where no rule asks."""
         if rule := self._first(Decision.ALLOW, act, mode, provenance):
             return self._by(rule, act, mode, provenance)
         return self._by_mode(act, mode, provenance)
+
+    def _answered(self, verdict: Verdict, act: Action, mode: Mode, provenance: Provenance) -> Verdict:
+        """The verdict on what would be asked: the person may have said yes in their words, or for this run."""
+        if persons_words.cover(act, provenance):
+            return Verdict(Decision.ALLOW, "", persons_words.RULE, act=act)
+        allowed = (rule for rule in self._allowed if fits(rule, act, mode, provenance, self._workspace))
+        if rule := next(allowed, None):
+            return Verdict(Decision.ALLOW, "", rule.name, rule.where, act=act)
+        return verdict
 
     def read(self, call: ToolCall, spec: ToolSpec) -> Action:
         """What the call comes to by itself, without looking at the screen."""
@@ -181,3 +201,8 @@ class Policy:
 def _may_have_been_denied(act: Action) -> bool:
     """Whether a file of rules that cannot be read may have been meant to keep this from happening."""
     return not act.effects <= HARMLESS or bool(act.kinds & {Consequence.FAR, Consequence.UNCLEAR})
+
+
+def _is_answerable(rule: Rule) -> bool:
+    """Whether the person's words answer what the rule asks: only rules of Wisp, never one that a person wrote."""
+    return rule.is_ours and rule.name in table("words")["answers"]["rules"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -112,6 +113,30 @@ def rules_of(
     for rule in rules:
         (vocabulary or Vocabulary()).check(rule)
     return rules
+
+
+def rule_in_short(text: str, vocabulary: Vocabulary | None = None) -> Rule:
+    """A rule that allows something for one run: `tool=computer_click control='Sign up'`. Raises BadRules."""
+    where = f"--allow {text!r}"
+    try:
+        parts = shlex.split(text)
+    except ValueError as error:
+        raise BadRules(f"{where}: {error}.") from None
+    told: dict[str, Any] = {}
+    for part in parts:
+        name, is_given, value = part.partition("=")
+        if not is_given or name not in (*LISTS, *_FLAGS):
+            known = ", ".join((*LISTS, *_FLAGS))
+            raise BadRules(f"{where}: write conditions like tool=computer_click control='Sign up'. Known are {known}.")
+        if name in _FLAGS:
+            told[name] = {"true": True, "false": False}.get(value, value)
+        else:
+            told.setdefault(name, []).append(value)
+    if not told.keys() & set(LISTS):
+        raise BadRules(f"{where}: a rule that allows everything is none; name at least a tool.")
+    rule = _rule({**told, "then": Decision.ALLOW.value, "name": "allowed for this run"}, where, is_ours=False)
+    (vocabulary or Vocabulary()).check(rule)
+    return rule
 
 
 def _lines(text: str, count: int) -> Sequence[int]:

@@ -163,6 +163,11 @@ class Control:
         """What names its window for a task; empty where no window is known."""
         return "\0".join((self.app, self.window_ref or self.window)) if self.app or self.window_ref else ""
 
+    @property
+    def window_key(self) -> str:
+        """What names its window, whatever program describes the control; empty where no window is known."""
+        return self.window_ref or self.place
+
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
@@ -172,6 +177,9 @@ class Provenance:
     or passwords that were read. `personal` are the kinds of personal data that were read (see `personal_in`),
     `links` the addresses in the text that was read, `hosts` the hosts that the person has allowed. `typed` are the
     single lines that the turn typed, by program; what it put on the clipboard may be pasted into each (no name).
+    `instructions` is the person's text that can give permission: nobody else has put anything into it. `lines` is the
+    text typed in each window (`Control.window_key`) since the last Return there. `terminals` are the new, empty
+    terminals (`Control.window_ref`) of this turn: only there is the text in `lines` the whole line.
     """
 
     tainted_by: tuple[str, ...] = ()
@@ -183,6 +191,9 @@ class Provenance:
     links: Collection[str] = frozenset()
     hosts: Collection[str] = frozenset()
     typed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    instructions: str = ""
+    lines: Mapping[str, str] = field(default_factory=dict)
+    terminals: Collection[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,14 +237,34 @@ async def test_where_nobody_can_answer_the_call_is_refused_with_a_sentence(tmp_p
     assert "nobody is there to give it" in stage.asked(1)
 
 
-async def test_three_refusals_in_a_row_stop_the_turn(tmp_path: Path) -> None:
+async def test_three_refusals_in_a_row_end_the_turn_after_one_last_pass_for_words(tmp_path: Path) -> None:
     runs = [f'<run command="{number}"/>' for number in range(3)]
-    stage = Stage(tmp_path, runs[0], "<look/>", runs[1], runs[2], "never asked", attended=False)
+    stage = Stage(tmp_path, *runs, "I was not allowed to.", "never asked", attended=False)
     ended = await stage.send()
-    assert ended == TurnEnded(
+    assert (ended.outcome, ended.text) == (Outcome.WAITING, "I was not allowed to.")
+    assert stage.bench.done == []
+    assert "Call nothing more" in stage.asked(3)
+
+
+async def test_a_turn_that_is_ended_by_refusals_without_a_word_says_so(tmp_path: Path) -> None:
+    runs = [f'<run command="{number}"/>' for number in range(4)]
+    stage = Stage(tmp_path, *runs, "never asked", attended=False)
+    assert await stage.send() == TurnEnded(
         "turn1", Outcome.WAITING, "Three calls in a row were refused, so I stopped. Tell me what to do instead."
     )
-    assert stage.bench.done == ["look"]
+
+
+async def test_a_call_that_works_breaks_the_row_of_refusals(tmp_path: Path) -> None:
+    runs = [f'<run command="{number}"/>' for number in range(4)]
+    stage = Stage(tmp_path, runs[0], runs[1], "<look/>", runs[2], runs[3], "I give up.", attended=False)
+    assert (await stage.send()).text == "I give up."
+
+
+async def test_a_refusal_names_its_rule_and_the_way_on(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<run command="make"/>', "I may not.", attended=False)
+    await stage.send()
+    assert "rule: mode ask: executes" in stage.asked(1)
+    assert "Way on:" in stage.asked(1)
 
 
 async def test_an_action_that_is_allowed_starts_the_count_of_refusals_again(tmp_path: Path) -> None:
@@ -292,7 +312,10 @@ async def test_facts_of_the_moment_go_beside_the_prompt_not_into_it(tmp_path: Pa
     stage = Stage(tmp_path, "Hello.", facts=Machine())
     await stage.send("Hi.")
     (request,) = stage.provider.requests
-    assert request.context == "# Facts of this moment\n\n## Screen\n1280x800\n\n## Windows\nnone\n"
+    assert request.context == (
+        "# Facts of this moment\n\n## Screen\n1280x800\n\n## Windows\nnone\n\n"
+        "## Permission\nMode: ask. The person is there and can be asked.\n"
+    )
     assert request.system == stage.session.system
     assert "1280x800" not in request.system
     assert request.messages == (user("Hi."),)

@@ -1,0 +1,53 @@
+"""What the task names in its own words, done without a question by the command line on a real screen."""
+
+from __future__ import annotations
+
+import subprocess
+
+from tests.e2e.conftest import Screen
+from tests.support.loopback import AnthropicServer
+from tests.support.observer import eventually
+
+_END = "<attempt_completion><result>Done.</result></attempt_completion>"
+_RETURN = '<computer_key keys="Return"/>'
+
+
+def _do(screen: Screen, task: str, *replies: str) -> str:
+    with AnthropicServer(replies=[*replies, _END, _END]) as server:
+        done = screen.wisp(
+            "do", task, "--json", "--provider", "anthropic", WISP_BASE_URL=server.url, ANTHROPIC_API_KEY="k"
+        )
+    return done.stdout + done.stderr
+
+
+def test_a_named_command_runs_in_a_terminal_that_wisp_opened(screen: Screen) -> None:
+    asked, other = screen.home / "asked", screen.home / "other"
+    told = _do(
+        screen,
+        f"Open xterm and run: touch {asked}",
+        '<open_app name="xterm"/>',
+        f"<computer_type>touch {asked}</computer_type>",
+        _RETURN,
+        f"<computer_type>touch {other}</computer_type>",
+        _RETURN,
+    )
+    assert eventually(asked.exists), told
+    assert not other.exists()
+    assert "nobody is there to give it" in told
+
+
+def test_text_that_waits_in_a_terminals_line_is_not_run_with_the_named_command(screen: Screen) -> None:
+    asked = screen.home / "asked"
+    waiting = ["xterm", "-title", "box", "-e", "read line; touch read"]
+    with subprocess.Popen(waiting, cwd=screen.home, env=screen.environment) as terminal:
+        told = _do(
+            screen,
+            f"In the terminal run: touch {asked}",
+            '<wait_for window="box" limit_s="20"/>',
+            '<focus_window title="box"/>',
+            f"<computer_type>touch {asked}</computer_type>",
+            _RETURN,
+        )
+        terminal.kill()
+    assert not (screen.home / "read").exists()
+    assert "nobody is there to give it" in told

@@ -1,0 +1,161 @@
+"""What the person's own words permit, as data: each line is what they said, a call, and what must come of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.policy import Control, Decision, Mode, Policy, Provenance
+from app.agent.policy.persons_words import RULE
+from app.agent.policy.policy import PolicyDeps
+from app.agent.policy.rules import BadRules
+from app.assembly import registry
+from app.protocol.call import ToolCall, ToolResult
+from app.protocol.spec import Effect, Param, ToolSpec
+from app.tools.executor import Executor
+from app.tools.registry import Family, Registry, TurnContext
+from app.tools.say import SAY, Speech
+from tests.unit.agent.stage import FakeClock, Stage
+from tests.unit.agent.test_gate import Screen
+
+SPECS = {spec.name: spec for spec in registry().specs}
+ROWS = [
+    json.loads(line)
+    for line in (Path(__file__).resolve().parents[2] / "data" / "words" / "rows.jsonl").read_text("utf-8").splitlines()
+]
+
+
+def _decided(row: dict[str, Any], folder: Path, **more: Any) -> Any:
+    told = dict(row.get("seen", {}))
+    flags = {f"is_{name}": told.pop(name, False) for name in ("own", "terminal", "dialog")}
+    seen = (Control(**told, **flags),) if told else ()
+    lines = {seen[0].window_key: row["typed"]} if seen and "typed" in row else {}
+    tainted = (row["tainted"],) if "tainted" in row else ()
+    provenance = Provenance(
+        tainted, row["said"], instructions=row["said"], lines=lines, terminals=frozenset(row.get("terminals", ()))
+    )
+    around = PolicyDeps(own_keys=("ctrl+alt+escape",), tools=tuple(SPECS.values()), **more)
+    policy = Policy(folder, Mode(row.get("mode", "ask")), surroundings=around, persons=folder / "none.toml")
+    return policy.decide(ToolCall("c1", row["tool"], row["args"]), SPECS[row["tool"]], seen, provenance)
+
+
+def test_there_are_rows_enough() -> None:
+    assert len(ROWS) >= 80
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{at}" for at in range(1, len(ROWS) + 1)])
+def test_words_permit_what_they_name_and_nothing_else(row: dict[str, Any], tmp_path: Path) -> None:
+    assert _decided(row, tmp_path).decision.value == row["expect"], row
+
+
+def test_what_words_permit_is_noted_as_such(tmp_path: Path) -> None:
+    assert _decided(ROWS[0], tmp_path).rule == RULE
+
+
+_PLAIN = {**ROWS[0], "said": "go on"}
+
+
+def test_a_rule_of_this_run_allows_what_would_be_asked(tmp_path: Path) -> None:
+    allowed = ("tool=computer_click control='Sign up'",)
+    assert _decided(_PLAIN, tmp_path).decision is Decision.ASK
+    assert _decided({**_PLAIN, "tainted": "screen"}, tmp_path, allowed=allowed).decision is Decision.ALLOW
+    other = {**_PLAIN, "seen": {**_PLAIN["seen"], "name": "Delete"}}
+    assert _decided(other, tmp_path, allowed=allowed).decision is Decision.ASK
+
+
+def test_a_rule_of_this_run_loosens_no_denial(tmp_path: Path) -> None:
+    own = {**_PLAIN, "seen": {**_PLAIN["seen"], "own": True}}
+    assert _decided(own, tmp_path, allowed=("tool=computer_click",)).decision is Decision.DENY
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "tool", "tool=computer_klick", "then=deny tool=computer_click", "kind=sends", "tainted=true", "control='x"],
+)
+def test_a_rule_that_cannot_be_used_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(BadRules):
+        _decided(_PLAIN, tmp_path, allowed=(text,))
+
+
+def test_a_rule_of_the_person_that_asks_asks_whatever_the_words_say(tmp_path: Path) -> None:
+    (tmp_path / "none.toml").write_text('[[rule]]\nthen = "ask"\ncontrol = "Sign up"\n', encoding="utf-8")
+    assert _decided(ROWS[0], tmp_path).decision is Decision.ASK
+
+
+class Shell:
+    """Opens a terminal, new or not, and keeps what reaches it."""
+
+    def __init__(self, *, is_new: bool, fails: int) -> None:
+        self.typed = ""
+        self._is_new = is_new
+        self._fails = fails
+
+    async def open(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        return ToolResult(True, "open_app", {"window": "w1", "new_terminal": self._is_new}, "Opened.")
+
+    async def type(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self._fails -= 1
+        if self._fails >= 0:
+            return ToolResult(False, "tool_error", {}, "The window has changed.")
+        self.typed += call.text("text")
+        return ToolResult(True, "typed", {}, "Typed.")
+
+    async def key(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self.typed += f"<{call.text('keys')}>"
+        return ToolResult(True, "pressed", {}, "Pressed.")
+
+
+_SHELL = Family(
+    Shell,
+    (
+        ToolSpec("open_app", "Fake.", Effect.DESKTOP, Shell.open),
+        ToolSpec("computer_type", "Fake.", Effect.DESKTOP, Shell.type, attrs=(Param("text", required=True),)),
+        ToolSpec("computer_key", "Fake.", Effect.DESKTOP, Shell.key, attrs=(Param("keys", required=True),)),
+    ),
+)
+_OPEN, _RETURN = "<open_app/>", '<computer_key keys="Return"/>'
+
+
+def _type(text: str) -> str:
+    return f'<computer_type text="{text}"/>'
+
+
+@pytest.mark.parametrize(
+    ("calls", "more", "reached"),
+    [
+        ((_OPEN, _type("make"), _RETURN), {}, "make<Return>"),
+        ((_OPEN, _type("ma"), _type("ke"), _RETURN), {}, "make<Return>"),
+        ((_OPEN, _type("make"), _RETURN, _type("make"), _RETURN), {}, "make<Return>make<Return>"),
+        ((_OPEN, _type("make x"), _RETURN), {}, "make x"),
+        ((_OPEN, '<computer_key keys="Up"/>', _type("make"), _RETURN), {}, "<Up>make"),
+        # Text may stand in the line of a terminal that Wisp did not open in this turn.
+        ((_type("make"), _RETURN), {}, "make"),
+        ((_type("make"), _OPEN, _RETURN), {}, "make"),
+        ((_OPEN, _type("make"), _RETURN), {"is_new": False}, "make"),
+        # After a failure nobody knows how much was typed.
+        ((_OPEN, _type("make"), _type("make"), _RETURN), {"fails": 1}, "make"),
+        ((_OPEN, _type("x "), _type("make"), _RETURN), {"fails": 1}, "make"),
+        # Where somebody can be asked, the words answer nothing.
+        ((_OPEN, _type("make"), _RETURN), {"words_permit": False}, "make"),
+    ],
+)
+async def test_a_named_command_runs_where_the_line_is_known(
+    calls: tuple[str, ...], more: dict[str, bool | int], reached: str, tmp_path: Path
+) -> None:
+    shell = Shell(is_new=bool(more.get("is_new", True)), fails=int(more.get("fails", 0)))
+    registry = Registry(SAY, _SHELL)
+    stage = Stage(
+        tmp_path,
+        *calls,
+        "Done.",
+        registry=registry,
+        executor=Executor(registry, [Speech(), shell], FakeClock(), seed=1),
+        resolve=Screen(Control("sh", "xterm", is_terminal=True, is_launcher=True, window_ref="w1")),
+        attended=False,
+        words_permit=more.get("words_permit", True),
+    )
+    await stage.send("In the terminal run: make")
+    assert shell.typed == reached
