@@ -132,7 +132,7 @@ def plain_words(name: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(_plain(name)))
 
 
-def affirms(name: str) -> bool:
+def only_affirms(name: str) -> bool:
     """Whether a button of that name only says yes to what its dialog says."""
     return _plain(name).rstrip(".…!") in _spoken("affirms")
 

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from app.agent.policy import addresses
-from app.agent.policy.consequences import affirms, is_pressed_role, meaning_of, plain_words, words_of
+from app.agent.policy.consequences import is_pressed_role, meaning_of, only_affirms, plain_words, words_of
 from app.agent.policy.sentences import table
 from app.agent.policy.values import Action, Consequence, Control, Provenance
 from app.protocol.spec import Effect
@@ -172,13 +172,13 @@ def _is_blocked(text: str, tokens: Iterable[str]) -> bool:
 def _names_control(act: Action, told: _Told) -> bool:
     """Whether the one control that the act presses is named, and does nothing beyond its name."""
     control = act.control
-    if len(act.controls) != 1 or (act.keys and set(act.keys) - {*_RETURN, "space"}) or act.text:
+    if act.paths or len(act.controls) != 1 or (act.keys and set(act.keys) - {*_RETURN, "space"}) or act.text:
         return False
     name = control.default if act.keys and control.default else control.name
     if act.keys and control.default and is_pressed_role(control.role) and control.name != control.default:
         return False
     words = plain_words(name)
-    if not words or affirms(name) or not act.kinds & _PRESSED <= _own_meaning(name, control):
+    if not words or only_affirms(name) or not act.kinds & _PRESSED <= _own_meaning(name, control):
         return False
     if told.denies(words):
         return False
