@@ -181,7 +181,7 @@ class Turn:
     `keeps_list` says that the turn keeps a checklist, and that the model was not asked to finish it yet.
     `said` is the person's text in the turn; `tainted_by` are the sources read since the person last wrote.
     `copied` is the text that the turn put on the clipboard; `typed` are the latest lines that it typed, by program.
-    `copied` is the text that the turn put on the clipboard. `terminals` are the windows of terminals that it opened.
+    `terminals` are the windows of terminals that it opened.
     """
 
     id: str
