@@ -142,7 +142,7 @@ def xlib_clash() -> Finding:
 
 def ocr() -> Finding:
     """Text on the screen where programs tell nothing about themselves; the models are inside the wheel."""
-    found = importlib.util.find_spec("rapidocr_onnxruntime")
+    found = importlib.util.find_spec("rapidocr")
     if not found or not found.origin:
         return note("OCR", "Text in pictures cannot be read.", _REINSTALL)
     models = sorted(Path(found.origin).parent.rglob("*.onnx"))

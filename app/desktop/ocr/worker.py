@@ -33,12 +33,18 @@ def main() -> None:
 
 
 def _engine() -> Any:
-    from rapidocr_onnxruntime import RapidOCR
+    from rapidocr import RapidOCR
 
     # `max` keeps small crops as they are; the default `min` blows them up to 736 pixels and takes three times as long.
-    return RapidOCR(
-        det_limit_type="max", det_limit_side_len=_LONGEST_SIDE_PX, use_cls=False, intra_op_num_threads=_threads()
-    )
+    wanted = {
+        "Global.use_cls": False,
+        "Global.log_level": "critical",
+        "Global.max_side_len": _LONGEST_SIDE_PX,
+        "Det.limit_type": "max",
+        "Det.limit_side_len": _LONGEST_SIDE_PX,
+        "EngineConfig.onnxruntime.intra_op_num_threads": _threads(),
+    }
+    return RapidOCR(params=wanted)
 
 
 def _threads() -> int:
@@ -52,8 +58,11 @@ def _lines(engine: Any, pixels: bytes, width: int, height: int) -> list[object]:
     import numpy
 
     picture = numpy.frombuffer(pixels, dtype=numpy.uint8).reshape(height, width, _BYTES)[:, :, :3]
-    found, _ = engine(numpy.ascontiguousarray(picture), use_cls=False)
-    return [[text.strip(), _box(corners), float(score)] for corners, text, score in found or ()]
+    found = engine(numpy.ascontiguousarray(picture), use_cls=False)
+    if found.boxes is None:
+        return []
+    read = zip(found.txts, found.boxes, found.scores, strict=True)
+    return [[text.strip(), _box(corners), float(score)] for text, corners, score in read]
 
 
 def _box(corners: Any) -> list[int]:
