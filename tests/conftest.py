@@ -12,6 +12,7 @@ import pytest
 from app.base.interrupts import reset_for_children
 from app.base.texts import WITHHELD
 from app.desktop.x11.virtual import VirtualDesktop
+from tests.support.programs import chosen, private_defaults
 
 DATA = Path(__file__).parent / "data"
 
@@ -47,8 +48,18 @@ def nothing_withheld() -> Iterator[None]:
     WITHHELD.forget()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What else is installed on this machine changes nothing: "the editor" is the one of the suite."""
+    before = dict(os.environ)
+    os.environ.update(private_defaults(tmp_path_factory.mktemp("programs"), chosen()))
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
 @pytest.fixture(scope="session")
-def desktop() -> Iterator[VirtualDesktop]:
+def desktop(own_programs: None) -> Iterator[VirtualDesktop]:
     """A real X server with a window manager, D-Bus and the accessibility bus; this process lives on it."""
     before = dict(os.environ)
     with VirtualDesktop(1280, 800) as virtual:

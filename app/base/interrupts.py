@@ -10,6 +10,9 @@ from collections.abc import Callable
 STOPPED = 130
 """The exit code of a program that Ctrl+C has ended: 128 and the number of SIGINT."""
 
+_INHERITED = ("SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM", "SIGCHLD", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGTSTP")
+"""What Wisp's start may find ignored. Python gives SIGPIPE and SIGXFSZ back to children itself."""
+
 
 def exit_on_ctrl_c() -> None:
     """End the process at once on Ctrl+C. A command that has something to finish installs its own handler on top."""
@@ -19,15 +22,18 @@ def exit_on_ctrl_c() -> None:
 
 
 def reset_for_children() -> None:
-    """Let child processes have the default signals, also where a shell's `&` has made this process ignore Ctrl+C.
+    """Let child processes have the default signals, also where a shell's `&`, `trap` or `nohup` ignores some here.
 
     An ignored signal stays ignored through exec, a handled one goes back to its default. A shell that starts with
-    SIGINT ignored can never change that (POSIX, `trap`), so Ctrl+C would not end what runs in it.
+    SIGINT ignored can never change that (POSIX, `trap`), so Ctrl+C would not end what runs in it. A blocked signal
+    stays blocked as well.
     """
-    for name in ("SIGINT", "SIGQUIT"):
+    for name in _INHERITED:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, _ignore)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def stop_on_signals(stop: Callable[[], object]) -> None:

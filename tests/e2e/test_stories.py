@@ -134,13 +134,6 @@ def test_a_file_is_opened_through_the_dialog_and_changed(wisp: CoProcess, screen
     assert eventually(lambda: file.read_text(encoding="utf-8") == "milk\nbread\n")
 
 
-def test_a_file_is_opened_by_its_path(wisp: CoProcess, screen: Screen) -> None:
-    file = screen.home / "words.txt"
-    file.write_text("one two three", encoding="utf-8")
-    wisp("open_app", name=str(file))
-    assert _editor_holds(screen, "one two three")
-
-
 def test_text_moves_through_the_clipboard(wisp: CoProcess, screen: Screen) -> None:
     wisp("write_clipboard", text="über\nzwei")
     wisp("open_app", name="text editor")
@@ -158,71 +151,6 @@ def test_unsaved_work_is_asked_about_and_thrown_away(wisp: CoProcess, screen: Sc
     assert not refused["ok"]
     wisp("computer_click", target="Don't Save")
     assert eventually(lambda: observe("mousepad", screen.environment) == [])
-
-
-def test_a_folder_is_made_and_renamed_in_the_file_manager(wisp: CoProcess, screen: Screen) -> None:
-    wisp("open_app", name="file manager")
-    wisp("computer_key", keys="ctrl+shift+n")
-    wisp("wait_for", window="Creat")
-    wisp("computer_type", text="Größe\n")
-    assert eventually((screen.home / "Größe").is_dir)
-    wisp("computer_click", target="Größe")
-    wisp("computer_key", keys="F2")
-    wisp("wait_for", window="Rename")
-    wisp("computer_key", keys="ctrl+a")
-    wisp("computer_type", text="Archiv\n")
-    assert eventually((screen.home / "Archiv").is_dir)
-    assert not (screen.home / "Größe").exists()
-
-
-def test_a_file_is_copied_into_a_folder_in_the_file_manager(wisp: CoProcess, screen: Screen) -> None:
-    (screen.home / "a.txt").write_text("content", encoding="utf-8")
-    (screen.home / "kept").mkdir()
-    wisp("open_app", name="file manager")
-    wisp("computer_click", target="a.txt")
-    wisp("computer_key", keys="ctrl+c")
-    wisp("computer_click", target="kept", count=2)
-    wisp("wait_for", window="kept")
-    wisp("computer_key", keys="ctrl+v")
-    assert eventually((screen.home / "kept" / "a.txt").is_file)
-
-
-def test_a_file_is_dragged_into_a_folder(wisp: CoProcess, screen: Screen) -> None:
-    (screen.home / "letter.txt").write_text("Dear Ada", encoding="utf-8")
-    (screen.home / "post").mkdir()
-    wisp("open_app", name="file manager")
-    wisp("computer_drag", {"from": "letter.txt", "to": "post"})
-    assert eventually((screen.home / "post" / "letter.txt").is_file)
-
-
-def test_a_command_in_a_terminal_makes_a_file(wisp: CoProcess, screen: Screen) -> None:
-    file = screen.home / "made.txt"
-    wisp("open_app", name="terminal")
-    wisp("computer_type", text=f"printf '%s\\n' \"it's\" '~{{}}|<>' > '{file}'\n")
-    assert eventually(lambda: file.exists() and file.read_text(encoding="utf-8") == "it's\n~{}|<>\n")
-
-
-def test_a_program_in_a_terminal_is_ended_by_its_chord(wisp: CoProcess, screen: Screen) -> None:
-    file = screen.home / "ended"
-    wisp("open_app", name="terminal")
-    wisp("computer_type", text=f"sleep 600; touch '{file}'\n")
-    wisp("computer_key", keys="ctrl+c")
-    wisp("computer_type", text=f"touch '{file}'\n")
-    assert eventually(file.exists)
-
-
-def test_two_windows_stand_side_by_side_and_each_gets_its_own_text(wisp: CoProcess, screen: Screen) -> None:
-    wisp("open_app", name="terminal")
-    wisp("open_app", name="text editor")
-    wisp("move_window", title="mousepad", x=640, y=0, width=600, height=500)
-    wisp("move_window", title="XTerm", x=0, y=0, width=600, height=500)
-    made = screen.home / "made"
-    wisp("focus_window", title="XTerm")
-    wisp("computer_type", text=f"touch '{made}'\n")
-    wisp("focus_window", title="mousepad")
-    wisp("computer_type", text="only here")
-    assert eventually(made.exists)
-    assert _editor_holds(screen, "only here")
 
 
 def test_a_word_is_found_from_the_menu(wisp: CoProcess, screen: Screen) -> None:

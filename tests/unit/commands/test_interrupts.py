@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import signal
 import subprocess
 import sys
@@ -13,14 +15,6 @@ import pytest
 ROOT = Path(__file__).parents[3]
 WISP = ["/usr/bin/env", "-S", "--block-signal=INT", sys.executable, "-S", str(ROOT / "scripts" / "launcher.py")]
 """As `scripts/setup` writes it into `.venv/bin/wisp`."""
-
-CHILD = """
-import signal, subprocess, sys
-from app.base.interrupts import reset_for_children
-reset_for_children()
-look = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
-subprocess.run([sys.executable, "-c", look], check=True)
-"""
 
 
 @pytest.mark.parametrize("words", [["do", "hello", "--provider", "offline", "--dry-run"], ["parse"], ["tool"]])
@@ -36,7 +30,16 @@ def test_ctrl_c_ends_with_130_and_without_a_traceback(words: list[str], after_s:
     assert (process.returncode in {130, 0}, "Traceback" in said) == (True, False), said
 
 
-def test_children_can_be_interrupted_where_the_shell_made_wisp_ignore_ctrl_c() -> None:
-    ignoring = ["/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-c", CHILD]
+IGNORED = "INT QUIT HUP TERM CHLD ALRM USR1 USR2 TSTP"
+SIGNALS = "grep -E 'Sig(Blk|Ign)' /proc/self/status"
+
+
+@pytest.mark.parametrize("how", ["", 'pty="true"', 'background="true"'])
+def test_children_have_the_default_signals_where_wisp_was_started_with_ignored_ones(how: str) -> None:
+    call = f'<bash command="{SIGNALS}" {how}/>'
+    # `env` blocks two on top of what the shell ignores.
+    start = ["/usr/bin/env", "--block-signal=INT", "--block-signal=USR2", sys.executable, "-m", "app", "tool", call]
+    ignoring = ["/bin/sh", "-c", f"trap '' {IGNORED}; exec \"$@\"", "sh", *start]
     done = subprocess.run(ignoring, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.strip() == "False"
+    masks = re.findall(r"(SigBlk|SigIgn):\s+([0-9a-f]+)", json.loads(done.stdout)["payload"]["stdout"])
+    assert {name: int(mask, 16) for name, mask in masks} == {"SigBlk": 0, "SigIgn": 0}
