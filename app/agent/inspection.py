@@ -19,14 +19,17 @@ from app.desktop.controller import DesktopController, Target
 from app.desktop.desktop import Desktop
 from app.desktop.ocr.elements import is_written
 from app.desktop.preview import FocusRequest, PreviewedTarget
+from app.desktop.programs import choose
 from app.protocol.call import Media, ToolCall
 from app.services.workspace.document_kinds import kind_of
+from app.services.workspace.document_kinds import target_of as target_of_opening
 from app.tools.acts import path_of, target_of
 
 _log = logging.getLogger(__name__)
 
 _PICTURE_WIDTH_PX = 480
 _PICTURE_HEIGHT_PX = 200
+_PROGRAM = "program"
 _TOLD_STATES = frozenset({"editable", "read-only"})
 
 
@@ -48,6 +51,8 @@ class DesktopInspector:
 
 
 async def _seen(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Control, ...]:
+    if aim == _PROGRAM:
+        return _started(seat, call)
     try:
         met = await _met(seat, call, aim)
         if aim == "focus":
@@ -57,6 +62,20 @@ async def _seen(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Cont
         _log.info("What %s would act on is not known: %s", call.name, error)
         may_come = isinstance(error, ToolFailed) and error.transient
         return (Control(role="label", name=call.text("target") or call.text("to"), is_known=not may_come),)
+
+
+def _started(seat: DesktopController, call: ToolCall) -> tuple[Control, ...]:
+    """The program that the call would start; nothing for an address or a document, and where none would be started."""
+    name = call.text("name").strip()
+    if target_of_opening(name):
+        return ()
+    apps = seat.backend.apps
+    try:
+        program = choose(name, apps.installed(), apps.command)
+        words = apps.command_line(program)
+    except WispError:  # because a call that fails starts nothing
+        return ()
+    return (Control(app=program.name, files=tuple(word for word in words if Path(word).is_absolute())),)
 
 
 async def _met(seat: DesktopController, call: ToolCall, aim: str) -> list[PreviewedTarget]:
@@ -143,6 +162,8 @@ def _described(met: PreviewedTarget) -> Control:
 
 
 async def _picture(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+    if aim == _PROGRAM:
+        return None
     try:
         met = await _met(seat, call, aim)
         point = await _point(seat, call, aim)

@@ -269,6 +269,10 @@ class Apps(Protocol):
         """A program that opens windows and is in no menu, by the name of its command alone."""
         ...
 
+    def command_line(self, app: App) -> tuple[str, ...]:
+        """What `launch` would start, as far as that is known: the program's own path first, then its arguments."""
+        ...
+
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         """Start it in a session of its own. ToolFailed when the system refuses."""
         ...

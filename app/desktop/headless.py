@@ -258,6 +258,9 @@ class _Apps:
     def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
         return ()
 
+    def command_line(self, app: App) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._start(" ".join((app.name, *arguments)))
 

@@ -45,6 +45,9 @@ class MacApps:
     def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
         return ()
 
+    def command_line(self, app: App) -> tuple[str, ...]:
+        return (app.ref,)
+
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._open(app.name, ["-a", app.ref, *(("--args", *arguments) if arguments else ())])
 

@@ -83,6 +83,9 @@ class StartMenu:
     def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
         return ()
 
+    def command_line(self, app: App) -> tuple[str, ...]:
+        return (app.ref,)
+
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._start(app.name, app.ref, " ".join(arguments))
 

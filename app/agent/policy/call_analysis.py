@@ -4,6 +4,7 @@ them, controls and keys looked up in the tables. Nothing a model says about its 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -94,6 +95,7 @@ OWN_FOLDER = ".wisp"
 """In a workspace: its rules. Read by Wisp without asking, so never written by a tool."""
 
 _FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
+_MADE_ZONES = (*_FREE_ZONES, Zone.TEMP)
 _WORD = re.compile(r"\w+")
 _SIGNS = {"slash": "/", "period": ".", "asciitilde": "~", "underscore": "_", "minus": "-"}
 _NAMING_CHARS = 4
@@ -170,6 +172,8 @@ class CallAnalyzer:
             found |= consequences.of_text(text, control) if text else set()
         elif aim == "menu":
             found |= pointing.of_way(call.text("path"))
+        elif aim == "program":
+            found |= {"launches"} if any(map(self._is_made, control.files)) else set()
         elif seen:
             found |= pointing.of_pointing(call, aim, seen, text)
         return found, spelled(chords), text
@@ -205,6 +209,11 @@ class CallAnalyzer:
         if place.zone not in _FREE_ZONES:
             found.add("outside" if is_changing else "far")
         return str(place.path), found
+
+    def _is_made(self, path: str) -> bool:
+        """Whether tools or commands may have written what stands there, or the way to it."""
+        folder = self.workspace.folder
+        return Path(os.path.normpath(path)).is_relative_to(folder) or self.workspace.locate(path).zone in _MADE_ZONES
 
     def _saved(
         self, call: ToolCall, seen: Sequence[Control], provenance: Provenance

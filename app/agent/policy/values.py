@@ -129,7 +129,7 @@ class Control:
     are the controls that keys press there; None where they were not read. `pasted` is what a paste would type; None
     where that is not known. `opens` is what an item of a file manager is (a `DocumentKind`), where it is known.
     `symbols` maps keys to all key symbols that they make in the present layouts. `address` is what stands in a
-    browser's address bar.
+    browser's address bar. `files` are the absolute paths that a program would be started from and with.
     """
 
     window: str = ""
@@ -152,6 +152,7 @@ class Control:
     pasted: str | None = None
     symbols: tuple[tuple[str, frozenset[str]], ...] = ()
     address: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def runs_programs(self) -> bool:

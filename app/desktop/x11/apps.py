@@ -191,9 +191,16 @@ class DesktopEntries:
         return shown_folders(window)
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
+        return self._start(app.name, with_flags(self._words(app, arguments)))
+
+    def command_line(self, app: App) -> tuple[str, ...]:
+        words = self._words(app, ())
+        found = shutil.which(words[0], path=self._environment.get("PATH")) if words else None
+        return (found or words[0], *words[1:]) if words else ()
+
+    def _words(self, app: App, arguments: Sequence[str]) -> list[str]:
         bare = app.ref.removeprefix(_COMMAND)
-        command = [bare, *arguments] if bare != app.ref else list(self._command(app, arguments))
-        return self._start(app.name, with_flags(command))
+        return [bare, *arguments] if bare != app.ref else list(self._command(app, arguments))
 
     def _command(self, app: App, arguments: Sequence[str]) -> Iterator[str]:
         from xdg.DesktopEntry import DesktopEntry

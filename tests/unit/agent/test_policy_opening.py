@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.policy import Mode, Policy, Provenance
+from app.agent.policy import Control, Mode, Policy, Provenance
 from app.agent.scheduling import keep_order, reach_of
 from app.assembly import registry
+from app.base import paths
 from app.protocol.call import Block, ToolCall
 from app.protocol.spec import Effect
 
@@ -86,6 +87,35 @@ def test_a_program_is_opened_unasked(tmp_path: Path, name: str) -> None:
     call = ToolCall("c1", "open_app", {"name": name})
     assert OPEN.effects_of(call) == {Effect.DESKTOP}
     assert Policy(tmp_path).decide(call, OPEN, (), TAINTED).decision.value == "allow"
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+@pytest.mark.parametrize(
+    ("files", "decision"),
+    [
+        (("/usr/bin/python3", "/usr/share/app/main.py"), "allow"),
+        (("{workspace}/.venv/bin/tool",), "ask"),
+        (("/usr/bin/python3", "{workspace}/main.py"), "ask"),
+        (("{workspace}/link",), "ask"),
+        (("{outside}/link",), "ask"),
+        (("/tmp/built",), "ask"),
+        (("{made}/built",), "ask"),
+    ],
+)
+def test_a_program_that_was_built_in_the_workspace_is_not_started_unasked(
+    tmp_path: Path, mode: str, files: tuple[str, ...], decision: str
+) -> None:
+    workspace, outside = tmp_path / "space", tmp_path / "other"
+    workspace.mkdir()
+    outside.mkdir()
+    (workspace / "link").symlink_to("/usr/bin/true")
+    (outside / "link").symlink_to(workspace / "built")
+    made = paths.made_dir()
+    given = tuple(one.format(workspace=workspace, outside=outside, made=made) for one in files)
+    assert OPEN
+    policy = Policy(workspace, Mode(mode), persons=tmp_path / "none.toml")
+    verdict = policy.decide(ToolCall("c1", "open_app", {"name": "tool"}), OPEN, (Control(app="tool", files=given),))
+    assert (verdict.decision.value, verdict.may_remember) == (decision, False), verdict
 
 
 def test_what_is_opened_waits_for_what_is_written() -> None:

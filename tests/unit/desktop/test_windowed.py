@@ -9,7 +9,7 @@ import pytest
 from app.base.errors import ToolFailed
 from app.desktop.backends import App
 from app.desktop.programs import choose
-from app.desktop.x11.apps import windowed_program
+from app.desktop.x11.apps import DesktopEntries, windowed_program
 
 _PROGRAM = b"\x7fELF...libc.so.6.libgtk-3.so.0..."
 
@@ -69,3 +69,15 @@ def test_terminal_programs_and_those_nobody_opens_are_not_offered_but_found() ->
     with pytest.raises(ToolFailed, match=r"Installed are: Paint\.$"):
         choose("photoshop", apps)
     assert choose("vim", apps).name == "Vim"
+
+
+def test_what_a_program_is_started_from_is_told_by_its_path(tmp_path: Path) -> None:
+    path = _put(tmp_path, "drawer", _PROGRAM)
+    entries = tmp_path / "share" / "applications"
+    entries.mkdir(parents=True)
+    (entries / "draw.desktop").write_text("[Desktop Entry]\nType=Application\nName=Draw\nExec=drawer /w/a.py %U\n")
+    apps = DesktopEntries({"PATH": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "share"), "XDG_DATA_DIRS": "/none"})
+    bare = apps.command("drawer")
+    assert bare
+    assert apps.command_line(bare) == (str(path),)
+    assert [apps.command_line(app) for app in apps.installed()] == [(str(path), "/w/a.py")]
