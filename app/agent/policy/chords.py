@@ -43,8 +43,10 @@ class Stroke:
 
     @property
     def is_sign(self) -> bool:
-        """Whether it types a sign where text is taken."""
-        is_printed = len(self.key) == 1 or self.key == "space" or self.key.startswith("KP_")
+        """Whether it types a sign where text is taken. A control character is none: it does what its chord does."""
+        is_printed = (
+            (len(self.key) == 1 and self.key.isprintable()) or self.key == "space" or self.key.startswith("KP_")
+        )
         return is_printed and not self.held & {CTRL, ALT, SUPER}
 
     @property

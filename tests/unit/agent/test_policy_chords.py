@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from app.agent.policy import Control, Decision, Policy
 from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
 from app.desktop.elements import Binding
+from app.desktop.keys import modifier_keys, named_keys
 from app.protocol.call import ToolCall
 
 SPEC = registry().find("computer_key")
@@ -26,13 +30,19 @@ LAYOUTS = {
     "fr": {"m": "mM", "j": "jJ", "l": "lL", "a": "aAqQ", ",": ",?", "KP_Decimal": ("Delete",)},
 }
 TERMINAL = Control("box", "xterm", is_terminal=True, is_known=False)
+TEXT = Control("Untitled", "Mousepad", "text")
+PASSWORD = Control("Login", "zenity", "password text", is_dialog=True)
 BUTTON = Control("Sure", "zenity", "button", "Delete", bindings=(Binding("<Alt>d", "button", "Delete"),))
+
+
+@cache
+def _policy(folder: Path) -> Policy:
+    return Policy(folder, surroundings=PolicyDeps(own_keys=OWN_KEYS), persons=folder / "none.toml")
 
 
 def _decided(folder: Path, keys: str, control: Control) -> Decision:
     assert SPEC is not None
-    policy = Policy(folder, surroundings=PolicyDeps(own_keys=OWN_KEYS), persons=folder / "none.toml")
-    return policy.decide(ToolCall("c1", "computer_key", {"keys": keys}), SPEC, (control,)).decision
+    return _policy(folder).decide(ToolCall("c1", "computer_key", {"keys": keys}), SPEC, (control,)).decision
 
 
 def _with(control: Control, layout: str) -> Control:
@@ -63,6 +73,45 @@ def test_what_ends_the_session_or_is_wisps_own_is_denied_with_any_further_keys(
 def test_what_submits_asks_with_any_further_keys(chord: str, control: Control, layout: str, tmp_path: Path) -> None:
     there = _with(control, layout)
     assert [keys for keys in _held(chord) if _decided(tmp_path, keys, there) is Decision.ALLOW] == []
+
+
+ALL_KEYS = (*named_keys(), *modifier_keys(), *"abcjklmt17+-,.éßüçµł€д\x04\x0f\x1b\x7f")
+PLACES = {Decision.DENY: (DENIED, (TERMINAL, PASSWORD)), Decision.ASK: (SUBMITS, (TERMINAL, BUTTON))}
+HARMFUL = [(least, chord, there) for least, (chords, places) in PLACES.items() for chord in chords for there in places]
+SEVERITY = [Decision.ALLOW, Decision.ASK, Decision.DENY]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_single_further_key_makes_a_chord_harmless(layout: str, tmp_path: Path) -> None:
+    let_through = []
+    for least, chord, control in HARMFUL:
+        there = _with(control, layout)
+        for number, key in enumerate(ALL_KEYS):
+            keys = f"{chord}+{key}" if number % 2 else f"{key}+{chord}"
+            if SEVERITY.index(_decided(tmp_path, keys, there)) < SEVERITY.index(least):
+                let_through.append((keys, control.app))
+    assert let_through == []
+
+
+@given(
+    held=st.lists(st.sampled_from(ALL_KEYS), min_size=2, max_size=2),
+    place=st.integers(0, 2),
+    harmful=st.sampled_from(HARMFUL),
+    layout=st.sampled_from(sorted(LAYOUTS)),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_two_further_keys_make_a_chord_harmless(
+    held: list[str], place: int, harmful: tuple[Decision, str, Control], layout: str, tmp_path: Path
+) -> None:
+    least, chord, control = harmful
+    keys = "+".join([*held[:place], chord, *held[place:]])
+    decided = _decided(tmp_path, keys, _with(control, layout))
+    assert SEVERITY.index(decided) >= SEVERITY.index(least), keys
+
+
+@pytest.mark.parametrize("sign", ["\x04", "\x0f", "\x10", "\x1b", "\x7f"])
+def test_a_control_character_is_a_key_and_no_sign(sign: str, tmp_path: Path) -> None:
+    assert [_decided(tmp_path, sign, control) for control in (TERMINAL, TEXT)] == [Decision.ASK, Decision.ASK]
 
 
 @pytest.mark.parametrize("keys", ["ctrl+µ", "ctrl+altgr+m", "ctrl+shift+µ"])
