@@ -2,19 +2,24 @@
 
 Each complete call runs as soon as it closes and is answered with one JSON line, in the order of the calls, flushed:
 `{"tool","ok","event","echo","payload","media":[{"path","media_type","width","height"}],"ms"}`. A program can keep it
-open as a co-process and pays for the start once. Exit code 1 if a call failed, 2 if there was no call at all.
+open as a co-process and pays for the start once: `wisp: ready` on standard error says that the start is over. Its
+pictures are files that go when it ends; `--pictures inline` puts them into the lines instead, as `"data"` in base64.
+Exit code 1 if a call failed, 2 if there was no call at all.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
 import codecs
 import json
 import os
 import re
+import shutil
 import sys
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 
@@ -33,6 +38,8 @@ from app.settings.store import Settings
 _CHUNK_BYTES = 65_536
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
 _MISUSED = 2
+_PICTURES = 64
+"""So many of a co-process's pictures are kept: who wants an older one has copied it."""
 _UP_TO_A_TAG = re.compile(r"[^>]*>|[^>]+")
 
 
@@ -40,13 +47,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", help="protocol text; without it standard input is read as it comes")
     parser.add_argument("--dialect", choices=("xml", "batch"), default="xml", help="how the calls are written")
     parser.add_argument(
+        "--pictures", choices=("files", "inline"), default="files", help="as files, or in the answers as base64"
+    )
+    shared.add_mode_option(parser)
+    shared.add_workspace_option(parser)
+    parser.add_argument(
         "--dry-run", action="store_true", help="work on a desktop that only writes down what it is told"
     )
 
 
 def run(options: argparse.Namespace) -> int:
     logs.to_file()
-    settings = shared.settings_of(argparse.Namespace())
+    settings = shared.settings_of(argparse.Namespace(mode=options.mode, workspace=options.workspace))
     with on_a_display(needed=not options.dry_run) as own:
         own.announce()
         return asyncio.run(_interruptible(_serve(options, settings)))
@@ -65,14 +77,22 @@ async def _interruptible(work: Coroutine[object, object, int]) -> int:
 async def _serve(options: argparse.Namespace, settings: Settings) -> int:
     async with assembled(settings, dry_run=options.dry_run) as assistant:
         dialect = by_name(options.dialect)
-        desk = _Desk(assistant, batches=dialect.pacing is Pacing.ONE_BATCH)
+        album = _Album(is_inline=options.pictures == "inline")
+        desk = _Desk(assistant, album, batches=dialect.pacing is Pacing.ONE_BATCH)
         reader = dialect.reader(assistant.registry.specs)
-        async for piece in _pieces(options.text):
-            await desk.take(reader.feed(piece))
-            if desk.batch_done:
-                reader = dialect.reader(assistant.registry.specs)
-                desk.batch_done = False
-        await desk.take(reader.flush())
+        is_stream = options.text is None
+        if is_stream:
+            print("wisp: ready", file=sys.stderr, flush=True)
+        try:
+            async for piece in _pieces(options.text):
+                await desk.take(reader.feed(piece))
+                if desk.batch_done:
+                    reader = dialect.reader(assistant.registry.specs)
+                    desk.batch_done = False
+            await desk.take(reader.flush())
+        finally:
+            if is_stream:
+                album.clear()
     if desk.answered == 0:
         otherwise = "there was no tool call in that text; `wisp tools` shows how calls are written."
         names = [spec.name for spec in assistant.registry.specs]
@@ -102,11 +122,11 @@ async def _pieces(text: str | None) -> AsyncIterator[str]:
 class _Desk:
     """Runs what the reader closes and writes the answers down in order."""
 
-    def __init__(self, assistant: Assistant, *, batches: bool) -> None:
+    def __init__(self, assistant: Assistant, album: _Album, *, batches: bool) -> None:
         self._assistant = assistant
+        self._album = album
         self._batches = batches
         self._waiting: list[Block] = []
-        self._media_folder: Path | None = None
         self.batch_done = False
         self.answered = 0
         self.failed = 0
@@ -153,15 +173,32 @@ class _Desk:
             "event": result.event,
             "echo": result.llm_echo,
             "payload": result.payload,
-            "media": [self._kept(media) for media in result.llm_media],
+            "media": [self._album.kept(media) for media in result.llm_media],
             "ms": round(seconds * 1000, 1),
         }
         print(json.dumps(line, ensure_ascii=False), flush=True)
 
-    def _kept(self, media: Media) -> dict[str, str | int]:
-        if self._media_folder is None:
-            self._media_folder = paths.state_dir() / "media" / ids.unique()
-            self._media_folder.mkdir(parents=True, mode=0o700)
-        path = self._media_folder / f"{ids.unique()}.{_ENDINGS.get(media.media_type, 'bin')}"
+
+class _Album:
+    """The pictures of this process: the newest ones as files in a folder of its own, or each within its answer."""
+
+    def __init__(self, *, is_inline: bool) -> None:
+        self._is_inline = is_inline
+        self._folder = paths.state_dir() / "media" / ids.unique()
+        self._files: deque[Path] = deque()
+
+    def kept(self, media: Media) -> dict[str, str | int]:
+        place = {"data": base64.b64encode(media.data).decode()} if self._is_inline else {"path": self._written(media)}
+        return {**place, "media_type": media.media_type, "width": media.width, "height": media.height}
+
+    def _written(self, media: Media) -> str:
+        self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+        path = self._folder / f"{ids.unique()}.{_ENDINGS.get(media.media_type, 'bin')}"
         path.write_bytes(media.data)
-        return {"path": str(path), "media_type": media.media_type, "width": media.width, "height": media.height}
+        self._files.append(path)
+        while len(self._files) > _PICTURES:
+            self._files.popleft().unlink(missing_ok=True)
+        return str(path)
+
+    def clear(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolMisuse
@@ -18,6 +18,7 @@ from app.desktop.capture import Capture, PictureBudget, cursor_in, encoded, fitt
 from app.desktop.verification import Patience, Settled, SettleWatch
 
 _REMEMBERED = 24
+_WITH_PIXELS = 2
 _TITLE_CHARS = 60
 _REST = Patience(first_s=0.05, quiet_s=0.034)
 """Two frames after the last drawing; a program that has said what changed is about to draw it."""
@@ -126,6 +127,10 @@ class ScreenCapture:
         while len(self._captures) > _REMEMBERED:
             oldest = next(name for name in self._captures if name != self._newest)
             del self._captures[oldest]
+        for name in list(self._captures)[:-_WITH_PIXELS]:
+            older, extent = self._captures[name]
+            if older.frame and name != self._newest:
+                self._captures[name] = replace(older, frame=None), extent
 
     async def frame(self, area: Rect) -> Frame:
         """Raw pixels without our own windows, at rest."""

@@ -95,7 +95,7 @@ class StalenessCheck:
 
     def _known(self, capture: Capture, area: Rect) -> list[Frame]:
         """Return the frames of the area that the model knows: the capture, and the one after Wisp's last action."""
-        found = [capture.frame]
+        found = [capture.pixels]
         if self._after_us and self._after_us[0] >= capture.taken:
             found.append(self._after_us[1])
         return [frame for frame in found if area.overlap(frame.area) == area]

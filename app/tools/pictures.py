@@ -97,9 +97,9 @@ def payload_of(capture: Capture) -> dict[str, JsonValue]:
 
 
 def _hidden(capture: Capture) -> str:
-    if not capture.frame.hidden:
+    if not capture.pixels.hidden:
         return ""
-    names = ", ".join(repr(clip_line(title, _TITLE_CHARS)) for title in capture.frame.hidden)
+    names = ", ".join(repr(clip_line(title, _TITLE_CHARS)) for title in capture.pixels.hidden)
     return f" What is black there is private: {names}. The person does not want it seen."
 
 

@@ -52,7 +52,7 @@ class Watching:
         if self._shown is None or not turn.turn_id:
             return False
         of_turn, last = self._shown
-        same = last.frame.area == capture.frame.area and last.frame.bgrx == capture.frame.bgrx
+        same = last.frame == capture.frame
         return of_turn == turn.turn_id and same and last.cursor == capture.cursor
 
     async def zoom(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
@@ -114,7 +114,7 @@ async def _changes(seat: DesktopController, call: ToolCall) -> ToolResult:
     before = seat.eyes.find_capture(since) if since else seat.eyes.newest()
     if before is None:
         raise ToolMisuse("There is no capture yet to compare with. Take a screen_capture first.")
-    regions = merged(changed_tiles(before.frame, await seat.eyes.frame(before.frame.area)))
+    regions = merged(changed_tiles(before.pixels, await seat.eyes.frame(before.pixels.area)))
     shown = (before.geometry.box_in_picture(region) for region in regions[:_MOST_REGIONS])
     boxes = [(box.x, box.y, box.right, box.bottom) for box in shown]
     payload: dict[str, JsonValue] = {"since": before.id, "regions": [list(box) for box in boxes]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import signal
 import subprocess
@@ -24,6 +25,8 @@ def test_a_co_process_gets_one_answer_a_call_as_soon_as_the_call_closes(screen: 
         process.stdin.write("<screen_capture/>")
         process.stdin.flush()
         second = json.loads(process.stdout.readline())
+        picture = Path(second["media"][0]["path"])
+        size = picture.stat().st_size
         process.stdin.write('<computer_key keys="no-such-key"/>')
         process.stdin.close()
         third = json.loads(process.stdout.readline())
@@ -36,10 +39,18 @@ def test_a_co_process_gets_one_answer_a_call_as_soon_as_the_call_closes(screen: 
         process.stderr.close()
     assert [answer["tool"] for answer in (first, second, third)] == ["list_windows", "screen_capture", "computer_key"]
     assert [answer["ok"] for answer in (first, second, third)] == [True, True, False]
-    assert Path(second["media"][0]["path"]).stat().st_size > 1000
+    assert size > 1000
+    assert not picture.exists(), "its pictures go with it"
     assert set(second["media"][0]) == {"path", "media_type", "width", "height"}
     assert third["event"] == "tool_error"
     assert code == 1
+
+
+def test_pictures_come_in_the_answer_where_that_is_asked(screen: Screen) -> None:
+    done = screen.wisp("tool", "--pictures", "inline", "<screen_capture/>")
+    (media,) = json.loads(done.stdout)["media"]
+    assert base64.b64decode(media["data"]).startswith(b"\xff\xd8")
+    assert set(media) == {"data", "media_type", "width", "height"}
 
 
 def test_a_batch_answers_in_the_order_of_its_calls(screen: Screen) -> None:
