@@ -72,13 +72,27 @@ class Markdown:
             self._fence_is_new = False
             self._is_behind_prose = False
 
+    def pass_plain(self, chunk: str) -> bool:
+        """As `pass_over`, for prose without `<`; False where the end of a tag may be in it."""
+        if self._begun_quote or not chunk:
+            return False
+        if "\n" in chunk:
+            self.pass_over(chunk, 0, len(chunk))
+        elif len(self.head) < _HEAD:
+            self.head += chunk[: _HEAD - len(self.head)]
+        return True
+
     def _follow_quotes(self, text: str) -> None:
         """Count the quotations of HTML that are open; a tag may come in pieces."""
         text, end = self._begun_quote + text, 0
+        if "<" not in text:
+            self._begun_quote = ""
+            return
         for tag in _QUOTE.finditer(text):
             self._quotes = max(self._quotes - 1, 0) if tag[1] else self._quotes + 1
             end = tag.end()
-        self._begun_quote = text[end:][-_QUOTE_CHARS:]
+        start = text.rfind("<", max(end, len(text) - _QUOTE_CHARS))
+        self._begun_quote = text[start:] if start >= 0 else ""
 
     def pass_run(self, run: str, *, alone: bool) -> None:
         """A run of backticks or tildes; `alone` says that nothing follows it on its line."""

@@ -107,6 +107,13 @@ class Prose:
                     return self._said(stream, start, stop)
                 at = seen = token.end()
 
+    def take_plain(self, chunk: str, stream: UnreadText) -> bool:
+        if stream.is_holding or not self.markdown.pass_plain(chunk):
+            return False
+        stream.events.append(Text(chunk))
+        self._fragment_at = None
+        return True
+
     def end(self, stream: UnreadText) -> ReaderState | None:
         rest = stream.data[stream.at :]
         meant = self._begun(rest)

@@ -8,6 +8,7 @@ that nothing is copied or searched twice and the cost of a message is linear how
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from app.protocol.call import Block
@@ -45,6 +46,12 @@ class UnreadText:
             self.data = self.data[at:] + chunk
         self._base += at
         self.at = 0
+
+    def passed_by(self, chunk: str) -> list[ReaderEvent]:
+        """A chunk that was taken as it came: what is certain by now."""
+        self._base += self.at
+        self.data, self.at = chunk, len(chunk)
+        return self.report() if self.events or self._ready is not None else []
 
     def replay(self, text: str) -> None:
         """Put text that was taken before back in front of the unread rest: mostly by stepping back over it."""
@@ -110,6 +117,12 @@ class ReaderState(Protocol):
         ...
 
 
+TakePlain = Callable[[str, UnreadText], bool]
+"""What a state may offer as `take_plain`: to take a chunk without `<`, `` ` `` and `~` while no unread text
+waits before it. False where the chunk may be more than text.
+"""
+
+
 class Over:
     """Drops everything: after the first batch, after a message that is too long, after `flush`."""
 
@@ -130,6 +143,7 @@ class StreamReader:
 
     def __init__(self, state: ReaderState, limits: Limits = DEFAULT_LIMITS) -> None:
         self._state = state
+        self._take_plain: TakePlain | None = getattr(state, "take_plain", None)
         self._stream = UnreadText(limits)
         self._recent: deque[str] = deque()
         self._room = limits.message
@@ -144,12 +158,14 @@ class StreamReader:
         self._recent.append(chunk)
         if room < self._forget_at:
             self._forget()
-        stream = self._stream
+        stream, state = self._stream, self._state
+        is_plain = "<" not in chunk and "`" not in chunk and "~" not in chunk
+        if is_plain and self._take_plain and stream.at == len(stream.data) and self._take_plain(chunk, stream):
+            return stream.passed_by(chunk)
         stream.add(chunk)
-        state = self._state
         following = state.take(stream)
         if following is not state:
-            self._state = following
+            self._go_on_with(following)
             self._run()
         return self._stream.report()
 
@@ -198,7 +214,11 @@ class StreamReader:
         while following is not state:
             state = following
             following = state.take(stream)
+        self._go_on_with(state)
+
+    def _go_on_with(self, state: ReaderState) -> None:
         self._state = state
+        self._take_plain = getattr(state, "take_plain", None)
 
     def _overflow(self, last: str) -> list[ReaderEvent]:
         """Read what still fits, then say once that the rest is not read."""

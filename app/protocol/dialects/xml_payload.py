@@ -155,6 +155,8 @@ _BEFORE = 80
 """Characters before a tag that are looked at: for the end of a CDATA section, for the start of a line."""
 
 _LONGEST_TAG = 96
+_SHOWN_AT_ONCE = 32
+"""Characters of a payload that are shown together: about a frame of what a fast model writes."""
 _GAP = 160
 """Characters between a call's close tag and the next call that are looked at."""
 
@@ -232,7 +234,7 @@ class Payload:
         self._size = 0
         self._is_cdata: bool | None = None
         self._preview = Preview(keeps_end=place.param.keeps_final_newline)
-        self._shown = 0
+        self._shown = self._unshown = 0
         self._candidate: int | None = None
         self._is_weak = False
         self._is_quiet = False
@@ -257,6 +259,17 @@ class Payload:
             following = self._meet(found, stream)
             if following is not None:
                 return following
+
+    def take_plain(self, chunk: str, stream: UnreadText) -> bool:
+        if self._is_cdata is None or self._candidate is not None or self._size + len(chunk) > stream.limits.payload:
+            return False
+        self._pieces.append(chunk)
+        self._size += len(chunk)
+        if not self._param.short:
+            self._unshown += len(chunk)
+            if self._unshown >= _SHOWN_AT_ONCE:
+                self._show(stream)
+        return True
 
     def end(self, stream: UnreadText) -> ReaderState | None:
         if self._candidate is not None and not self._is_cut_behind():
@@ -325,6 +338,8 @@ class Payload:
     def _add(self, stream: UnreadText, stop: int) -> None:
         """Take text of the payload up to `stop`."""
         if stop == stream.at:
+            if self._unshown:
+                self._show(stream)
             return
         piece = stream.data[stream.at : stop]
         stream.at = stop
@@ -333,9 +348,7 @@ class Payload:
         if self._size > stream.limits.payload:
             self._drop(stream)
         elif self._candidate is None:
-            self._shown = len(self._pieces)
-            if not self._param.short:
-                self._place.call.show(self._param.name, self._preview.feed(piece), stream)
+            self._show(stream)
         else:
             self._is_quiet = self._is_quiet and piece.isspace()
 
@@ -353,6 +366,7 @@ class Payload:
             text = "".join(self._pieces[self._shown :])
             self._place.call.show(self._param.name, self._preview.feed(text), stream)
         self._shown = len(self._pieces)
+        self._unshown = 0
 
     def _meet(self, found: re.Match[str], stream: UnreadText) -> ReaderState | None:
         """A tag that may end the payload: the next state if it does, None if it is part of the text."""
