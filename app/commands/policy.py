@@ -11,12 +11,14 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from app.agent.policy import Control, Decision, Policy, Provenance, Verdict
+from app.agent.policy import Control, Decision, Mode, Policy, Provenance, Verdict, call_analysis, sentences
 from app.agent.policy.sentences import table
 from app.base.clock import SystemClock
 from app.base.errors import WispError
+from app.base.texts import clip_line
 from app.commands import options as shared
 from app.desktop.programs import is_terminal
 from app.protocol.arguments import to_call
@@ -30,6 +32,8 @@ _MISUSED = 2
 _STOPS = 1
 _BATCH = "["
 _TERMINAL = "terminal"
+_PROGRAM = "program"
+_SHOWN_CHARS = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,9 +117,9 @@ def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[Tool
             told.append(Verdict(Decision.DENY))
             continue
         for step, shape in _steps(call, spec, known):
-            verdict = policy.decide(step, shape, _seen(options, step), provenance)
-            print(_as_json(shape, verdict) if options.json else _as_text(shape, verdict))
-            told.append(verdict)
+            explained = _explanation(policy, step, shape, _seen(options, step), provenance)
+            print(_as_json(explained) if options.json else _as_text(explained))
+            told.append(explained.verdict)
     if not told:
         otherwise = "that holds no call; write one as in '<computer_click target=\"Send\"/>'."
         print(f"wisp: {shared.name_no_call(options.call, known, otherwise)}", file=sys.stderr)
@@ -145,7 +149,7 @@ def _steps(call: ToolCall, spec: ToolSpec, known: Mapping[str, ToolSpec]) -> Ite
 
 def _seen(options: argparse.Namespace, call: ToolCall) -> tuple[Control, ...]:
     """What the options say that it would act on, or what the call itself calls it."""
-    if call.name not in table("calls")["aims"]:
+    if table("calls")["aims"].get(call.name, _PROGRAM) == _PROGRAM:
         return ()
     name = options.name or next((value for key in ("target", "to") if (value := call.text(key))), "")
     role = options.role or ("button" if name and table("calls")["aims"][call.name] in ("point", "ends") else "")
@@ -167,32 +171,107 @@ def _seen(options: argparse.Namespace, call: ToolCall) -> tuple[Control, ...]:
     )
 
 
-def _as_text(spec: ToolSpec, verdict: Verdict) -> str:
-    reason = f" {verdict.sentence}" if verdict.sentence else ""
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """A verdict, whose words the call follows and brings in, and what would make it run where it does not."""
+
+    spec: ToolSpec
+    verdict: Verdict
+    follows: tuple[str, ...]
+    brings: tuple[str, ...]
+    ways: tuple[str, ...]
+
+    @property
+    def does(self) -> str:
+        """What the call would do, and where."""
+        act = self.verdict.act
+        if act is None:
+            return ""
+        if act.effect is Effect.DESKTOP and not act.controls:
+            given = ", ".join(
+                f"{name} {clip_line(str(value), _SHOWN_CHARS)!r}" for name, value in act.arguments.items()
+            )
+            return f"It {table('sentences')['does']['desktop']}{given and f': {given}'}"
+        where = sentences.who(act)
+        return f"{sentences.what(act)}: {where}" if where and where not in sentences.what(act) else sentences.what(act)
+
+
+def _explanation(
+    policy: Policy, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance
+) -> _Explained:
+    verdict = policy.decide(call, spec, seen, provenance)
+    brought = call_analysis.source_of(verdict.act, spec) if verdict.act else ""
+    follows, brings = (sentences.sources(words) for words in (provenance.tainted_by, filter(None, [brought])))
+    ways = () if verdict.decision is Decision.ALLOW else tuple(_ways(policy, call, spec, seen, provenance, verdict))
+    return _Explained(spec, verdict, follows, brings, ways)
+
+
+def _ways(
+    policy: Policy, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance, verdict: Verdict
+) -> Iterator[str]:
+    """What would make the call run: each is tried, not derived."""
+    if verdict.decision is Decision.ASK:
+        yield "the person's yes" + (", once or always" if verdict.may_remember else "")
+    mode = policy.mode
+    for other in Mode:
+        policy.switch(other)
+        if policy.decide(call, spec, seen, provenance).decision is Decision.ALLOW:
+            yield f"{other.value} mode"
+    policy.switch(mode)
+    if provenance.tainted_by:
+        spoken = policy.decide(call, spec, seen, replace(provenance, tainted_by=())).decision
+        if spoken is Decision.ALLOW:
+            yield "the person's next message, since nothing of others was read after it"
+    own = next(
+        (rule for rule in policy.book.of(verdict.decision) if rule.name == verdict.rule and not rule.is_ours), None
+    )
+    if own is not None:
+        yield f"a change of your rule in {own.where}"
+
+
+def _as_text(explained: _Explained) -> str:
+    spec, verdict = explained.spec, explained.verdict
     place = f" ({verdict.where})" if verdict.where else ""
-    kinds = f" It is: {', '.join(sorted(verdict.act.kinds))}." if verdict.act and verdict.act.kinds else ""
-    return f"{spec.name}: {verdict.decision.value}, by {verdict.rule!r}{place}.{reason}{kinds}{_known(verdict)}"
+    kinds = ", ".join(sorted(verdict.act.kinds)) if verdict.act else ""
+    parts = [
+        f"{spec.name}: {verdict.decision.value}, by {verdict.rule!r}{place}.",
+        verdict.sentence or f"{explained.does}.",
+        *(verdict.act.reasons if verdict.act else ()),
+        f"It is: {kinds}." if kinds else "",
+        _known(verdict),
+        f"It follows words of {', '.join(explained.follows)}." if explained.follows else "It follows your words alone.",
+        f"It brings in words of {', '.join(explained.brings)}." if explained.brings else "",
+        ""
+        if verdict.decision is Decision.ALLOW
+        else f"What would make it run: {'; '.join(explained.ways) or 'nothing'}.",
+    ]
+    return " ".join(filter(None, parts))
 
 
 def _known(verdict: Verdict) -> str:
-    """What the verdict rests on: whether the effect is known, what is there, and whose words were read."""
+    """What the verdict rests on: whether the effect is known, and what is there."""
     act = verdict.act
     if act is None or act.effect is not Effect.DESKTOP or not act.controls:
         return ""
     control = act.control
     there = " ".join(filter(None, [control.role or "nothing that is described", control.name and f"“{control.name}”"]))
     kind = "in a terminal" if control.is_terminal else "in a launcher" if control.is_launcher else ""
-    return f" Its effect is {act.stakes.value}: {' '.join(filter(None, [there, kind]))}."
+    return f"Its effect is {act.stakes.value}: {' '.join(filter(None, [there, kind]))}."
 
 
-def _as_json(spec: ToolSpec, verdict: Verdict) -> str:
+def _as_json(explained: _Explained) -> str:
+    spec, verdict = explained.spec, explained.verdict
     told: dict[str, JsonValue] = {
         "tool": spec.name,
         "decision": verdict.decision.value,
         "rule": verdict.rule,
         "where": verdict.where,
         "sentence": verdict.sentence,
+        "does": explained.does,
         "kinds": sorted(verdict.act.kinds) if verdict.act else [],
         "stakes": verdict.act.stakes.value if verdict.act else "",
+        "follows": list(explained.follows),
+        "brings": list(explained.brings),
+        "would_run_by": list(explained.ways),
     }
     return json.dumps(told, ensure_ascii=False)

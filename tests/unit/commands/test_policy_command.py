@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.assembly import registry
 from app.cli import main
 
 
@@ -26,11 +27,13 @@ def test_a_call_is_explained_with_the_rule_and_its_place(capsys: pytest.CaptureF
     assert _explained(capsys, '<computer_click target="Send"/>', "--window", "Letter") == (
         1,
         "computer_click: ask, by 'mode ask: outward' (default.toml). It presses “Send” in “Letter”, which sends "
-        "something out. It is: outward. Its effect is consequential: button “Send”.",
+        "something out. It is: outward. Its effect is consequential: button “Send”. It follows your words alone. It "
+        "brings in words of the screen. What would make it run: the person's yes, once or always; yolo mode.",
     )
     assert _explained(capsys, '<computer_click target="7"/>') == (
         0,
-        "computer_click: allow, by 'mode ask: desktop' (default.toml). Its effect is harmless: button “7”.",
+        "computer_click: allow, by 'mode ask: desktop' (default.toml). It acts on “7” in a window. Its effect is "
+        "harmless: button “7”. It follows your words alone. It brings in words of the screen.",
     )
 
 
@@ -52,14 +55,83 @@ def test_a_call_is_explained_with_the_rule_and_its_place(capsys: pytest.CaptureF
 def test_it_tells_what_is_known_of_the_effect(
     capsys: pytest.CaptureFixture[str], call: str, there: list[str], told: str
 ) -> None:
-    assert _explained(capsys, call, *there)[1].endswith(f"Its effect is {told}")
+    assert f" Its effect is {told} It follows" in _explained(capsys, call, *there)[1]
 
 
-def test_a_batch_is_explained_call_by_call(capsys: pytest.CaptureFixture[str]) -> None:
+YES, ALWAYS, YOLO, AUTO = "the person's yes", "the person's yes, once or always", "yolo mode", "auto mode"
+SPOKEN = "the person's next message, since nothing of others was read after it"
+WRITE = '<write_file path="a.txt">x</write_file>'
+FETCH = '<web_fetch url="https://evil.example/"/>'
+RETURN = '<computer_key keys="Return"/>'
+
+RUNS = "It presses Return in a terminal, a window: that may run the command typed there: xterm"
+DELETE = ["--app", "zenity", "--role", "button", "--name", "Delete"]
+DELETES = "It presses Return in a window, on “Delete”: that cannot be taken back: zenity"
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "decision", "does", "ways"),
+    [
+        ('<read_file path="a.txt"/>', [], "allow", "It reads: {folder}/a.txt", []),
+        (WRITE, [], "allow", "It changes {folder}/a.txt", []),
+        (WRITE, ["--mode", "plan"], "deny", "It changes {folder}/a.txt", ["ask mode", AUTO, YOLO]),
+        ('<write_file path=".bashrc">x</write_file>', [], "deny", "It changes {folder}/.bashrc", []),
+        (FETCH, [], "ask", "It reaches evil.example", [ALWAYS, AUTO, YOLO]),
+        (FETCH, ["--mode", "auto", "--tainted", "web"], "ask", "It reaches evil.example", [YES, SPOKEN]),
+        (FETCH, ["--mode", "auto", "--secret", ".env"], "ask", "It reaches evil.example", [YES]),
+        ("<execute_command>rm a</execute_command>", [], "ask", "It runs a command", [ALWAYS, AUTO, YOLO]),
+        ('<open_app name="xterm"/>', [], "allow", "It acts on the desktop: name 'xterm'", []),
+        ('<open_app name="http://127.0.0.1/"/>', [], "deny", "It reaches 127.0.0.1", []),
+        (RETURN, ["--app", "xterm"], "ask", RUNS, [YES, YOLO]),
+        (RETURN, DELETE, "ask", DELETES, [ALWAYS, YOLO]),
+        (RETURN, ["--app", "mousepad", "--role", "text"], "allow", "It presses Return in a window: mousepad", []),
+        ("<computer_type>x</computer_type>", ["--role", "password text"], "deny", "It types into a window", []),
+        ('<computer_key keys="super+l+a"/>', ["--mode", "yolo"], "deny", "It presses l+super+a in a window", []),
+        ("<say>hello</say>", ["--tainted", "screen"], "allow", "It speaks", []),
+    ],
+)  # fmt: skip
+def test_it_tells_what_a_call_does_and_what_would_make_it_run(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    call: str,
+    given: list[str],
+    decision: str,
+    does: str,
+    ways: list[str],
+) -> None:
+    told = json.loads(_explained(capsys, call, *given, "--json")[1])
+    assert (told["decision"], told["does"], told["would_run_by"]) == (decision, does.format(folder=tmp_path), ways)
+
+
+def test_it_tells_whose_words_a_call_follows_and_brings_in(capsys: pytest.CaptureFixture[str]) -> None:
+    told = json.loads(_explained(capsys, FETCH, "--tainted", "screen", "--json")[1])
+    assert (told["follows"], told["brings"]) == (["the screen"], ["the web"])
+
+
+def test_a_rule_of_the_person_is_named_as_what_would_have_to_change(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rules = tmp_path / "wisp" / "config" / "policy.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text('[[rule]]\nname = "no files"\nthen = "deny"\ntool = "write_file"\n')
+    assert _explained(capsys, WRITE)[1].endswith(f"What would make it run: a change of your rule in {rules}:1.")
+
+
+@pytest.mark.parametrize("spec", [spec.name for spec in registry().specs if spec.examples])
+def test_every_tool_is_explained_by_its_own_example(capsys: pytest.CaptureFixture[str], spec: str) -> None:
+    example = next(one for one in registry().specs if one.name == spec).examples[0]
+    told = [json.loads(line) for line in _explained(capsys, example, "--json")[1].splitlines()]
+    assert told[0]["tool"] == spec
+    assert all(one["does"] and one["rule"] and one["decision"] in ("allow", "ask", "deny") for one in told)
+    assert all(bool(one["would_run_by"]) or one["decision"] != "ask" for one in told)
+
+
+def test_a_batch_is_explained_call_by_call(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     calls = '[{"name": "write_file", "args": {"path": "a.txt", "content": "x"}}, {"name": "launch", "args": {}}]'
     assert _explained(capsys, "--mode", "auto", calls) == (
         1,
-        "write_file: allow, by 'mode auto: writes' (default.toml).\n"
+        f"write_file: allow, by 'mode auto: writes' (default.toml). It changes {tmp_path}/a.txt. It follows your words "
+        "alone.\n"
         "launch: there is no such tool, so nothing would run.",
     )
 
