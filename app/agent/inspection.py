@@ -124,6 +124,8 @@ def _control(seat: DesktopController, met: PreviewedTarget) -> Control:
         # Use the element's own window, because desktops and panels are in no window list, and `place` is below them.
         place = Window("", element.window, element.app, element.box, element.pid)
     apps = seat.backend.apps
+    if apps.builds(place):
+        control = replace(control, builds=True)
     if not (met.is_launcher or apps.is_launcher(place, met.role)):
         return control
     return replace(control, is_launcher=True, opens=_item(apps.shown_folders(place), met.name) if place else "")

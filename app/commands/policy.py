@@ -20,6 +20,7 @@ from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.base.texts import clip_line
 from app.commands import options as shared
+from app.desktop.choose import launcher_named
 from app.desktop.programs import is_terminal
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall
@@ -154,6 +155,7 @@ def _seen(options: argparse.Namespace, call: ToolCall) -> tuple[Control, ...]:
     name = options.name or next((value for key in ("target", "to") if (value := call.text(key))), "")
     role = options.role or ("button" if name and table("calls")["aims"][call.name] in ("point", "ends") else "")
     is_shell = role == _TERMINAL or is_terminal(options.app)
+    starts, builds = launcher_named(options.app, role) if options.app else (False, False)
     return (
         Control(
             options.window,
@@ -162,6 +164,8 @@ def _seen(options: argparse.Namespace, call: ToolCall) -> tuple[Control, ...]:
             name,
             options.default,
             is_terminal=is_shell,
+            is_launcher=starts,
+            builds=builds,
             is_known=bool(role),
             is_dialog=bool(options.dialog),
             words=tuple(options.dialog),

@@ -281,6 +281,10 @@ class Apps(Protocol):
         """Whether words that are typed in the window can start programs. `role` is that of the control they go to."""
         ...
 
+    def builds(self, window: Window | None) -> bool:
+        """Whether keys of the window can build or run what is written in it, as in a development environment."""
+        ...
+
     def shown_folders(self, window: Window) -> tuple[str, ...]:
         """The folders that a file manager shows in the window, as far as they are known."""
         ...

@@ -10,6 +10,7 @@ from dataclasses import replace
 from app.desktop.backends import Backend, Curtain
 from app.desktop.desktop import STOP_KEY, Desktop
 from app.desktop.privacy import Private, Veiled, private_by
+from app.desktop.programs import is_terminal
 from app.desktop.takeover import Reserved, StopFlag, nothing_reserved
 
 
@@ -66,3 +67,12 @@ else:
         from app.desktop.x11.backend import make_backend
 
         return make_backend(environment, stop, private)
+
+
+def launcher_named(app: str, role: str = "") -> tuple[bool, bool]:
+    """Whether an installed program starts others, and whether it builds them, as far as its file tells."""
+    if sys.platform in ("win32", "darwin"):
+        return is_terminal(app), False
+    from app.desktop.x11.apps import launchers_here
+
+    return launchers_here(os.environ).named(app, role)

@@ -17,6 +17,8 @@ from app.desktop.text_pieces import Taker
 
 _LIMIT_S = 0.4
 """A program that does not answer in this time is not waited for; what it has is not known."""
+_LATE_S = 0.06
+_LATE_LOOKS = 4
 _REMEMBERED = 64
 _MULTI_LINE = "multi-line"
 _TERMINAL = "terminal"
@@ -81,6 +83,15 @@ class KeyTargets:
         except (ToolFailed, TimeoutError):  # so that the policy judges an unknown target as unknown
             return self._target(None, is_known=False)
         return self._target(found, is_known=True)
+
+    async def left(self, before: KeyTarget) -> KeyTarget:
+        """What the next key would reach after one that may take the keyboard elsewhere: programs tell of that late."""
+        for _ in range(_LATE_LOOKS):
+            now = await self.now(before)
+            if now != before:
+                return now
+            await asyncio.sleep(_LATE_S / _LATE_LOOKS)
+        return before
 
     def is_still(self, target: KeyTarget) -> bool:
         """Whether the same window has the keyboard at this moment."""

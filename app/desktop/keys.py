@@ -11,6 +11,8 @@ from app.base.errors import ToolMisuse
 
 _SUGGESTIONS = 3
 _LOWEST_LIKENESS = 50
+_OPEN_MENUS = frozenset({"F10", "Menu"})
+_LEAVE = frozenset({"Tab", "ISO_Left_Tab", "F6"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,16 @@ class Chord:
         held = {name.removesuffix("_L").removesuffix("_R") for name in self.keys[:-1]}
         is_sign = len(self.keys[-1]) == 1
         return bool(held & {"Super", "Meta", "Hyper"}) or ("Alt" in held and (not is_sign or "Control" in held))
+
+    @property
+    def may_open_menu(self) -> bool:
+        """Whether programs open menus by such chords, below which a field says that it keeps the keyboard."""
+        return self.keys[-1] in _OPEN_MENUS or any(key.startswith("Alt_") for key in self.keys)
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether programs hand the keyboard to another control by such chords."""
+        return self.keys[-1] in _LEAVE or self.may_open_menu
 
     def __str__(self) -> str:
         return "+".join(self.keys)

@@ -80,6 +80,9 @@ class StartMenu:
     def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
         return window is not None and is_terminal(window.app)
 
+    def builds(self, window: Window | None) -> bool:  # noqa: ARG002
+        return False
+
     def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
         return ()
 

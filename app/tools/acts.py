@@ -45,16 +45,17 @@ class Steps:
         self._admit = admit
         self._judged = seat.key_targets.take(call.id)
 
-    async def before(self, rest: ToolCall, may_move: Move) -> Taker:
-        """Return what takes the first step of the rest, when it may be sent, at once.
+    async def before(self, rest: ToolCall, may_move: Move, last: Chord | None = None) -> Taker:
+        """Return what takes the first step of the rest, when it may be sent, at once. `last` is the chord sent before.
 
         Raises ToolFailed with the sentence that says why it may not.
         """
         targets = self._seat.key_targets
-        now = await targets.now(self._judged)
         if self._judged is None:
-            self._judged = now
-        if now != self._judged:
+            self._judged = await targets.now()
+        look = targets.left if last and last.may_leave else targets.now
+        now = await look(self._judged)
+        if now != self._judged or (last and last.may_open_menu):
             self._check_move(self._judged, now, may_move)
             if refusal := await self._admit(rest):
                 raise ToolFailed(refusal)
@@ -170,7 +171,8 @@ async def press_keys(seat: DesktopController, call: ToolCall, admit: Admit = adm
 
     async def before(left: Sequence[Chord], last: Chord | None) -> None:
         rest = ToolCall(call.id, "key", {"keys": " ".join(map(str, left))})
-        await steps.before(rest, Move.ANYWHERE if last and last.may_switch else Move.SAME_PROGRAM)
+        may_move = Move.ANYWHERE if last and last.may_switch else Move.SAME_PROGRAM
+        await steps.before(rest, may_move, last)
 
     seen = await seat.act(lambda: seat.hands.press(pressed, repeat, hold_s, before))
     times = f" {repeat} times" if repeat > 1 else ""

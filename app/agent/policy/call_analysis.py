@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote
@@ -38,32 +37,27 @@ class CommandClassifier(Protocol):
 
 _HARMLESS = frozenset({DocumentKind.FOLDER.value, DocumentKind.PLAIN.value})
 
-_OPENS_A_DIALOG = ("…", "...")
+_ACTIVE = frozenset({DocumentKind.RUNS.value, DocumentKind.LOADS.value})
 
 
 def of_opening(call: ToolCall, seen: Sequence[Control]) -> frozenset[str]:
     """Nothing where the item is known to be a folder or a plain document; in a terminal a double click only selects."""
     control = seen[-1] if seen else Control()
-    if not control.is_launcher or control.is_terminal or control.opens in _HARMLESS:
+    if control.is_terminal or control.opens in _HARMLESS:
         return frozenset()
-    return frozenset({"launches"} if _opens(call, control) else ())
+    known = table("launchers")
+    is_choice = call.name in (*known["clicks"], *known["presses"], *known["choices"])
+    started = consequences.started_by(control.name, control) if is_choice else frozenset[str]()
+    return started | frozenset({"launches"} if control.is_launcher and _opens(call, control) else ())
 
 
 def _opens(call: ToolCall, control: Control) -> bool:
+    """Whether an item is opened. One click opens it in some file managers, so it counts where the item can run."""
     known = table("launchers")
     count = call.arguments.get("count", 1)
-    if call.name in known["clicks"] and isinstance(count, int) and count > 1:
+    if call.name in known["clicks"] and isinstance(count, int) and (count > 1 or control.opens in _ACTIVE):
         return True
-    if call.name in known["presses"] and control.role in known["items"]:
-        return True
-    words = _WORD.findall(control.name.replace("_", "").casefold())
-    is_choice = call.name in (*known["clicks"], *known["presses"], *known["choices"])
-    return is_choice and not control.name.rstrip().endswith(_OPENS_A_DIALOG) and bool(set(words) & _words())
-
-
-@cache
-def _words() -> frozenset[str]:
-    return frozenset(word for words in table("launchers")["words"].values() for word in words)
+    return call.name in known["presses"] and control.role in known["items"]
 
 
 _BETWEEN = re.compile(r"[\s'\"=;|&<>(){}$`,]+")
@@ -287,7 +281,7 @@ def _is_opening(aim: str, control: Control) -> bool:
     """Whether the dialog opens the file that it names, by the words of the button that is pressed."""
     is_default = aim == "focus" and not consequences.is_pressed_role(control.role)
     words = _WORD.findall((control.default if is_default else control.name).replace("_", "").casefold())
-    return control.is_known and bool(set(words) & _words())
+    return control.is_known and bool(set(words) & consequences.opening_words())
 
 
 def _is_said(path: str, said: str) -> bool:

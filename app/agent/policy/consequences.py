@@ -16,6 +16,9 @@ from app.desktop.elements import Binding
 
 _LONGEST_CHARS = 200
 _WORD = re.compile(r"[\w'’]+")
+_MONEY = re.compile(
+    r"[$€£¥₽₹₩₺₴]|\b\d+[.,]\d\d\b(?![.,:]\d)|\b(?:EUR|USD|GBP|CHF|JPY|CNY|RUB|INR|SEK|DKK|NOK|PLN|BTC|ETH)\b"
+)
 _DOTS = ("…", "...")
 _MENU, _TERMINAL = "menu item", "terminal"
 _EDITABLE, _READ_ONLY = "editable", "read-only"
@@ -46,7 +49,8 @@ def meaning_in(role: str, name: str, around: Control) -> frozenset[str]:
     if spoken in _spoken("harmless") or not (around.is_dialog or affirms):
         return own
     says_yes = affirms or bool(_spoken("affirms").intersection(_WORD.findall(spoken)[:1]))
-    return words_of(around) | (_asked_by(around) if says_yes else frozenset())
+    is_yes = spoken in _spoken("yes")
+    return words_of(around) | (_asked_by(around, is_yes=is_yes) if says_yes else frozenset())
 
 
 def words_of(around: Control) -> frozenset[str]:
@@ -57,15 +61,21 @@ def words_of(around: Control) -> frozenset[str]:
     return frozenset(found)
 
 
-def _asked_by(around: Control) -> frozenset[str]:
-    """What saying yes to the questions of a dialog comes to: nobody knows, unless all their words are harmless."""
+def _asked_by(around: Control, *, is_yes: bool = False) -> frozenset[str]:
+    """What saying yes to the questions of a dialog comes to: nobody knows, unless all their words are harmless.
+
+    All that a dialog says is a question where a button says yes to it.
+    """
     known = table("controls")["dialogs"]["questions"]
-    words = frozenset().union(*(_spoken_words(sentence) for sentence in around.words if _is_question(sentence)))
+    asked = (sentence for sentence in around.words if is_yes or _is_question(sentence))
+    words = frozenset().union(*map(_spoken_words, asked))
     return frozenset({Consequence.UNKNOWN}) if words - frozenset(known["words"]) else frozenset()
 
 
 def _is_question(sentence: str) -> bool:
-    return any(mark in sentence for mark in table("controls")["dialogs"]["questions"]["marks"])
+    """Whether it asks, or names an amount of money."""
+    is_asked = any(mark in sentence for mark in table("controls")["dialogs"]["questions"]["marks"])
+    return is_asked or _MONEY.search(sentence) is not None
 
 
 def _spoken_words(sentence: str) -> frozenset[str]:
@@ -78,6 +88,16 @@ def press_of(control: Control) -> frozenset[str]:
         return meaning_of(control.role, control.name)
     kinds = meaning_in(control.role, control.name, control)
     return kinds if kinds or is_readable(control) else kinds | {Consequence.UNKNOWN}
+
+
+def started_by(name: str, control: Control) -> frozenset[str]:
+    """What an entry or button of that name starts in a program that starts others; one with dots opens a dialog."""
+    spoken = _plain(name)
+    words = set(_WORD.findall(spoken))
+    known = _words_of("words") if control.is_launcher and not control.is_terminal else frozenset[str]()
+    known |= _words_of("builds") if control.builds else frozenset()
+    is_start = not spoken.endswith(_DOTS) and bool(words & known)
+    return frozenset({Consequence.LAUNCHES} if is_start else ())
 
 
 def is_readable(control: Control) -> bool:
@@ -180,6 +200,17 @@ def _kinds_in(plain: str) -> frozenset[str]:
         if _holds(words, phrase) or (_is_unspaced(phrase) and phrase[0] in plain):
             found |= kinds
     return frozenset(found)
+
+
+def opening_words() -> frozenset[str]:
+    """What opens things is called so in all languages."""
+    return _words_of("words")
+
+
+@cache
+def _words_of(kind: str) -> frozenset[str]:
+    """What starts things in programs that start others, in all languages."""
+    return frozenset(word for words in table("launchers")[kind].values() for word in words)
 
 
 @cache
@@ -302,6 +333,8 @@ def _taken(one: Pressed, control: Control) -> frozenset[str]:
     found: frozenset[str] = frozenset()
     if control.runs_programs and one.holds(_listed_chords("activates", "submits", "pastes")):
         found |= {_TERMINAL_ROLE}
+    if control.builds and one.holds(_listed_chords("activates", "builds")):
+        found |= {Consequence.LAUNCHES}
     if control.is_menu_open:
         return found | _in_menu(one, control)
     if control.is_terminal and control.role in ("", _TERMINAL_ROLE):
@@ -332,12 +365,29 @@ def _in_terminal(one: Pressed) -> frozenset[str]:
 def _in_menu(one: Pressed, control: Control) -> frozenset[str]:
     """Keys choose the entry that is marked, or the one that they are bound to."""
     if one.holds(_listed_chords("activates", "submits", "presses")):
-        return press_of(control)
+        return press_of(control) | started_by(control.name, control)
     known = _listed_chords("harmless", "menu")
     if all(stroke.whole in known for stroke in one.strokes):
         return frozenset()
     bound = _bound(one, control)
-    return frozenset({Consequence.UNKNOWN}) if bound is None else bound
+    return frozenset({Consequence.UNKNOWN}) | _perhaps_chosen(one, control) if bound is None else bound
+
+
+def _perhaps_chosen(one: Pressed, control: Control) -> frozenset[str]:
+    """What the entries of a menu do that hold the letter and do not say which key chooses them."""
+    signs = {stroke.key for stroke in one.strokes}
+    found: set[str] = set()
+    for binding in control.bindings or ():
+        if binding.role.endswith(_MENU) and not tuple(_combinations_of(binding.chord)):
+            is_spelled = any(sign in _plain(binding.name) for sign in signs)
+            found |= meaning_in(binding.role, binding.name, control) if is_spelled else frozenset()
+    return frozenset(found)
+
+
+def _chosen_by(sign: str, control: Control) -> frozenset[str]:
+    """What a typed sign chooses in an open menu."""
+    read = pressed("space" if sign == " " else "plus" if sign == "+" else sign)
+    return frozenset().union(*(_in_menu(one, control) for one in read)) if read else frozenset({Consequence.UNKNOWN})
 
 
 def _submitted(control: Control) -> frozenset[str]:
@@ -390,7 +440,7 @@ def _bound(one: Pressed, control: Control) -> frozenset[str] | None:
         return None
     kinds: set[str] = set()
     for binding in found:
-        kinds |= meaning_in(binding.role, binding.name, control)
+        kinds |= meaning_in(binding.role, binding.name, control) | started_by(binding.name, control)
     return frozenset(kinds)
 
 
@@ -428,10 +478,10 @@ def _read(text: str) -> Iterator[Combination]:
 
 def _of_signs(text: str, control: Control) -> set[str]:
     """Signs without line breaks: harmless in a field, a terminal, and on a surface or finder that describes itself."""
+    if control.is_menu_open:
+        return set().union(*(_chosen_by(sign, control) for sign in set(text)))
     if is_field(control) or control.is_terminal:
         return set()
-    if control.is_menu_open:
-        return {Consequence.UNKNOWN}
     found: set[str] = set()
     if " " in text and is_pressed_role(control.role):
         found |= press_of(control)

@@ -85,7 +85,9 @@ class Consequence(StrEnum):
     REACHES_OUT = "reaches out"
     """A command that asks for the network."""
     LAUNCHES = "launches"
-    """It opens a document that can run or load things with its program, outside the sandbox."""
+    """It opens a document that can run or load things with its program, or builds or runs what is written, outside the
+    sandbox.
+    """
     LOOKS = "looks"
     """A command in the sandbox that only reads."""
     UNKNOWN = "unknown"
@@ -129,7 +131,8 @@ class Control:
     are the controls that keys press there; None where they were not read. `pasted` is what a paste would type; None
     where that is not known. `opens` is what an item of a file manager is (a `DocumentKind`), where it is known.
     `symbols` maps keys to all key symbols that they make in the present layouts. `address` is what stands in a
-    browser's address bar. `files` are the absolute paths that a program would be started from and with.
+    browser's address bar. `files` are the absolute paths that a program would be started from and with. `builds`: keys
+    of its program can build or run what is written there.
     """
 
     window: str = ""
@@ -140,6 +143,7 @@ class Control:
     is_own: bool = False
     is_terminal: bool = False
     is_launcher: bool = False
+    builds: bool = False
     opens: str = ""
     window_ref: str = ""
     is_known: bool = True

@@ -182,7 +182,7 @@ class AtSpi:
             await self._reader.fill([(program, node)], self._stack())
             element = self._refs.element(program, window, node)
         scene = scene_of(program, window, node, element)
-        if not request.with_bindings or not scene.has_answered:
+        if not (request.with_bindings or scene.is_menu_open) or not scene.has_answered:
             return scene
         try:
             async with asyncio.timeout(request.patience_s):

@@ -187,6 +187,9 @@ class DesktopEntries:
     def is_launcher(self, window: Window | None, role: str = "") -> bool:
         return self._launchers.is_launcher(window, role)
 
+    def builds(self, window: Window | None) -> bool:
+        return self._launchers.builds(window)
+
     def shown_folders(self, window: Window) -> tuple[str, ...]:
         return shown_folders(window)
 
@@ -277,6 +280,11 @@ class DesktopEntries:
             process.poll()
             process.returncode = process.returncode if process.returncode is not None else 0
         self._running.clear()
+
+
+def launchers_here(environment: Mapping[str, str]) -> Launchers:
+    """What is known of the installed programs."""
+    return Launchers(DesktopEntries(environment).installed)
 
 
 def _read(path: Path) -> App | None:

@@ -2,16 +2,18 @@
 
 Terminals hold the controlling side of a pseudo-terminal. Terminals, file managers and development environments say so
 in their desktop entries. Run dialogs, menus and finders call the functions that start programs, or use the libraries
-that read the list of installed programs; a program whose entry names another purpose is what the entry says.
+that read the list of installed programs; a program whose entry names another purpose is what the entry says. A script
+is what the entry of its file says; without one, its interpreter can start programs.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.desktop.backends import App, Window
@@ -19,6 +21,7 @@ from app.desktop.programs import is_terminal
 
 _PROC = Path("/proc")
 _PTY_ENDS = frozenset({"/dev/ptmx", "/dev/pts/ptmx"})
+_SYSTEM = ("/usr/", "/bin/", "/opt/")
 _MOST_PROCESSES = 64
 _REMEMBERED = 256
 _ELF = b"\x7fELF"
@@ -27,6 +30,7 @@ _READ_BYTES = 8 << 20
 
 _STARTS_PROGRAMS = frozenset({"TerminalEmulator", "FileManager"})
 _EDITS_PROGRAMS = "IDE"
+_BUILDS_PROGRAMS = frozenset({"IDE", "Development", "Debugger"})
 _MAY_HOLD_TERMINALS = frozenset({"Development", "TextEditor", "IDE"})
 _SAY_LITTLE = frozenset(
     {"System", "Utility", "Core", "FileTools", "Filesystem", "GTK", "Qt", "KDE", "GNOME", "XFCE", "LXDE", "LXQt",
@@ -42,19 +46,21 @@ _PROGRAM_LIBRARIES = re.compile(
     r"/lib(?:garcon|menu-cache|gnome-menu|fm-(?:gtk|qt)|thunarx|caja-extension|nautilus-extension|nemo-extension|"
     r"dolphinprivate|peony)[-.\w]*\.so"
 )
+_INTERPRETER = re.compile(r"/lib(?:tcl|python|perl|ruby|gjs|mozjs|node|guile|jvm|php)[-.\w]*\.so")
 _TERMINAL_LIBRARY = re.compile(r"/lib(?:vte|qtermwidget)[-.\w]*\.so")
 _DOCUMENT_ROLE = "text"
 
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """What a process's file, libraries and desktop entry say. `edits` is a development environment; `has_purpose`: the
-    entry names a use in which nothing is started, and it holds no terminal (a browser has hundreds of open files, so
-    that is asked once).
+    """What a process's file, libraries and desktop entry say. `edits` is a development environment; `builds`: it is
+    one, or another tool of those who write programs; `has_purpose`: the entry names a use in which nothing is started, and
+    it holds no terminal (a browser has hundreds of open files, so that is asked once).
     """
 
     starts: bool
     edits: bool = False
+    builds: bool = False
     has_purpose: bool = False
 
 
@@ -88,9 +94,22 @@ class Launchers:
             self._with_terminal.add(process)
         if program.starts:
             return True
-        if role == _DOCUMENT_ROLE and (not has_terminal or _uses(window.pid, _TERMINAL_LIBRARY)):
+        if role == _DOCUMENT_ROLE and (not has_terminal or _TERMINAL_LIBRARY.search(_maps(window.pid))):
             return False
         return has_terminal or program.edits
+
+    def builds(self, window: Window | None) -> bool:
+        """Whether keys of the window can build or run what is written in it."""
+        process = _process(window.pid) if window is not None else None
+        return process is not None and self._program(process).builds
+
+    def named(self, name: str, role: str = "") -> tuple[bool, bool]:
+        """Whether an installed program starts others, and whether it builds them, as far as its file and entry say."""
+        file = shutil.which(name) or shutil.which(name.lower())
+        if is_terminal(name) or file is None:
+            return is_terminal(name), False
+        program = self._told(Path(file).resolve(), {name.lower()})
+        return program.starts or (program.edits and role != _DOCUMENT_ROLE), program.builds
 
     def _program(self, process: tuple[int, str]) -> _Program:
         known = self._known.get(process)
@@ -105,14 +124,22 @@ class Launchers:
         if not file.name or _entries(f"{_PROC}/{pid}/fd") is None:
             # It cannot be read, because it runs with another user's or group's rights (as xterm on Debian).
             return _Program(starts=True)
-        entries = [app for app in self._installed() if file.name.lower() in app.words]
+        told = self._told(_PROC / str(pid) / "exe", {file.name.lower(), *_script(pid)}, _maps(pid))
+        return replace(told, has_purpose=told.has_purpose and not _holds_terminal(pid))
+
+    def _told(self, file: Path, names: set[str], mapped: str = "") -> _Program:
+        """What the file of a program, its entries under these names, and the libraries that it uses say."""
+        entries = [app for app in self._installed() if names.intersection(app.words)]
         categories = {category for app in entries for category in app.categories}
-        edits = _EDITS_PROGRAMS in categories
-        if categories & _STARTS_PROGRAMS or _uses(pid, _PROGRAM_LIBRARIES):
-            return _Program(starts=True, edits=edits)
+        content = _content(file)
+        libraries = mapped or content.replace(b"\0", b"/").decode("latin-1")
+        edits, builds = _EDITS_PROGRAMS in categories, bool(categories & _BUILDS_PROGRAMS)
+        if categories & _STARTS_PROGRAMS or _PROGRAM_LIBRARIES.search(libraries):
+            return _Program(starts=True, edits=edits, builds=builds)
         has_purpose = any(one not in _SAY_LITTLE and not one.startswith("X-") for one in categories)
-        is_calm = has_purpose and not categories & _MAY_HOLD_TERMINALS and not _holds_terminal(pid)
-        return _Program(starts=not has_purpose and _calls(pid), edits=edits, has_purpose=is_calm)
+        calls = not content or bool(_CALLS.search(content) or _INTERPRETER.search(libraries))
+        is_calm = has_purpose and not categories & _MAY_HOLD_TERMINALS
+        return _Program(starts=not has_purpose and calls, edits=edits, builds=builds, has_purpose=is_calm)
 
 
 def _process(pid: int) -> tuple[int, str] | None:
@@ -125,21 +152,33 @@ def _process(pid: int) -> tuple[int, str] | None:
     return (pid, fields[19]) if len(fields) > 19 else None
 
 
-def _calls(pid: int) -> bool:
-    """Whether the program itself, not one of its libraries, calls what starts programs."""
+def _content(file: Path) -> bytes:
+    """The start of a program's file; nothing of what is no program."""
     try:
-        with (_PROC / str(pid) / "exe").open("rb") as file:
-            program = file.read(_READ_BYTES)
-    except OSError:  # because the process has ended or belongs to another user
-        return False
-    return program.startswith(_ELF) and _CALLS.search(program) is not None
+        with file.open("rb") as opened:
+            content = opened.read(_READ_BYTES)
+    except OSError:  # because the file was removed or belongs to another user
+        return b""
+    return content if content.startswith(_ELF) else b""
 
 
-def _uses(pid: int, library: re.Pattern[str]) -> bool:
+def _script(pid: int) -> frozenset[str]:
+    """The name of the installed script that the process interprets; a file elsewhere may have any name."""
     try:
-        return library.search((_PROC / str(pid) / "maps").read_text(encoding="utf-8", errors="replace")) is not None
+        given = (_PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[1:]
     except OSError:  # because the process has ended or belongs to another user
-        return False
+        return frozenset()
+    script = next((word for word in given if word and not word.startswith("-")), "")
+    is_installed = script.startswith(_SYSTEM) and ".." not in script
+    return frozenset({Path(script).name.lower()} if is_installed else ())
+
+
+def _maps(pid: int) -> str:
+    """The files that the process has mapped."""
+    try:
+        return (_PROC / str(pid) / "maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # because the process has ended or belongs to another user
+        return ""
 
 
 def _family(pid: int) -> Iterator[int]:
