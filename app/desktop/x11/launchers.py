@@ -54,8 +54,8 @@ _DOCUMENT_ROLE = "text"
 @dataclass(frozen=True, slots=True)
 class _Program:
     """What a process's file, libraries and desktop entry say. `edits` is a development environment; `builds`: it is
-    one, or another tool of those who write programs; `has_purpose`: the entry names a use in which nothing is started, and
-    it holds no terminal (a browser has hundreds of open files, so that is asked once).
+    one, or another tool of those who write programs; `has_purpose`: the entry names a use in which nothing is started,
+    and it holds no terminal (a browser has hundreds of open files, so that is asked once).
     """
 
     starts: bool

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.agent.policy import Control, Decision, Policy
+from app.agent.policy import Control, Decision, Policy, Provenance
 from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
 from app.desktop.elements import Binding
@@ -134,3 +134,17 @@ def test_menus_driven_by_keys_are_choices(tmp_path: Path) -> None:
     menu = Control("Menus", "menu", "menu item", "Save", is_menu_open=True, bindings=bound)
     decided = {keys: _decided(tmp_path, keys, menu).value for keys in ("Down", "Return", "space", "s", "d", "x")}
     assert decided == {"Down": "allow", "Return": "allow", "space": "allow", "s": "allow", "d": "ask", "x": "ask"}
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"), [("s", "allow"), ("d", "ask"), ("D", "ask"), ("sd", "ask"), ("e", "ask")]
+)
+def test_text_that_is_typed_in_an_open_menu_chooses_too(text: str, decision: str, tmp_path: Path) -> None:
+    bound = (Binding("s;<Alt>f:s;", "menu item", "Save"), Binding("d;<Alt>f:d;", "menu item", "Delete"))
+    menu = Control("Menus", "menu", "text", is_menu_open=True, bindings=(*bound, Binding("", "menu item", "Erase all")))
+    spec = registry().find("computer_type")
+    assert spec
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    named = Provenance(said="look at the window Menus in menu")
+    verdict = policy.decide(ToolCall("c1", "computer_type", {"text": text}), spec, (menu,), named)
+    assert verdict.decision.value == decision

@@ -10,6 +10,7 @@ import pytest
 
 from app.agent.policy import Control, Policy, Provenance
 from app.assembly import registry
+from app.desktop.elements import Binding
 from app.protocol.call import ToolCall
 
 REGISTRY = registry()
@@ -19,6 +20,9 @@ DOUBLE = ("computer_click", {"target": "evil", "count": 2})
 SINGLE = ("computer_click", {"target": "evil"})
 PRESS = ("press", {"ref": "e1"})
 OPEN = replace(MANAGER, role="menu item", name="_Open")
+ENTRIES = (Binding("o;<Alt>f:o;", "menu item", "Open"), Binding("c;<Alt>f:c;", "menu item", "Copy"))
+IN_MENU = replace(OPEN, name="Copy", is_menu_open=True, bindings=ENTRIES)
+IDE = Control("main.py", "geany", "text", "", builds=True, bindings=())
 
 
 @pytest.mark.parametrize(
@@ -33,6 +37,9 @@ OPEN = replace(MANAGER, role="menu item", name="_Open")
         (DOUBLE, EDITOR, False),
         (DOUBLE, replace(MANAGER, role="terminal", is_terminal=True), False),
         (SINGLE, MANAGER, False),
+        (SINGLE, replace(MANAGER, opens="runs"), True),
+        (SINGLE, replace(MANAGER, opens="loads"), True),
+        (SINGLE, replace(MANAGER, opens="plain"), False),
         (PRESS, MANAGER, True),
         (PRESS, replace(MANAGER, opens="folder"), False),
         (SINGLE, OPEN, True),
@@ -42,6 +49,16 @@ OPEN = replace(MANAGER, role="menu item", name="_Open")
         (SINGLE, replace(OPEN, name="Copy"), False),
         (SINGLE, replace(OPEN, is_launcher=False), False),
         (("choose_menu", {"path": "File > Open"}), OPEN, True),
+        (("computer_key", {"keys": "space"}), replace(OPEN, is_menu_open=True), True),
+        (("computer_key", {"keys": "o"}), IN_MENU, True),
+        (("computer_type", {"text": "o"}), IN_MENU, True),
+        (("computer_key", {"keys": "c"}), IN_MENU, False),
+        (("computer_key", {"keys": "F5"}), IDE, True),
+        (("computer_key", {"keys": "ctrl+F9"}), IDE, True),
+        (("computer_key", {"keys": "ctrl+s"}), IDE, False),
+        (("computer_key", {"keys": "F5"}), replace(IDE, builds=False), False),
+        (SINGLE, replace(IDE, role="menu item", name="Build"), True),
+        (SINGLE, replace(IDE, role="menu item", name="Save"), False),
     ],
 )
 def test_opening_an_item_is_starting_it(

@@ -104,6 +104,9 @@ def _yes(words: str, name: str) -> Control:
         ("本当によろしいですか？", "はい"),
         ("Nuke it from orbit?", "Yes"),
         ("Nuke it from orbit?", "Yes, do it"),
+        ("The folder goes to the bin.", "Yes"),
+        ("Your card will be charged 49.99", "OK"),
+        ("Der Betrag ist 12 €", "Weiter"),
     ],
 )
 def test_yes_to_a_question_that_is_not_known_has_a_consequence(words: str, name: str) -> None:
@@ -116,6 +119,8 @@ def test_yes_to_a_question_that_is_not_known_has_a_consequence(words: str, name:
         ("Save changes before closing?", "Yes"),
         ("Datei öffnen?", "Ja"),
         ("The backup is done.", "OK"),
+        ("Version 1.12.3 is installed.", "OK"),
+        ("Your card will be charged 49.99", "No"),
         ("Nuke it from orbit?", "No"),
         ("Verstuur dit bericht naar iedereen?", "Annuleren"),
     ],

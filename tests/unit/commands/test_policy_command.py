@@ -48,6 +48,8 @@ def test_a_call_is_explained_with_the_rule_and_its_place(capsys: pytest.CaptureF
         ('<computer_key keys="ctrl+alt+space+a"/>', ["--role", "text"], "consequential: text."),
         ('<computer_click target="OK"/>', ["--dialog", "Pay 400?"], "consequential: button “OK”."),
         ('<computer_click x="3" y="4"/>', ["--app", "gimp"], "unknown: nothing that is described."),
+        ('<computer_key keys="Return"/>', ["--app", "gmrun", "--role", "text"], "consequential: text in a launcher."),
+        ('<computer_key keys="Return"/>', ["--app", "mousepad", "--role", "text"], "harmless: text."),
         ('<computer_key keys="ctrl+v"/>', ["--role", "text", "--pasted", "x"], "harmless: text."),
         ('<computer_key keys="Return"/>', ["--role", "section", "--app", "chromium"], "consequential: section."),
     ],
