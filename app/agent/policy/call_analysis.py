@@ -281,7 +281,7 @@ def _is_opening(aim: str, control: Control) -> bool:
     """Whether the dialog opens the file that it names, by the words of the button that is pressed."""
     is_default = aim == "focus" and not consequences.is_pressed_role(control.role)
     words = _WORD.findall((control.default if is_default else control.name).replace("_", "").casefold())
-    return control.is_known and bool(set(words) & consequences.opening_words())
+    return control.is_known and bool(set(words) & consequences.starting_words("words"))
 
 
 def _is_said(path: str, said: str) -> bool:

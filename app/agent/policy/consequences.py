@@ -94,8 +94,8 @@ def started_by(name: str, control: Control) -> frozenset[str]:
     """What an entry or button of that name starts in a program that starts others; one with dots opens a dialog."""
     spoken = _plain(name)
     words = set(_WORD.findall(spoken))
-    known = _words_of("words") if control.is_launcher and not control.is_terminal else frozenset[str]()
-    known |= _words_of("builds") if control.builds else frozenset()
+    known = starting_words("words") if control.is_launcher and not control.is_terminal else frozenset[str]()
+    known |= starting_words("builds") if control.builds else frozenset()
     is_start = not spoken.endswith(_DOTS) and bool(words & known)
     return frozenset({Consequence.LAUNCHES} if is_start else ())
 
@@ -202,13 +202,8 @@ def _kinds_in(plain: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def opening_words() -> frozenset[str]:
-    """What opens things is called so in all languages."""
-    return _words_of("words")
-
-
 @cache
-def _words_of(kind: str) -> frozenset[str]:
+def starting_words(kind: str) -> frozenset[str]:
     """What starts things in programs that start others, in all languages."""
     return frozenset(word for words in table("launchers")[kind].values() for word in words)
 
