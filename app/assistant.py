@@ -44,7 +44,7 @@ from app.services.files.changes import Changes
 from app.services.files.places import Workspace
 from app.services.processes.commands import Processes
 from app.services.tasks import Checklist
-from app.settings.catalog import DIALECT, PRIVATE_WINDOWS, STOP_KEY, SUMMON_KEY, TOOL_ATTEMPTS
+from app.settings.catalog import DIALECT, FOCUS_CHAIN, PRIVATE_WINDOWS, STOP_KEY, SUMMON_KEY, TOOL_ATTEMPTS
 from app.settings.store import Current, Settings
 from app.tools.exec import left_behind
 from app.tools.executor import Executor, WrittenByThePerson, note_outcome
@@ -202,7 +202,7 @@ def assemble(
         settings=settings,
         facts=MachineFacts(workspace_of(settings), desktop, clock),
         conversation=conversation,
-        keep_progress=Keeper(own.checklist),
+        keep_progress=Keeper(own.checklist) if settings[FOCUS_CHAIN] else None,
         audit=journal.audit,
         nearby=_nearby(own, settings, dry_run=dry_run),
         look=_LOOK,
@@ -212,6 +212,7 @@ def assemble(
         words_permit=not attended,
         follows_plan=chosen.provider.name == catalog.OFFLINE,
         window_tokens=chosen.profile.context_tokens,
+        tool_names=chosen.profile.tool_names,
     )
     return Assistant(Session(parts), tools, executor, own, journal)
 

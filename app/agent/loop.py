@@ -17,7 +17,7 @@ from app.agent.gate import REFUSALS, Approvals, PermissionGate
 from app.agent.model_pass import ModelPass
 from app.agent.policy import Mode
 from app.agent.prompt import ending as closing
-from app.agent.prompt import only_announces, rendered, system_prompt, told
+from app.agent.prompt import only_announces, rendered, teaching, told
 from app.agent.recording import Entry, EntryKind, History, WrittenAhead
 from app.agent.subagent import Pursuit
 from app.agent.turn import Turn
@@ -50,9 +50,8 @@ class Loop:
         self._parts = parts
         self._is_yolo = parts.policy.mode is Mode.YOLO
         taught = tuple(spec for spec in parts.registry.specs if not (spec.needs_answer and self._is_yolo))
-        self.system = system_prompt(parts.dialect, taught, parts.settings)
+        self.system, self._schemas = teaching(parts.dialect, taught, parts.settings, parts.tool_names)
         self._compactor = Compactor(parts, self._history, self.system)
-        self._schemas = parts.dialect.schemas(taught)
 
     async def run(self, turn: Turn) -> TurnEnded:
         """The turn's end. Raises the ProviderError that stopped it; the history is continuable in any case."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import locale
 import platform
 import re
@@ -18,11 +19,12 @@ from app.base.clock import Clock
 from app.base.texts import clip_line
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
+from app.protocol.call import JsonValue
 from app.protocol.dialects import tags
 from app.protocol.dialects.api import Dialect
-from app.protocol.spec import ToolSpec
+from app.protocol.spec import PROGRESS, ToolSpec
 from app.services.files.places import visible
-from app.settings.catalog import NAME, PERSONALITY
+from app.settings.catalog import FOCUS_CHAIN, NAME, PERSONALITY
 from app.settings.store import Settings
 
 
@@ -51,6 +53,37 @@ def system_prompt(dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Setti
     files = sorted(source.glob("*.md"), key=lambda file: file.name)
     parts = [Template(file.read_text(encoding="utf-8")).substitute(words).strip() for file in files]
     return "\n\n".join([*parts, dialect.teach(specs).strip()]) + "\n"
+
+
+def teaching(
+    dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Settings, names: Mapping[str, str]
+) -> tuple[str, tuple[Mapping[str, JsonValue], ...]]:
+    """The system prompt and the declared tools. `names` are what this family of models calls some of them.
+
+    Where no checklist is kept, nothing teaches one.
+    """
+    keeps_list = settings[FOCUS_CHAIN]
+    taught = tuple(spec for spec in specs if keeps_list or not spec.is_checklist)
+    system = system_prompt(dialect, taught, settings) + (f"\n{told('checklist')}\n" if keeps_list else "")
+    schemas = dialect.schemas(taught)
+    if names:
+        schemas = tuple(json.loads(_renamed(json.dumps(schemas), names)))
+    return _renamed(system, names), schemas if keeps_list else tuple(map(_without_list, schemas))
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    for name, other in names.items():
+        text = re.sub(rf"\b{name}\b", other, text)
+    return text
+
+
+def _without_list(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    shape = schema["input_schema"]
+    properties = shape.get("properties") if isinstance(shape, dict) else None
+    if not isinstance(shape, dict) or not isinstance(properties, dict) or PROGRESS.name not in properties:
+        return schema
+    kept = {name: one for name, one in properties.items() if name != PROGRESS.name}
+    return {**schema, "input_schema": {**shape, "properties": kept}}
 
 
 def rendered(facts: Mapping[str, str]) -> str:

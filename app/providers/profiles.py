@@ -31,6 +31,7 @@ class Profile:
     effort: str
     binds_thinking: bool
     cache: bool
+    tool_names: Mapping[str, str]
     pictures: bool | None = None
 
 

@@ -76,6 +76,9 @@ STREAM_IDLE_MS = Setting(
     minimum=100,
     maximum=600_000,
 )
+FOCUS_CHAIN = Setting(
+    "chat.focus_chain", True, "The model keeps a checklist of longer tasks (task_progress), which you see and may edit."
+)
 MAX_SECONDS = Setting("chat.max_seconds", 1800.0, "Longest turn, in seconds.", minimum=1)
 MAX_TURN_TOKENS = Setting("chat.max_tokens", 2_000_000, "Most tokens of one turn, in and out.", minimum=1000)
 MAX_COST_USD = Setting("chat.max_cost_usd", 5.0, "Most money for one turn, in US dollars.", minimum=0)
@@ -155,6 +158,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     STREAM_ATTEMPTS,
     TOOL_ATTEMPTS,
     STREAM_IDLE_MS,
+    FOCUS_CHAIN,
     MAX_SECONDS,
     MAX_TURN_TOKENS,
     MAX_COST_USD,

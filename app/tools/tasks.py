@@ -163,12 +163,14 @@ TASKS = Family(
             effect=Effect.READS,
             execute=Tasks.focus,
             examples=("<focus_chain/>",),
+            is_checklist=True,
         ),
         ToolSpec(
             name="new_task",
             description=(
-                "Go on in a fresh conversation that knows only your summary: current work, decisions, files, what was "
-                "solved, what is left, with the person's own words where they matter. Ends the turn."
+                "Propose a fresh conversation that knows only your summary: current work, decisions, files, what was "
+                "solved, what is left, with the person's own words where they matter. The person decides; a yes ends "
+                "the turn."
             ),
             effect=Effect.TALKS,
             execute=Tasks.new_task,
