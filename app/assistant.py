@@ -40,6 +40,7 @@ from app.protocol.call import Block, Media, ToolResult
 from app.protocol.dialects.choose import by_name
 from app.providers import catalog
 from app.providers.profiles import Profile
+from app.services.files import places
 from app.services.files.changes import Changes
 from app.services.files.places import Workspace
 from app.services.processes.commands import Processes
@@ -178,7 +179,7 @@ def assemble(
     processes, judge = commands_of(settings, clock)
     policy = judged_by(settings, judge, allowed)
     conversation = ConversationRequests(policy)
-    private = private_by(settings[PRIVATE_WINDOWS])
+    private = private_by(settings[PRIVATE_WINDOWS], places.is_named_secret)
     now = Current()
     desktop = open_desktop(
         curtain=curtain,

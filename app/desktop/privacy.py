@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from app.base import paths
@@ -19,32 +19,64 @@ from app.base.geometry import Rect
 from app.desktop.backends import Frame, Screen, Window, Windows
 
 _BYTES = 4
+_BETWEEN = re.compile(r"\s+[-–—]\s+")
+_WITH_FOLDER = re.compile(r"(.+?)\s+\((.+)\)")
+_MARKS = "*•●◦ \t"
+_REMEMBERED = 512
+
+
+def _no_secret(_path: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """`programs` are patterns for a window's class, its program's name or its process; `titles` also for its title."""
+    """`programs` are patterns for a window's class, its program's name or its process; `titles` also for its title.
+
+    `is_secret` says of a path whether that file is kept from the model: an editor that shows it is private too, unless
+    the person names the file among `allowed`.
+    """
 
     programs: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
+    allowed: frozenset[str] = frozenset()
+    is_secret: Callable[[str], bool] = _no_secret
 
     def hides(self, *, title: str, app: str, pid: int = 0) -> bool:
         """Whether a window of that title, class or program, and process is private."""
         is_named = _any_of((*self.programs, *self.titles))
         if any(is_named(name.casefold()) for name in (app, _process(pid)) if name):
             return True
-        return bool(_any_of(tuple(f"*{part}*" for part in self.titles))(title.casefold()))
+        if _any_of(tuple(f"*{part}*" for part in self.titles))(title.casefold()):
+            return True
+        return _shows_secret(title, self.allowed, self.is_secret)
 
     def hides_window(self, window: Window) -> bool:
         return self.hides(title=window.title, app=window.app, pid=window.pid)
 
 
-def private_by(names: str) -> Private:
-    """Password managers, and what a person names: separated by commas, with a minus before what may be seen."""
+def private_by(names: str, is_secret: Callable[[str], bool] = _no_secret) -> Private:
+    """Password managers, windows of files that are secret, and what a person names: separated by commas, with a minus
+    before what may be seen.
+    """
     given = [name.strip().casefold() for name in names.split(",") if name.strip(" -")]
     allowed = {name.removeprefix("-").strip() for name in given if name.startswith("-")}
     known = (pattern for pattern in _password_managers() if not any(fnmatchcase(name, pattern) for name in allowed))
-    return Private(tuple(known), tuple(name for name in given if not name.startswith("-")))
+    return Private(
+        tuple(known), tuple(name for name in given if not name.startswith("-")), frozenset(allowed), is_secret
+    )
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _shows_secret(title: str, allowed: frozenset[str], is_secret: Callable[[str], bool]) -> bool:
+    """Whether a part of the title is the name of such a file: `.netrc - Mousepad`, `config (~/.ssh) - gedit`."""
+    for part in _BETWEEN.split(title):
+        path = part.strip(_MARKS)
+        if found := _WITH_FOLDER.fullmatch(path):
+            path = f"{found[2]}/{found[1].strip(_MARKS)}"
+        if path and Path(path).name.casefold() not in allowed and is_secret(path):
+            return True
+    return False
 
 
 @cache

@@ -126,8 +126,8 @@ COMMAND_SANDBOX = Setting(
 PRIVATE_WINDOWS = Setting(
     "eyes.private_windows",
     "",
-    "Windows it never sees, besides those of password managers: programs or parts of titles, separated by commas; "
-    "with a minus before a password manager that may be seen.",
+    "Windows it never sees, besides those of password managers and of files with keys or passwords: programs or parts "
+    "of titles, separated by commas; with a minus before a password manager or a file's name that may be seen.",
     env="WISP_PRIVATE_WINDOWS",
 )
 ASSISTIVE_PRESSES = Setting(

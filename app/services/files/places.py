@@ -82,6 +82,11 @@ def is_secret(parts: Iterable[str]) -> bool:
     return patterns("secrets", "always").fit(parts)
 
 
+def is_named_secret(path: str) -> bool:
+    """Whether a path that nobody looks at is that of a secret, by its names."""
+    return is_secret(Path(path).parts) or is_local_secret(Path(path))
+
+
 def is_local_secret(path: Path) -> bool:
     """A secret of the kind that projects hold, by its name; its content may show that anybody may have it."""
     name = (path.name,)

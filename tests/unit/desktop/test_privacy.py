@@ -12,6 +12,7 @@ from app.desktop.backends import Frame, Window
 from app.desktop.headless import HeadlessDesktop
 from app.desktop.privacy import Private, Veiled, private_by
 from app.desktop.takeover import StopFlag
+from app.services.files.places import is_named_secret
 
 _WHITE = bytes((255, 255, 255, 0))
 _WHOLE = Rect(0, 0, 100, 80)
@@ -106,3 +107,32 @@ def test_a_program_is_also_known_by_its_process() -> None:
         private = Private(programs=(told.read().strip().casefold(),))
     assert private.hides(title="", app="Something", pid=os.getpid())
     assert not private.hides(title="", app="Something", pid=1 << 30)
+
+
+@pytest.mark.parametrize(
+    ("title", "is_private"),
+    [
+        (".netrc - Mousepad", True),
+        ("*~/.ssh/config - Mousepad", True),
+        ("config (~/.ssh) - gedit", True),
+        (".env (~/project) - VIM", True),
+        ("● .env - project - Visual Studio Code", True),
+        ("id_ed25519 — Kate", True),
+        ("vault.kdbx", True),
+        (".env.example - Mousepad", False),
+        ("id_ed25519.pub - Mousepad", False),
+        ("config (~/project) - gedit", False),
+        (".npmrc | npm Docs - Chromium", False),
+        ("How to write a .env file - Chromium", False),
+        ("Untitled 1 - Mousepad", False),
+        ("", False),
+    ],
+)
+def test_a_window_that_shows_a_secret_by_the_table_is_private(title: str, *, is_private: bool) -> None:
+    assert private_by("", is_named_secret).hides(title=title, app="any") is is_private
+
+
+def test_a_person_may_let_a_secret_file_be_seen() -> None:
+    private = private_by("-.env", is_named_secret)
+    assert not private.hides(title=".env - Mousepad", app="mousepad")
+    assert private.hides(title=".netrc - Mousepad", app="mousepad")
