@@ -8,12 +8,15 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from app.base.errors import ToolFailed
 from app.services.files import parsing
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import Slice, lines_of, open_file, sliced
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 _NAMES = ("png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "ico")
 _LONGEST_PX = 1_568
@@ -165,6 +168,99 @@ def _xlsx(file: BinaryIO) -> Iterator[str]:
     book.close()
 
 
+_OFFICE, _TEXT, _TABLE, _STYLE = (
+    f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "text", "table", "style")
+)
+_PARAGRAPHS = (f"{_TEXT}p", f"{_TEXT}h")
+_CELLS = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
+_NOT_SHOWN = (f"{_OFFICE}annotation", f"{_TEXT}tracked-changes")
+_MOST_COLUMNS = 1_024
+
+
+def _odf(file: BinaryIO) -> Iterator[str]:
+    """The paragraphs and tables of an OpenDocument text or sheet (OASIS OpenDocument 1.3, part 3)."""
+    import zipfile
+    from xml.etree import ElementTree
+
+    _check_unpacked(file)
+    with zipfile.ZipFile(file) as archive, archive.open("content.xml") as content:
+        kind = archive.read("mimetype") if "mimetype" in archive.namelist() else b""
+        inside: list[str] = []
+        hidden: set[str] = set()
+        rows = _OdfRows()
+        for event, element in ElementTree.iterparse(content, ("start", "end")):
+            if event == "start":
+                if element.tag == f"{_TABLE}table" and kind.endswith(b"spreadsheet") and not inside:
+                    rows = _OdfRows(is_hidden=element.get(f"{_TABLE}style-name", "") in hidden)
+                    yield "" if rows.is_hidden else f"[sheet {element.get(f'{_TABLE}name')}]\n"
+                if element.tag in (*_PARAGRAPHS, *_NOT_SHOWN, f"{_TABLE}table-row"):
+                    inside.append(element.tag)
+                continue
+            if element.tag == f"{_STYLE}style" and _hides(element):
+                hidden.add(element.get(f"{_STYLE}name", ""))
+            if not inside or element.tag != inside[-1]:
+                continue
+            inside.pop()
+            if not inside:
+                if element.tag == f"{_TABLE}table-row":
+                    yield from rows.lines(element)
+                elif element.tag in _PARAGRAPHS:
+                    yield _odf_text(element) + "\n"
+                element.clear()
+
+
+@dataclass(slots=True)
+class _OdfRows:
+    """The rows of one table: blank ones are told once another follows, because sheets end with a million of them."""
+
+    is_hidden: bool = False
+    told: int = 0
+    blank: int = 0
+
+    def lines(self, row: Element) -> Iterator[str]:
+        line = "\t".join(_odf_cells(row)).rstrip("\t")
+        count = int(row.get(f"{_TABLE}number-rows-repeated", "1"))
+        if self.is_hidden or self.told > _MOST_ROWS:
+            return
+        if not line:
+            self.blank += count
+            return
+        wanted = [""] * min(self.blank, _MOST_ROWS) + [line] * min(count, _MOST_ROWS)
+        self.blank = 0
+        for text in wanted:
+            self.told += 1
+            if self.told > _MOST_ROWS:
+                yield f"[… rows after {_MOST_ROWS} left out …]\n"
+                return
+            yield text + "\n"
+
+
+def _odf_cells(row: Element) -> Iterator[str]:
+    left = _MOST_COLUMNS
+    for cell in (cell for cell in row.iter() if cell.tag in _CELLS):
+        count = min(int(cell.get(f"{_TABLE}number-columns-repeated", "1")), left)
+        text = " ".join(_odf_text(part) for part in cell if part.tag in _PARAGRAPHS)
+        yield from [" ".join(text.split()) or cell.get(f"{_OFFICE}value", "")] * count
+        left -= count
+
+
+def _odf_text(part: Element) -> str:
+    """The text of a paragraph as it is shown."""
+    if part.tag in _NOT_SHOWN:
+        return ""
+    if part.tag == f"{_TEXT}s":
+        return " " * min(int(part.get(f"{_TEXT}c", "1")), _MOST_COLUMNS)
+    signs = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
+    inside = "".join(_odf_text(child) + (child.tail or "") for child in part)
+    return signs.get(part.tag, part.text or "") + inside
+
+
+def _hides(style: Element) -> bool:
+    """Whether a style is that of a hidden sheet."""
+    told = style.find(f"{_STYLE}table-properties")
+    return told is not None and told.get(f"{_TABLE}display") == "false"
+
+
 def _ipynb(file: BinaryIO) -> Iterator[str]:
     cells: list[dict[str, Any]] = json.load(file)["cells"]
     for number, cell in enumerate(cells, 1):
@@ -178,6 +274,8 @@ _READERS: dict[str, Callable[[BinaryIO], Iterator[str]]] = {
     "docx": _docx,
     "xlsx": _xlsx,
     "xlsm": _xlsx,
+    "odt": _odf,
+    "ods": _odf,
     "ipynb": _ipynb,
 }
 

@@ -163,7 +163,55 @@ async def test_documents_become_text(bench: Bench) -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.xlsx", "a.ipynb", "a.png"])
+_NAMESPACES = " ".join(
+    f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "text", "table", "style")
+)
+
+
+def _odf(path: Path, kind: str, body: str, styles: str = "") -> None:
+    """An OpenDocument as programs write it, as far as reading needs it."""
+    content = (
+        f"<office:document-content {_NAMESPACES}>{styles}<office:body>{body}</office:body></office:document-content>"
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", f"application/vnd.oasis.opendocument.{kind}")
+        archive.writestr("content.xml", content)
+
+
+async def test_the_text_of_an_open_document_is_read(bench: Bench) -> None:
+    body = (
+        "<text:tracked-changes><text:p>deleted</text:p></text:tracked-changes>"
+        '<text:h>Title</text:h><text:p>one<text:s text:c="2"/>two<text:tab/><text:span>three</text:span>'
+        "<office:annotation><text:p>a remark</text:p></office:annotation>, end</text:p><text:p/>"
+        "<table:table><table:table-row><table:table-cell><text:p>left</text:p></table:table-cell>"
+        "<table:table-cell><text:p>right</text:p><text:p>below</text:p></table:table-cell></table:table-row></table:table>"
+    )
+    _odf(bench.root / "a.odt", "text", body)
+    read = await bench.call("read_file", path="a.odt")
+    assert read.llm_echo == "1 | Title\n2 | one  two\tthree, end\n3 | \n4 | left\tright below"
+
+
+async def test_the_cells_of_an_open_sheet_are_read_without_hidden_sheets_and_endless_blanks(bench: Bench) -> None:
+    styles = '<style:style style:name="h"><style:table-properties table:display="false"/></style:style>'
+    cell = "<table:table-cell><text:p>{}</text:p></table:table-cell>"
+    rows = (
+        f'<table:table-row>{cell.format("name")}<table:table-cell table:number-columns-repeated="2"/>'
+        f'{cell.format("3")}<table:table-cell table:number-columns-repeated="16380"/></table:table-row>'
+        '<table:table-row table:number-rows-repeated="2"><table:table-cell/></table:table-row>'
+        '<table:table-row table:number-rows-repeated="2"><table:table-cell office:value="7"/></table:table-row>'
+        '<table:table-row table:number-rows-repeated="1048570"><table:table-cell/></table:table-row>'
+    )
+    secret = f"<table:table-row>{cell.format('x')}</table:table-row>"
+    sheets = (
+        f'<table:table table:name="Costs">{rows}</table:table>'
+        f'<table:table table:name="Secret" table:style-name="h">{secret}</table:table>'
+    )
+    _odf(bench.root / "a.ods", "spreadsheet", sheets, styles)
+    read = await bench.call("read_file", path="a.ods")
+    assert read.llm_echo == "1 | [sheet Costs]\n2 | name\t\t\t3\n3 | \n4 | \n5 | 7\n6 | 7"
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.xlsx", "a.odt", "a.ods", "a.ipynb", "a.png"])
 @pytest.mark.parametrize("data", [b"", b"nonsense", b"\x89PNG\r\n\x1a\n broken", b"%PDF-1.4\nbroken", b"PK\x03\x04 no"])
 async def test_a_damaged_document_is_told_and_not_raised(bench: Bench, name: str, data: bytes) -> None:
     (bench.root / name).write_bytes(data)
@@ -172,7 +220,7 @@ async def test_a_damaged_document_is_told_and_not_raised(bench: Bench, name: str
     assert result.llm_echo.startswith(f"read_file: path: '{name}' is a damaged")
 
 
-@pytest.mark.parametrize("name", ["a.docx", "a.xlsx"])
+@pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.odt"])
 async def test_an_archive_that_unpacks_to_too_much_is_not_unpacked(bench: Bench, name: str) -> None:
     with (
         zipfile.ZipFile(bench.root / name, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
