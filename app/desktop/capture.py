@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import io
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -204,6 +205,44 @@ def part_of(frame: Frame, area: Rect) -> Frame:
     starts = ((first + y) * row + left for y in range(area.height))
     rows = (frame.bgrx[start : start + area.width * _BYTES] for start in starts)
     return Frame(area, b"".join(rows))
+
+
+def blackened(frame: Frame, parts: Iterable[Rect]) -> Frame:
+    """The frame with parts of it, in screen pixels, black."""
+    pixels, row = bytearray(frame.bgrx), frame.area.width * _BYTES
+    for shown in filter(None, (part.overlap(frame.area) for part in parts)):
+        black = bytes(shown.width * _BYTES)
+        for y in range(shown.y - frame.area.y, shown.bottom - frame.area.y):
+            start = y * row + (shown.x - frame.area.x) * _BYTES
+            pixels[start : start + len(black)] = black
+    return replace(frame, bgrx=pixels)
+
+
+_INK_LEVEL = 40
+_INK_LEAST = 40
+_INK_SIDE_PX = 6
+_SAMPLE_PX = 32
+
+
+def ink_of(frame: Frame) -> Rect | None:
+    """Where a frame shows more than its background, in screen pixels; None where it is blank or holds a mere line."""
+    from PIL import Image, ImageChops
+
+    size = (frame.area.width, frame.area.height)
+    picture = Image.frombytes("RGB", size, bytes(frame.bgrx), "raw", "BGRX")
+    sample = picture.resize((_SAMPLE_PX, _SAMPLE_PX), Image.Resampling.NEAREST).tobytes()
+    colours = Counter(sample[place : place + 3] for place in range(0, len(sample), 3))
+    background = colours.most_common(1)[0][0]
+    red, green, blue = ImageChops.difference(picture, Image.new("RGB", size, tuple(background))).split()
+    difference = ImageChops.lighter(ImageChops.lighter(red, green), blue)
+    ink = difference.point([255 if level >= _INK_LEVEL else 0 for level in range(256)])
+    bounds = ink.getbbox()
+    if bounds is None or ink.histogram()[255] < _INK_LEAST:
+        return None
+    left, top, right, bottom = bounds
+    if min(right - left, bottom - top) < _INK_SIDE_PX:
+        return None
+    return Rect(frame.area.x + left, frame.area.y + top, right - left, bottom - top)
 
 
 def is_black(frame: Frame) -> bool:

@@ -81,7 +81,8 @@ class Outline:
     """`text` is one line an element, indented by depth; `left_out` counts lines that the budget did not allow.
 
     `silent` names programs that have windows but did not answer in time. `empty` are the titles of windows that
-    describe only their frame (the toolkit has no accessibility, or it is switched off).
+    describe only their frame (the toolkit has no accessibility, or it is switched off). `described` is all that
+    programs tell, whatever the view leaves out.
     """
 
     text: str
@@ -89,6 +90,7 @@ class Outline:
     left_out: int = 0
     silent: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
+    described: tuple[Element, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

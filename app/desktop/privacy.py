@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
 from pathlib import Path
@@ -17,8 +17,8 @@ from pathlib import Path
 from app.base import paths
 from app.base.geometry import Rect
 from app.desktop.backends import Frame, Screen, Window, Windows
+from app.desktop.capture import blackened
 
-_BYTES = 4
 _BETWEEN = re.compile(r"\s+[-–—]\s+")
 _WITH_FOLDER = re.compile(r"(.+?)\s+\((.+)\)")
 _MARKS = "*•●◦ \t"
@@ -154,12 +154,5 @@ def _cut(part: Rect, cover: Rect) -> Iterator[Rect]:
 
 
 def _blackened(frame: Frame, hidden: Sequence[tuple[Window, Rect]]) -> Frame:
-    pixels = bytearray(frame.bgrx)
-    row = frame.area.width * _BYTES
-    for _, part in hidden:
-        black = bytes(part.width * _BYTES)
-        for y in range(part.y - frame.area.y, part.bottom - frame.area.y):
-            start = y * row + (part.x - frame.area.x) * _BYTES
-            pixels[start : start + len(black)] = black
     names = tuple(dict.fromkeys(window.title or window.app for window, _ in hidden))
-    return Frame(frame.area, pixels, names)
+    return replace(blackened(frame, [part for _, part in hidden]), hidden=names)

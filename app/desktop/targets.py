@@ -9,6 +9,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import ModelSpace, Point, Rect
@@ -16,7 +17,7 @@ from app.base.texts import clip_line
 from app.desktop.accessibility.matching import readings
 from app.desktop.backends import Backend, Window
 from app.desktop.elements import Element, Match, Outline, OutlineRequest, OutlineView
-from app.desktop.ocr.elements import OcrElements, is_written
+from app.desktop.ocr.elements import SIZEABLE, OcrElements, is_written
 
 _GOOD = 0.8
 _AS_GOOD = 0.005
@@ -25,6 +26,11 @@ _WINDOWS_READ = 3
 _TOLD = 6
 _LONGEST_NAME = 60
 _LOOK_AGAIN_S = 0.1
+
+
+_Unread: TypeAlias = tuple[Window, tuple[Rect | None, ...]]
+"""A window and the parts of it to read; None is all of it."""
+_ALL: tuple[Rect | None, ...] = (None,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,7 @@ class Locator:
             found = [place for match in matches if _is_within(search.area, place := _from_match(match))]
             if clock() >= limit or any(place.score >= _GOOD for place in found):
                 return found
-            if any(window.is_active for window in await self._mute()):
+            if await self._blind_in_front():
                 return found
             await asyncio.sleep(_LOOK_AGAIN_S)
 
@@ -131,40 +137,73 @@ class Locator:
         return [_from_match(match)] if match else []
 
     async def written(self, search: Search) -> list[Located]:
-        """Find text by OCR in windows without accessibility, or in the named area. Repeat for `patience_s`."""
+        """Find text by OCR where accessibility tells nothing, or in the named area. Repeat for `patience_s`."""
         clock = asyncio.get_running_loop().time
         limit = clock() + search.patience_s
         while True:
-            windows = [] if search.role else await self._unread(search.area)
-            found = await self._read(windows, search)
-            if not windows or clock() >= limit or any(place.score >= _GOOD for place in found):
+            unread = [] if search.role else await self._unread(search.area)
+            found = await self._read(unread, search)
+            if not unread or clock() >= limit or any(place.score >= _GOOD for place in found):
                 return found
             await asyncio.sleep(_LOOK_AGAIN_S)
+            if told := await self._matches(search):
+                return told
 
-    async def _read(self, windows: Sequence[Window], search: Search) -> list[Located]:
+    async def _matches(self, search: Search) -> list[Located]:
+        """What programs tell now that fits well."""
+        matches = await self._accessibility.find(search.description, role=search.role)
+        return [place for match in matches if _is_within(search.area, place := _from_match(match)) and _is_good(place)]
+
+    async def _read(self, unread: Sequence[_Unread], search: Search) -> list[Located]:
         """The fitting lines of the first window that has a good one, with those of the windows before it."""
         found: list[Located] = []
-        for window in windows:
-            lines = await self._written.fitting(window, readings(search.description))
-            found += [
-                place for element, score in lines if _is_within(search.area, place := Located(element, "ocr", score))
-            ]
-            if any(place.score >= _GOOD for place in found):
+        for window, parts in unread:
+            for part in parts:
+                lines = await self._written.fitting(window, readings(search.description), part)
+                places = (Located(element, "ocr", score) for element, score in lines)
+                found += [place for place in places if _is_within(search.area, place)]
+            if any(_is_good(place) for place in found):
                 break
         return found
 
-    async def _unread(self, area: Rect | None) -> list[Window]:
-        """Return the windows to read by OCR. Those with accessibility are left out, since OCR takes a second each."""
-        if area is None:
-            return (await self._mute())[:_WINDOWS_READ]
-        return [window for window in self._windows.all() if window.area == area and not window.is_minimised][:1]
+    async def _unread(self, area: Rect | None) -> list[_Unread]:
+        """Return what to read by OCR: windows without accessibility, and the parts that the others do not describe.
 
-    async def _mute(self) -> list[Window]:
+        The rest is left out, because OCR takes up to a second for each window.
+        """
+        if area is not None:
+            windows = (window for window in self._windows.all() if not window.is_minimised)
+            return [(window, _ALL) for window in windows if window.area == area][:1]
+        outline = await self._outline()
+        mute = {window.ref for window in self._written.mute(outline)}
+        unread: list[_Unread] = []
+        for window in self._showing():
+            parts = _ALL if window.ref in mute else tuple(await self._written.silent_parts(window, outline))
+            if parts:
+                unread.append((window, parts))
+            if len(unread) == _WINDOWS_READ:
+                break
+        return unread
+
+    def _showing(self) -> list[Window]:
+        """The windows that may be read, the active one first."""
+        windows = [window for window in self._windows.all() if not window.is_minimised and not window.is_own]
+        return sorted(windows, key=lambda window: not window.is_active)
+
+    async def _blind_in_front(self) -> bool:
+        """Whether the active window is one that OCR may find more in than accessibility."""
+        active = next((window for window in self._showing() if window.is_active), None)
+        if active is None:
+            return False
+        outline = await self._outline()
+        is_mute = any(window.is_active for window in self._written.mute(outline))
+        return is_mute or bool(await self._written.silent_parts(active, outline, SIZEABLE))
+
+    async def _outline(self) -> Outline:
         try:
-            outline = await self._accessibility.outline(OutlineRequest(OutlineView.FULL))
+            return await self._accessibility.outline(OutlineRequest(OutlineView.FULL))
         except ToolFailed:
-            outline = Outline("")
-        return self._written.mute(outline)
+            return Outline("")
 
     def _front(self) -> Rect:
         """What the active window shows, else the screen."""
@@ -175,6 +214,10 @@ class Locator:
 
 def _from_match(match: Match) -> Located:
     return Located(match.element, "accessibility", match.score)
+
+
+def _is_good(place: Located) -> bool:
+    return place.score >= _GOOD
 
 
 def _is_within(area: Rect | None, place: Located) -> bool:

@@ -14,6 +14,7 @@ from app.desktop.backends import Window
 from app.desktop.capture import Capture, PictureBudget
 from app.desktop.controller import DesktopController
 from app.desktop.elements import Element, Outline, OutlineRequest, OutlineView
+from app.desktop.ocr.elements import SIZEABLE
 from app.desktop.screen_capture import Spot
 from app.desktop.staleness import TargetChanged
 from app.desktop.targets import NotFound
@@ -144,13 +145,27 @@ async def everything(seat: DesktopController) -> Outline:
 
 async def texts_in(seat: DesktopController, windows: Sequence[Window], area: Rect | None = None) -> Texts:
     """What is written in windows, or in the part of them that lies in an area."""
-    found: list[Element] = []
-    for place, window in enumerate(windows):
+    return await _read([(window, area) for window in windows], seat)
+
+
+async def texts_between(seat: DesktopController, outline: Outline, windows: Sequence[Window]) -> Texts:
+    """What is written in those large parts of windows of which their programs tell nothing."""
+    parts = [
+        (window, part) for window in windows for part in await seat.written.silent_parts(window, outline, SIZEABLE)
+    ]
+    return await _read(parts, seat)
+
+
+async def _read(parts: Sequence[tuple[Window, Rect | None]], seat: DesktopController) -> Texts:
+    """The lines in windows, or in parts of them; each once."""
+    found: dict[str, Element] = {}
+    for place, (window, part) in enumerate(parts):
         try:
-            found += await seat.written.inside(window, area)
+            found |= {element.ref: element for element in await seat.written.inside(window, part)}
         except ToolFailed as error:
-            return Texts(tuple(found), f"Nothing is known of what is inside {_titles(windows[place:])}: {error}")
-    return Texts(tuple(found))
+            lost = [window for window, _ in parts[place:]]
+            return Texts(tuple(found.values()), f"Nothing is known of what is inside {_titles(lost)}: {error}")
+    return Texts(tuple(found.values()))
 
 
 def unread(windows: Sequence[Window]) -> str:
@@ -165,7 +180,10 @@ async def in_words(seat: DesktopController, tool: str, region: Rect) -> ToolResu
     outline = await everything(seat)
     inside = [element for element in outline.elements if region.contains(element.box.center)]
     mute = [window for window in seat.written.mute(outline) if window.area.overlap(region)]
+    others = [window for window in seat.backend.windows.all() if window not in mute and window.area.overlap(region)]
+    between = [one for one in (await texts_between(seat, outline, others)).elements if region.contains(one.box.center)]
     written = await texts_in(seat, mute, region)
+    written = Texts((*written.elements, *between), written.note)
     space = seat.eyes.model_space()
     lines = [*(line_of(element, space) for element in inside), *written.lines(space)]
     kept = _within(lines)

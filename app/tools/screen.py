@@ -16,7 +16,7 @@ from app.desktop.targets import Located, Locator, NotFound, Search
 from app.desktop.verification import Proof, of_click, of_setting
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
-from app.tools.pictures import ModelSight, Texts, texts_in, to_point_in, unread
+from app.tools.pictures import ModelSight, Texts, texts_between, texts_in, to_point_in, unread
 from app.tools.registry import Family, TurnContext
 
 _BUDGET = 2000
@@ -104,8 +104,11 @@ async def _outline(seat: DesktopController, request: OutlineRequest) -> tuple[Ou
 
 def _unread(seat: DesktopController, outline: Outline, request: OutlineRequest) -> list[Window]:
     """The windows that tell nothing and are to be read: those that were named, else the active one."""
-    mute = [window for window in seat.written.mute(outline) if _is_meant(window, request)]
-    return [window for window in mute if request.window or window.is_active][:_WINDOWS_READ]
+    return [window for window in seat.written.mute(outline) if _is_looked_at(window, request)][:_WINDOWS_READ]
+
+
+def _is_looked_at(window: Window, request: OutlineRequest) -> bool:
+    return _is_meant(window, request) and (bool(request.window) or window.is_active)
 
 
 def _is_meant(window: Window, request: OutlineRequest) -> bool:
@@ -122,7 +125,7 @@ def _private(seat: DesktopController, request: OutlineRequest) -> str:
 async def _texts(
     seat: DesktopController, outline: Outline, request: OutlineRequest, windows: Sequence[Window]
 ) -> Texts:
-    """What is written in windows that tell nothing."""
+    """What is written in windows that tell nothing, or in large parts of them."""
     if request.view is OutlineView.FIND:
         found = (
             ()
@@ -131,7 +134,11 @@ async def _texts(
         )
         return Texts(tuple(place.element for place in found))
     texts = await texts_in(seat, windows)
-    rest = [window for window in seat.written.mute(outline) if window not in windows and _is_meant(window, request)]
+    mute = seat.written.mute(outline)
+    meant = [one for one in seat.backend.windows.all() if _is_looked_at(one, request) and one not in mute]
+    between = await texts_between(seat, outline, meant[:_WINDOWS_READ])
+    texts = Texts((*texts.elements, *between.elements), texts.note or between.note)
+    rest = [window for window in mute if window not in windows and _is_meant(window, request)]
     return texts if texts.note or not rest else Texts(texts.elements, unread(rest))
 
 

@@ -266,3 +266,48 @@ FLAGS = frozenset({"check box", "check menu item", "radio button", "radio menu i
 SECRET = "password text"
 VALUES = frozenset({"slider", "spin button", "progress bar", "dial", "level bar", "rating"})
 """Roles that stand at a number."""
+SURFACES = frozenset(
+    {
+        *WINDOWS,
+        "animation",
+        "application",
+        "article",
+        "block quote",
+        "canvas",
+        "client area",
+        "directory pane",
+        "document email",
+        "document frame",
+        "document presentation",
+        "document spreadsheet",
+        "document text",
+        "document web",
+        "drawing area",
+        "embedded",
+        "filler",
+        "form",
+        "glass pane",
+        "grouping",
+        "html container",
+        "image",
+        "image map",
+        "internal frame",
+        "landmark",
+        "layered pane",
+        "list",
+        "list box",
+        "page",
+        "page tab list",
+        "panel",
+        "root pane",
+        "scroll pane",
+        "section",
+        "split pane",
+        "table",
+        "tree",
+        "tree table",
+        "unknown",
+        "viewport",
+    }
+)
+"""Roles of what holds other things or shows anything at all: that they are told says nothing of what is in them."""

@@ -49,6 +49,7 @@ class Outliner:
             window.key: list(_lines(program, window, refs, stack)) for program in programs for window in program.windows
         }
         shown = [line for lines in seen.values() for line in lines]
+        described = tuple(line.element for line in shown)
         if request.view is OutlineView.INTERACTIVE:
             shown = list(_controls(shown))
         if request.view is OutlineView.DIFF:
@@ -61,7 +62,7 @@ class Outliner:
         text, left_out = _within(told, request.budget)
         empty = tuple(lines[0].element.window for lines in seen.values() if len(lines) == 1)
         elements = tuple(line.element for line in shown)
-        return Outline("\n".join(filter(None, [text, *notes])), elements, left_out, silent, empty)
+        return Outline("\n".join(filter(None, [text, *notes])), elements, left_out, silent, empty, described)
 
     def found(self, matches: Sequence[Match], request: OutlineRequest, silent: tuple[str, ...]) -> Outline:
         """The view `find`: matches, best first."""

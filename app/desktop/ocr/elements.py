@@ -1,4 +1,4 @@
-"""Read the text of windows without accessibility from their pixels, and give each line a ref: `t3`.
+"""Read text from pixels where accessibility tells nothing: whole windows, or parts of them. Each line has a ref: `t3`.
 
 A ref means a line of text in a window. It is valid while the same pixels are at the same place of that window.
 Otherwise the window is read again: the line is found at its new place, or an error says that it is gone.
@@ -7,21 +7,28 @@ Otherwise the window is read again: the line is found at its new place, or an er
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import unicodedata
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
 from app.base.ids import counter
 from app.base.texts import clip_line
+from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import Description, name_fit, normal
 from app.desktop.backends import Backend, Frame, Window
-from app.desktop.capture import part_of
-from app.desktop.elements import Element, Outline
+from app.desktop.capture import blackened, bounds_of, ink_of, part_of
+from app.desktop.elements import SECRET, Element, Outline, OutlineRequest, OutlineView
 from app.desktop.ocr.rapid import Ocr, TextBox
 
 _PART_OF_LINE = 0.93
 _RUN_TOGETHER = 0.97
+_MISREAD = 0.9
+_MISREAD_PART = 0.86
+_ALIKE = str.maketrans({"i": "l", "1": "l", "|": "l", "!": "l", "0": "o", "\u2019": "'", "\u00df": "b"})
+_ALIKE_PAIRS = (("ss", "b"), ("rn", "m"))
+"""What recognition takes for each other, as `_folded` writes both; the sharp s is "ss" in a normalised name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +51,11 @@ def _fits(line: TextBox, names: Sequence[str]) -> Iterator[Fit]:
     whole = normal(line.text)
     sureness = 0.9 + 0.1 * line.score
     for name in names:
-        fit = max(name_fit(whole, name), _RUN_TOGETHER if _run_together(whole) == _run_together(name) else 0.0)
+        fit = max(name_fit(whole, name), _look_fit(whole, name))
         part = _part(line, whole, name)
+        misread = None if part else _part(line, _folded(whole), _folded(name))
+        if misread and fit < _MISREAD_PART:
+            yield Fit(line.text, misread, _MISREAD_PART * sureness)
         if part is not None and fit < _PART_OF_LINE:
             yield Fit(name, part, _PART_OF_LINE * sureness)
         elif fit:
@@ -59,6 +69,21 @@ def _part(line: TextBox, whole: str, name: str) -> Rect | None:
         return None
     width_px = line.box.width / len(whole)
     return Rect(round(line.box.x + start * width_px), line.box.y, round(len(name) * width_px), line.box.height)
+
+
+def _look_fit(whole: str, name: str) -> float:
+    """How well a line fits a name that recognition may have read with a letter that looks alike, or without blanks."""
+    if _run_together(whole) == _run_together(name):
+        return _RUN_TOGETHER
+    return _MISREAD if _run_together(_folded(whole)) == _run_together(_folded(name)) else 0.0
+
+
+def _folded(text: str) -> str:
+    """One spelling for all that look alike: no accents, and one letter of each that are taken for each other."""
+    bare = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+    for pair, letter in _ALIKE_PAIRS:
+        bare = bare.replace(pair, letter)
+    return bare.translate(_ALIKE)
 
 
 def _run_together(text: str) -> str:
@@ -113,12 +138,31 @@ class OcrElements:
 
     async def inside(self, window: Window, area: Rect | None = None) -> tuple[Element, ...]:
         """The lines in a window (or in a part of it) that no other window covers. ToolFailed as `Ocr.read_text`."""
-        frame, lines = await self._read(window, area or window.area)
+        frame, lines = await self._read(window, area or self._whole(window))
         return tuple(self._named(window, line.text, line.box, frame) for line in lines if frame)
 
-    async def fitting(self, window: Window, ways: Sequence[Description]) -> list[tuple[Element, float]]:
-        """The lines of a window, or the parts of them, that are called so, each with how well it fits."""
-        frame, lines = await self._read(window, window.area)
+    async def silent_parts(self, window: Window, outline: Outline, least_share: float = 0.0) -> list[Rect]:
+        """The parts of a window that hold something of which its program tells nothing, the largest first.
+
+        A part takes at least that share of its window; a menu of which nothing is told is always one.
+        """
+        if window.is_minimised or window.is_own or self._backend.is_private(window):
+            return []
+        told = [one for one in outline.described or outline.elements if _is_told_of(one, window)]
+        shown = bounds_of(one.box for one in told if one.role in spi.WINDOWS)
+        area = (shown and shown.overlap(window.area)) or window.area
+        covers = [one.box for one in told if _is_telling(one)]
+        menus = [menu for menu in self._menus(window) if not _is_described(menu, covers)]
+        least_px = max(round(area.size.area * least_share), _SMALLEST_PART_PX)
+        parts = [*menus, *empty_parts(area, [*covers, *self._menus(window)], least_px, _PARTS)]
+        inked = [await self._ink(part, window) for part in parts]
+        return [part for part in inked if part is not None]
+
+    async def fitting(
+        self, window: Window, ways: Sequence[Description], area: Rect | None = None
+    ) -> list[tuple[Element, float]]:
+        """The lines of a window (or of a part of it), or parts of lines, that are called so, and how well each fits."""
+        frame, lines = await self._read(window, area or self._whole(window))
         fits = texts_that_fit(lines, ways)
         return [(self._named(window, fit.text, fit.box, frame), fit.score) for fit in fits if frame]
 
@@ -135,14 +179,43 @@ class OcrElements:
         return await self._found_anew(ref, known, window)
 
     async def _read(self, window: Window, area: Rect) -> tuple[Frame | None, list[TextBox]]:
-        """The pixels and the lines of what shows of a part of a window."""
-        region = area.overlap(window.area)
+        """The pixels and the lines of what shows of a part of a window. Passwords are black in them."""
+        region = area.overlap(self._whole(window))
         region = region and region.overlap(self._backend.screen.extent())
-        if region is None:
+        if region is None or self._backend.is_private(window):
             return None, []
         frame = await self._grab(region)
-        stack = self._showing()
+        if secrets := await self._secrets(window):
+            frame = blackened(frame, secrets)
+        stack = self._stack()
         return frame, [line for line in await self._ocr.read_text(frame) if _is_of(window, line.box.center, stack)]
+
+    async def _secrets(self, window: Window) -> list[Rect]:
+        """The boxes of a window's password fields: what they hold is never read, even where they show it."""
+        try:
+            outline = await self._backend.accessibility.outline(OutlineRequest(OutlineView.FULL, window=window.title))
+        except ToolFailed:  # because a window may be read where no program can be asked
+            return []
+        return [one.box for one in outline.described or outline.elements if one.role == SECRET]
+
+    async def _ink(self, part: Rect, window: Window) -> Rect | None:
+        """What a part holds, with a margin; None where it is blank."""
+        shown = part.overlap(self._backend.screen.extent())
+        ink = ink_of(await self._grab(_grown(shown, -_EDGE_PX))) if shown and _is_roomy(shown) else None
+        return ink and _grown(ink, _MARGIN_PX).overlap(self._whole(window))
+
+    def _menus(self, window: Window) -> list[Rect]:
+        """The areas of a window's open menus."""
+        return [shown.area for shown in self._backend.windows.shown() if shown.is_popup and shown.ref == window.ref]
+
+    def _whole(self, window: Window) -> Rect:
+        """A window's area with that of its menus."""
+        return bounds_of([window.area, *self._menus(window)]) or window.area
+
+    def _stack(self) -> list[Window]:
+        """What is drawn, topmost first, without what belongs to no program: clicks may go through that."""
+        drawn = self._backend.windows.shown()
+        return [window for window in drawn if window.ref and not window.is_minimised]
 
     async def _stands_still(self, known: _Line, window: Window) -> bool:
         """Whether its very pixels stand at its place in the window."""
@@ -185,6 +258,107 @@ class OcrElements:
 
     def _showing(self) -> list[Window]:
         return [window for window in self._backend.windows.all() if not window.is_minimised]
+
+
+SIZEABLE = 1 / 8
+"""A part that takes this share of its window is worth reading where nothing in particular is looked for."""
+_CELL_PX = 16
+_PARTS = 6
+_SMALLEST_PART_PX = 48 * 16
+_EDGE_PX = 3
+_MARGIN_PX = 8
+_DESCRIBED_SHARE = 0.5
+
+
+def _is_told_of(element: Element, window: Window) -> bool:
+    return element.window == window.title and element.pid in (0, window.pid)
+
+
+def _is_telling(element: Element) -> bool:
+    """Whether an element tells what is seen in its box. A field without text does; a button without a name does not."""
+    if element.role in spi.SURFACES:
+        return False
+    return bool(element.name.strip() or element.value.strip()) or element.role in spi.TEXTS
+
+
+def _is_described(menu: Rect, told: Iterable[Rect]) -> bool:
+    """Whether elements fill a menu: those of a list behind it reach beyond its sides."""
+    inside = [box for box in told if box.overlap(menu) == box]
+    return sum(box.size.area for box in inside) >= menu.size.area * _DESCRIBED_SHARE
+
+
+def _is_roomy(area: Rect) -> bool:
+    return min(area.width, area.height) > 4 * _EDGE_PX
+
+
+def _grown(area: Rect, by_px: int) -> Rect:
+    return Rect(area.x - by_px, area.y - by_px, area.width + 2 * by_px, area.height + 2 * by_px)
+
+
+def empty_parts(area: Rect, boxes: Sequence[Rect], least_px: int, most: int) -> list[Rect]:
+    """The largest rectangles of an area that hold none of the boxes, each of at least so many pixels."""
+    columns, rows = area.width // _CELL_PX, area.height // _CELL_PX
+    free = [[True] * columns for _ in range(rows)]
+    for box in boxes:
+        _take(free, _cells(box, area), columns, rows)
+    found: list[Rect] = []
+    while len(found) < most:
+        part = _largest(free)
+        if part.size.area * _CELL_PX**2 < least_px:
+            break
+        _take(free, part, columns, rows)
+        on_screen = Rect(
+            area.x + part.x * _CELL_PX, area.y + part.y * _CELL_PX, part.width * _CELL_PX, part.height * _CELL_PX
+        )
+        grown = _grown(on_screen, _CELL_PX // 2).overlap(area) or on_screen
+        found.append(_trimmed(grown, boxes))
+    return found
+
+
+def _cells(box: Rect, area: Rect) -> Rect:
+    """The cells whose middle lies in a box."""
+    half = _CELL_PX // 2
+    left, top = -((half - box.x + area.x) // _CELL_PX), -((half - box.y + area.y) // _CELL_PX)
+    right = -((half - box.right + area.x) // _CELL_PX)
+    bottom = -((half - box.bottom + area.y) // _CELL_PX)
+    return Rect(left, top, right - left, bottom - top)
+
+
+def _take(free: list[list[bool]], part: Rect, columns: int, rows: int) -> None:
+    left, right = max(part.x, 0), min(part.right, columns)
+    for y in range(max(part.y, 0), min(part.bottom, rows)):
+        free[y][left:right] = [False] * max(right - left, 0)
+
+
+def _largest(free: Sequence[Sequence[bool]]) -> Rect:
+    """The largest rectangle of free cells: for each row, the largest under the heights of the columns above it."""
+    best, heights = Rect(0, 0, 0, 0), [0] * (len(free[0]) if free else 0)
+    for y, row in enumerate(free):
+        heights = [height + 1 if is_free else 0 for height, is_free in zip(heights, row, strict=True)]
+        rising: list[tuple[int, int]] = []
+        for x, height in enumerate([*heights, 0]):
+            start = x
+            while rising and rising[-1][1] >= height:
+                start, tall = rising.pop()
+                if (x - start) * tall > best.size.area:
+                    best = Rect(start, y - tall + 1, x - start, tall)
+            rising.append((start, height))
+    return best
+
+
+def _trimmed(part: Rect, boxes: Iterable[Rect]) -> Rect:
+    """A part without its rims that lie in boxes."""
+    for box in boxes:
+        rim = part.overlap(box)
+        if rim is None:
+            continue
+        if rim.width < rim.height:
+            left = rim.right if rim.x == part.x else part.x
+            part = Rect(left, part.y, part.width - rim.width, part.height)
+        else:
+            top = rim.bottom if rim.y == part.y else part.y
+            part = Rect(part.x, top, part.width, part.height - rim.height)
+    return part
 
 
 def _is_of(window: Window, point: Point, stack: Sequence[Window]) -> bool:

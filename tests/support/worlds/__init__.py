@@ -26,6 +26,8 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "qt5": (_SYSTEMS, str(_HERE / "qt_window.py"), "5"),
     "qt6": (sys.executable, str(_HERE / "qt_window.py"), "6"),
     "tk": (_SYSTEMS, str(_HERE / "tk_window.py")),
+    "painted": (_SYSTEMS, str(_HERE / "painted_window.py")),
+    "qt5 menu": (_SYSTEMS, str(_HERE / "menu_window.py")),
 }
 
 
@@ -58,7 +60,7 @@ class World:
 
 @contextmanager
 def world(kind: str, environment: Mapping[str, str]) -> Iterator[World]:
-    """A window of a toolkit (gtk3, gtk4, qt5, qt6, tk, chromium) on that desktop, once it shows."""
+    """A window by its key in `_COMMANDS`, or the page in Chromium, on that desktop, once it shows."""
     told = World()
     opened = _page(told, environment) if kind == "chromium" else _window(told, kind, environment)
     with opened:

@@ -8,10 +8,12 @@ import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
-from app.desktop.accessibility.matching import Description
+from app.desktop.accessibility.matching import Description, normal
 from app.desktop.backends import Frame, Window
+from app.desktop.capture import part_of
+from app.desktop.elements import Accessibility, Element, NoAccessibility, Outline, OutlineRequest
 from app.desktop.headless import HeadlessDesktop
-from app.desktop.ocr.elements import OcrElements, is_written
+from app.desktop.ocr.elements import SIZEABLE, OcrElements, empty_parts, is_written, texts_that_fit
 from app.desktop.ocr.rapid import TextBox
 from app.desktop.takeover import StopFlag
 
@@ -27,7 +29,8 @@ class _Screen:
 
     async def read_text(self, frame: Frame) -> tuple[TextBox, ...]:
         self.reads += 1
-        return tuple(line for line in self.lines if frame.area.contains(line.box.center))
+        seen = (line for line in self.lines if frame.area.contains(line.box.center))
+        return tuple(line for line in seen if any(part_of(frame, line.box.overlap(frame.area) or line.box).bgrx))
 
     async def close(self) -> None: ...
 
@@ -35,7 +38,7 @@ class _Screen:
         pixels = bytearray(area.size.area * 4)
         for line in self.lines:
             if shown := line.box.overlap(area):
-                colour = bytes((sum(line.text.encode()) % 256, 0, 0, 0))
+                colour = bytes((128 + sum(line.text.encode()) % 128, 0, 0, 0))
                 for y in range(shown.y - area.y, shown.bottom - area.y):
                     start = (y * area.width + shown.x - area.x) * 4
                     pixels[start : start + shown.width * 4] = colour * shown.width
@@ -43,9 +46,9 @@ class _Screen:
 
 
 class _Room:
-    def __init__(self, *lines: TextBox) -> None:
+    def __init__(self, *lines: TextBox, tree: Accessibility | None = None) -> None:
         self.screen = _Screen(lines)
-        self.headless = HeadlessDesktop()
+        self.headless = HeadlessDesktop(accessibility=tree)
         self.headless.opened[:] = [_WINDOW]
         self.written = OcrElements(self.headless.backend(StopFlag()), self.screen.grab, self.screen)
 
@@ -150,3 +153,89 @@ async def test_the_oldest_lines_are_forgotten() -> None:
 
 def test_refs_of_text_are_told_from_those_of_elements() -> None:
     assert [ref for ref in ("t3", "e3", "") if is_written(ref)] == ["t3"]
+
+
+class _Tree(NoAccessibility):
+    """A program that tells these elements of itself."""
+
+    def __init__(self, *told: tuple[str, str, Rect]) -> None:
+        super().__init__()
+        self.outlined = Outline("", tuple(_element(*one) for one in told))
+
+    async def outline(self, request: OutlineRequest) -> Outline:
+        return self.outlined
+
+
+def _element(role: str, name: str, box: Rect) -> Element:
+    return Element("e1", role, name, "", box, frozenset(), "Ops", "xterm", 7)
+
+
+_FRAME = ("frame", "Ops", _WINDOW.area)
+_BAR = ("label", "Deployments of today", Rect(100, 100, 400, 40))
+
+
+async def test_what_a_password_field_shows_is_never_read() -> None:
+    lines = (_line("hunter2", 140), _line("Sign in", 200))
+    room = _Room(*lines, tree=_Tree(("password text", "Password", Rect(110, 130, 300, 40))))
+    assert [line.name for line in await room.written.inside(_WINDOW)] == ["Sign in"]
+    assert await room.written.fitting(_WINDOW, (Description("hunter2"),)) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "lines", "found"),
+    [
+        ((_FRAME, _BAR), (_line("letter.txt", 200),), [Rect(112, 192, 116, 36)]),
+        (
+            (_FRAME, _BAR, ("panel", "Files", Rect(100, 140, 400, 160))),
+            (_line("letter.txt", 200),),
+            [Rect(112, 192, 116, 36)],
+        ),
+        ((_FRAME, _BAR, ("list item", "letter.txt", Rect(100, 140, 400, 160))), (_line("letter.txt", 200),), []),
+        ((_FRAME, _BAR, ("text", "", Rect(100, 140, 400, 160))), (_line("letter.txt", 200),), []),
+        ((_FRAME, _BAR), (_line("Deployments", 110),), []),
+        ((_FRAME, _BAR), (TextBox("-", Rect(120, 200, 300, 2), 1.0),), []),
+    ],
+    ids=["silent", "a named panel tells nothing", "told", "an empty field", "blank", "a mere line"],
+)
+async def test_only_parts_that_are_silent_and_not_blank_are_to_be_read(
+    told: tuple[tuple[str, str, Rect], ...], lines: tuple[TextBox, ...], found: list[Rect]
+) -> None:
+    tree = _Tree(*told)
+    room = _Room(*lines, tree=tree)
+    assert await room.written.silent_parts(_WINDOW, tree.outlined, SIZEABLE) == found
+
+
+async def test_a_small_silent_part_is_read_only_for_something_that_is_looked_for() -> None:
+    tree = _Tree(_FRAME, ("label", "All", Rect(100, 120, 400, 180)))
+    room = _Room(_line("Up", 100), tree=tree)
+    assert await room.written.silent_parts(_WINDOW, tree.outlined, SIZEABLE) == []
+    assert await room.written.silent_parts(_WINDOW, tree.outlined) == [Rect(112, 100, 36, 25)]
+
+
+def test_empty_parts_hold_none_of_the_boxes_and_are_the_largest_first() -> None:
+    boxes = [Rect(0, 0, 1000, 50), Rect(0, 50, 301, 550), Rect(500, 300, 120, 40)]
+    parts = empty_parts(Rect(0, 0, 1000, 600), boxes, 20_000, 6)
+    assert parts and not any(part.overlap(box) for part in parts for box in boxes)
+    assert parts[0].size.area == max(part.size.area for part in parts)
+    assert sum(part.size.area for part in parts) > 0.9 * (699 * 550 - 120 * 40)
+
+
+@pytest.mark.parametrize(
+    ("read", "wanted", "least", "most"),
+    [
+        ("Größe", "Größe", 0.99, 1.0),
+        ("GroBe", "Größe", 0.8, 0.92),
+        ("StraBe", "Straße", 0.8, 0.92),
+        ("lnbox", "Inbox", 0.8, 0.92),
+        ("Row l0", "Row 10", 0.8, 0.92),
+        ("O kelvin", "0 kelvin", 0.8, 0.92),
+        ("uber uns", "über uns", 0.8, 0.92),
+        ("modem.txt", "modern.txt", 0.8, 0.92),
+        ("Datei lOO GroBe", "Größe", 0.8, 0.9),
+        ("Row 13", "Row 3", 0.0, 0.0),
+        ("Save", "Discard", 0.0, 0.0),
+    ],
+)
+def test_letters_that_look_alike_fit_but_not_as_well(read: str, wanted: str, least: float, most: float) -> None:
+    fits = texts_that_fit([_line(read)], (Description(normal(wanted)),))
+    assert least <= max((fit.score for fit in fits), default=0.0) <= most
