@@ -30,6 +30,13 @@ def test_every_threat_has_a_row_with_a_proof() -> None:
     assert [name for name, row in rows.items() if "`tests/" not in row] == []
 
 
+def test_every_promise_names_a_test_that_holds_it() -> None:
+    promises = PAGE.split("## What is promised\n")[1].split("\n## ")[0]
+    rows = [line for line in promises.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 50
+    assert [row[:60] for row in rows if not re.search(r"`tests/[\w/]+\.py(?:::\w+)?`[^|]* \|$", row)] == []
+
+
 def test_the_figures_are_those_of_the_corpora() -> None:
     corpora = ROOT / "tests" / "hostile" / "corpus"
     told = {int(number) for number in re.findall(r"with (\d+) (?:injections|paths|addresses|payloads|texts)", PAGE)}
