@@ -175,13 +175,15 @@ class Commands:
         name = call.text("stream", "stdout")
         output = run.stderr if name == "stderr" else run.stdout
         size = output.size()
-        offset = call.integer("offset") if call.has("offset") else max(size - _PAGE_BYTES, 0)
+        first = output.first()
+        offset = max(call.integer("offset") if call.has("offset") else size - _PAGE_BYTES, first)
         if offset > size:
             raise ToolMisuse(f"offset is {offset}, but {name} of {run.id} has {size} bytes so far.")
         text = await asyncio.to_thread(output.text, offset, _PAGE_BYTES)
         end = min(offset + _PAGE_BYTES, size)
         head = (
             f"{state(run, self._clock.wall())} {name} bytes {offset}-{end} of {size}; offset={end} shows what follows."
+            f"\n{output.gone()}".rstrip("\n")
         )
         payload: dict[str, JsonValue] = {
             "run_id": run.id,
@@ -304,7 +306,10 @@ COMMANDS = Family(
         ),
         ToolSpec(
             name="read_command_tail",
-            description="Read the newest output of a command, or, with offset, the output from that byte on.",
+            description=(
+                "Read the newest output of a command, or, with offset, the output from that byte on. Of each command "
+                "the newest 64 MB are kept, of all commands 1 GB; keys and passwords in it are blanked out."
+            ),
             effect=Effect.READS,
             execute=Commands.tail,
             attrs=(

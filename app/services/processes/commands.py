@@ -19,6 +19,7 @@ from app.base.texts import without_secrets
 from app.services.processes import starting
 from app.services.processes.deletions import Deletions
 from app.services.processes.output import Output, local_url, plain
+from app.services.processes.output_recorder import KEPT_BYTES, STREAMS, segments
 from app.services.processes.starting import Launch, Terminal, start
 from app.services.sandbox import protection
 from app.services.sandbox.sandbox import Before, Period, Sandbox, SandboxedCommand, SandboxRequest, SettledRun
@@ -116,11 +117,11 @@ class Run:
 
     @property
     def stdout(self) -> Output:
-        return Output(self.folder / "stdout")
+        return Output(self.folder, "stdout")
 
     @property
     def stderr(self) -> Output:
-        return Output(self.folder / "stderr")
+        return Output(self.folder, "stderr")
 
     def size(self) -> int:
         """Bytes written so far, both streams."""
@@ -141,7 +142,8 @@ class CommandLimits:
     background_s: float = 15.0
     quiet_s: float = 1.0
     kept_runs: int = 100
-    most_bytes: int = 1_000_000_000
+    kept_bytes: int = KEPT_BYTES
+    kept_bytes_in_all: int = 1_000_000_000
 
 
 class Processes:
@@ -196,6 +198,7 @@ class Processes:
                 loop.call_soon_threadsafe(self._ended, run, code)
 
         try:
+            await asyncio.to_thread(self._make_room)
             enclosure = await asyncio.to_thread(self._enclose, run, wishes)
             launch = self._launch(run, enclosure)
             if self._deletions and self._deletions.may_come_of(command, cwd):
@@ -207,7 +210,8 @@ class Processes:
         record.born = starting.born(record.pid)
         record.save(run.folder)
         self._runs[run_id] = run
-        self._watch(run, timeout_s)
+        if timeout_s is not None:
+            self._watch(run, timeout_s)
         self._forget_old()
         return run
 
@@ -286,7 +290,7 @@ class Processes:
         variables = enclosure.environment if enclosure else starting.for_command(record.id, pty=record.pty)
         argv = (*starting.shell(), record.command)
         prefix = enclosure.prefix if enclosure else ()
-        return Launch(argv, Path(record.cwd), variables, run.folder, record.pty, self.limits.most_bytes, prefix)
+        return Launch(argv, Path(record.cwd), variables, run.folder, record.pty, self.limits.kept_bytes, prefix)
 
     def _settle(self, run: Run, *, is_earlier: bool = False) -> None:
         """Blocks until the last process behind the wall is gone. A short run can end before it is in `_runs`."""
@@ -333,23 +337,33 @@ class Processes:
         with suppress(OSError):  # because the folder may be deleted or the disk full, and the run is over anyway
             run.record.save(run.folder)
 
-    def _watch(self, run: Run, timeout_s: float | None) -> None:
+    def _watch(self, run: Run, timeout_s: float) -> None:
         guard = asyncio.create_task(self._guard(run, timeout_s))
         self._guards.add(guard)
         guard.add_done_callback(self._guards.discard)
 
-    async def _guard(self, run: Run, timeout_s: float | None) -> None:
-        """End a run that takes longer than its call allowed or writes more than may be kept."""
-        until = None if timeout_s is None else self._clock.now() + timeout_s
+    async def _guard(self, run: Run, timeout_s: float) -> None:
+        """End a run that takes longer than its call allowed."""
+        until = self._clock.now() + timeout_s
         while run.is_running:
-            left = 2.0 if until is None else min(until - self._clock.now(), 2.0)
             with suppress(TimeoutError):
-                await asyncio.wait_for(run.ended.wait(), max(left, 0.0))
+                await asyncio.wait_for(run.ended.wait(), max(min(until - self._clock.now(), 2.0), 0.0))
                 return
-            if until is not None and self._clock.now() >= until:
+            if self._clock.now() >= until:
                 await self.stop(run, f"it was ended after its {timeout_s:g} seconds")
-            elif run.size() > self.limits.most_bytes:
-                await self.stop(run, f"it was ended because it wrote more than {self.limits.most_bytes} bytes")
+
+    def _make_room(self) -> None:
+        """Drop the output of the commands that ended longest ago, so that one more, too, can keep what it may."""
+        stored = {folder: _stored_bytes(folder) for folder in self._folder.iterdir()}
+        running = {run.folder for run in list(self._runs.values()) if run.is_running}
+        left = self.limits.kept_bytes_in_all - self.limits.kept_bytes * (len(running) + 1)
+        over = sum(size for folder, size in stored.items() if folder not in running) - left
+        for folder in sorted(stored, key=lambda folder: _changed_at(folder / _RECORD)):
+            if (over > 0 and stored[folder]) or any((folder / stream).exists() for stream in STREAMS):
+                record = None if folder in running else RunRecord.load(folder)
+                if record and (record.ended_at is not None or not starting.is_alive(record.pid, record.born)):
+                    over -= stored[folder]
+                    _drop_output(Run(record, folder))
 
     def _forget_old(self) -> None:
         if len(self._runs) <= self.limits.kept_runs:
@@ -362,6 +376,37 @@ class Processes:
         for run in done:
             self._runs.pop(run.id, None)
             shutil.rmtree(run.folder, ignore_errors=True)
+
+
+def _stored_bytes(folder: Path) -> int:
+    return sum(_size(path) for stream in STREAMS for _, path in segments(str(folder), stream))
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:  # because its recorder or another Wisp may have dropped it
+        return 0
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # because the run may be forgotten by now
+        return 0.0
+
+
+def _drop_output(run: Run) -> None:
+    """Leave only how much there was. Earlier versions stored the streams as they came, in files of their name."""
+    with suppress(OSError):  # because the run may be forgotten by now
+        for stream, output in (("stdout", run.stdout), ("stderr", run.stderr)):
+            size, found = output.size(), segments(str(run.folder), stream)
+            if size:
+                (run.folder / f"{stream}.{size}").touch(mode=0o600)
+            for place, path in found:
+                if place != size:
+                    Path(path).unlink()
+            (run.folder / stream).unlink(missing_ok=True)
 
 
 _STEP_S = 0.1

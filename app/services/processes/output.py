@@ -1,11 +1,16 @@
-"""What a run has written: files on disk, of which only head, tail or a page is ever in memory."""
+"""What a run has written: files on disk, of which only head, tail or a page is ever in memory.
+
+See output_recorder, which writes them.
+"""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from app.base.texts import without_secrets
+from app.services.processes.output_recorder import KEPT_BYTES, segments
 
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -40,26 +45,35 @@ _BINARY_SHARE = 0.3
 
 
 class Output:
-    """One stream of a run, as a file that grows."""
+    """One stream of a run: it grows, and loses its beginning where it is long. Places count what was recorded."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, folder: Path, stream: str) -> None:
+        self._folder = str(folder)
+        self._stream = stream
 
     def size(self) -> int:
-        """Bytes so far."""
-        try:
-            return self.path.stat().st_size
-        except FileNotFoundError:  # because nothing was printed yet
-            return 0
+        """Bytes so far, also those that are not kept any more."""
+        for place, path in reversed(segments(self._folder, self._stream)):
+            with suppress(FileNotFoundError):  # because room may be made for others meanwhile
+                return place + Path(path).stat().st_size
+        return 0
+
+    def first(self) -> int:
+        """Where what is kept begins."""
+        return next((place for place, _ in segments(self._folder, self._stream)), 0)
 
     def page(self, offset: int, limit: int) -> bytes:
-        """At most `limit` bytes from `offset` on."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(offset)
-                return file.read(limit)
-        except FileNotFoundError:  # because nothing was printed yet
-            return b""
+        """At most `limit` bytes from `offset` on, or from where what is kept begins."""
+        found = segments(self._folder, self._stream)
+        offset = max([offset, *(place for place, _ in found[:1])])
+        end, parts = offset + limit, []
+        following = [*(place for place, _ in found[1:]), end]
+        for (place, path), after in zip(found, following, strict=False):
+            if after > offset and place < end:
+                with suppress(FileNotFoundError), open(path, "rb") as file:  # because room may be made meanwhile
+                    file.seek(max(offset - place, 0))
+                    parts.append(file.read(end - max(offset, place)))
+        return b"".join(parts)
 
     def tail(self, limit: int) -> bytes:
         """The last `limit` bytes."""
@@ -70,13 +84,20 @@ class Output:
         return _readable(self.page(offset, limit), self.size())
 
     def kept(self, limit: int) -> str:
-        """Head and tail, `limit` bytes together, as plain text that says how much lies between."""
-        size = self.size()
-        if size <= limit:
-            return _readable(self.page(0, limit), size)
+        """Head and tail, `limit` bytes together, as plain text that says how much lies between or before."""
+        size, first = self.size(), self.first()
+        if size - first <= limit:
+            return self.gone() + _readable(self.page(first, limit), size)
         half = limit // 2
-        head, tail = self.page(0, half), self.page(size - half, half)
-        return f"{_readable(head, size)}\n[… {size - 2 * half} bytes left out …]\n{_readable(tail, size)}"
+        head, tail = self.page(first, half), self.page(size - half, half)
+        between = f"\n[… {size - first - 2 * half} bytes left out …]\n"
+        return f"{self.gone()}{_readable(head, size)}{between}{_readable(tail, size)}"
+
+    def gone(self) -> str:
+        """Say in a line how much of the beginning is not kept; empty where all is."""
+        first = self.first()
+        kept = f"the newest {KEPT_BYTES // 1_000_000} MB of a command's output are kept, less where room is needed"
+        return f"[the first {first} bytes are gone: {kept}]\n" if first else ""
 
 
 def local_url(text: str) -> str:

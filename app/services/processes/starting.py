@@ -1,6 +1,6 @@
-"""Starts a command: a session of its own, output straight to disk, on request at a terminal of its own.
+"""Starts a command: a session of its own, its output to a recorder, on request at a terminal of its own.
 
-Output goes to files and not through us, so that memory stays bounded whatever a command prints, and a server that was
+The recorder is a process of its own, so that memory stays bounded whatever a command prints, and a server that was
 started goes on when Wisp ends.
 """
 
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import marshal
 import os
 import re
+import select
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +24,8 @@ from pathlib import Path
 import psutil
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.texts import redaction, redaction_table
+from app.services.processes.output_recorder import KEPT_BYTES, STREAMS, Recorder, record_here
 
 _CHUNK = 65_536
 _AT_TERMINAL = 'exec "$@" <"$0" >"$0" 2>&1'
@@ -33,7 +38,7 @@ Ended = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start and where its output goes. `most` bounds the bytes kept of a terminal's output.
+    """What to start and where its output goes. `kept_bytes` bounds what is kept of it.
 
     `prefix` is what puts the command behind its wall.
     """
@@ -43,7 +48,7 @@ class Launch:
     environment: Mapping[str, str]
     folder: Path
     pty: bool = False
-    most: int = 1_000_000_000
+    kept_bytes: int = KEPT_BYTES
     prefix: Sequence[str] = ()
 
 
@@ -61,17 +66,92 @@ class Terminal:
             return self._is_open and os.write(self._fd, data) == len(data)
         return False
 
-    def copy(self, path: Path, most: int) -> None:
-        """From the terminal to the file, until the last process has left it; then it is closed."""
+    def copy(self, writer: int) -> None:
+        """From the terminal to the recorder, until the last process has left it; then it is closed."""
         # Ignore an error, because Linux reports EIO when the last process has closed the terminal.
-        with path.open("wb", buffering=0) as file, suppress(OSError):
+        with suppress(OSError), open(writer, "wb", buffering=0) as file:
             while data := os.read(self._fd, _CHUNK):
-                most -= len(data)
-                if most > 0:
-                    file.write(data)
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[file.write(rest) :]
         with self._lock:
             self._is_open = False
             os.close(self._fd)
+
+
+_RECORDER = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from app.services.processes.output_recorder import main; main(sys.argv[2:])"
+)
+_ROOT = Path(__file__).resolve().parents[3]
+_CATCH_UP_S = 10.0
+
+
+class Recording:
+    """Our side of what records a run. `writers` are what the command writes to; who starts it closes them."""
+
+    def __init__(self, folder: Path, kept_bytes: int) -> None:
+        pipes = [os.pipe() for _ in STREAMS]
+        self.writers = [writer for _, writer in pipes]
+        sources = [source for source, _ in pipes]
+        self._process: subprocess.Popen[bytes] | None = None
+        self._threads: list[threading.Thread] = []
+        if os.name == "nt":
+            recorder, lock = Recorder(str(folder), redaction(), kept_bytes), threading.Lock()
+            for number, source in enumerate(sources):
+                thread = threading.Thread(target=record_here, args=(recorder, lock, number, source), daemon=True)
+                thread.start()
+                self._threads.append(thread)
+            return
+        mark, _, rules = redaction_table()
+        table = marshal.dumps((mark, rules))
+        arguments = [str(folder), str(kept_bytes), *map(str, sources)]
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _RECORDER, str(_ROOT), *arguments],
+                bufsize=0,
+                cwd="/",
+                env={},  # without the run's mark, so that it is not ended with the run but sees its last words
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=sources,
+                start_new_session=True,
+            )
+            self._ask(len(table).to_bytes(8, "big") + table)
+        except BaseException:  # so that a failed start leaks no pipe
+            self.release()
+            raise
+        finally:
+            for source in sources:
+                os.close(source)
+
+    def release(self) -> None:
+        """The command has the writers now, or was not started."""
+        for writer in self.writers:
+            os.close(writer)
+        self.writers = []
+
+    def catch_up(self) -> None:
+        """Return when all that was written so far is on disk."""
+        if self._process is not None and self._process.stdout is not None:
+            with suppress(OSError):  # because it ends by itself when nothing can write any more
+                self._ask(b".")
+                select.select([self._process.stdout], [], [], _CATCH_UP_S)
+        for thread in self._threads:
+            thread.join(1.0)
+
+    def close(self) -> None:
+        """Blocks until nothing can write any more."""
+        if self._process is None or self._process.stdin is None or self._process.stdout is None:
+            return
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+
+    def _ask(self, data: bytes) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.write(data)
 
 
 def start(launch: Launch, ended: Ended) -> tuple[int, Terminal | None]:
@@ -94,13 +174,26 @@ def _complaint(error: OSError, cwd: Path) -> ToolMisuse | ToolFailed:
 
 
 def _plainly(launch: Launch, ended: Ended) -> int:
-    with (launch.folder / "stdout").open("wb") as out, (launch.folder / "stderr").open("wb") as err:
-        process = _popen(launch, launch.argv, (subprocess.DEVNULL, out.fileno(), err.fileno()))
-    threading.Thread(target=lambda: ended(process.wait()), name="run", daemon=True).start()
+    recording = Recording(launch.folder, launch.kept_bytes)
+    try:
+        process = _popen(launch, launch.argv, (subprocess.DEVNULL, *recording.writers))
+    except BaseException:  # so that a failed start leaks no process
+        recording.release()
+        recording.close()
+        raise
+    recording.release()
+
+    def wait() -> None:
+        code = process.wait()
+        recording.catch_up()
+        ended(code)
+        recording.close()
+
+    threading.Thread(target=wait, name="run", daemon=True).start()
     return process.pid
 
 
-def _popen(launch: Launch, argv: Sequence[str], streams: tuple[int, int, int]) -> subprocess.Popen[bytes]:
+def _popen(launch: Launch, argv: Sequence[str], streams: Sequence[int]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         (*launch.prefix, *argv),
         cwd=launch.cwd,
@@ -117,29 +210,33 @@ def _at_terminal(launch: Launch, ended: Ended) -> tuple[int, Terminal]:
     opener, name_of = getattr(os, "openpty", None), getattr(os, "ttyname", None)
     if opener is None or name_of is None:
         raise ToolMisuse("pty: this system has no terminals of that kind. Start the command without pty.")
+    recording = Recording(launch.folder, launch.kept_bytes)
     ours, theirs = opener()
     try:
-        with (launch.folder / "stderr").open("wb") as err:
-            if launch.prefix:
-                process = _popen(launch, (*_BEHIND_A_WALL, *launch.argv), (theirs, theirs, theirs))
-            else:
-                argv = ["/bin/sh", "-c", _AT_TERMINAL, name_of(theirs), *launch.argv]
-                process = _popen(launch, argv, (subprocess.DEVNULL, err.fileno(), err.fileno()))
-    except BaseException:  # so that a failed start leaks no terminal
+        if launch.prefix:
+            process = _popen(launch, (*_BEHIND_A_WALL, *launch.argv), (theirs, theirs, theirs))
+        else:
+            argv = ["/bin/sh", "-c", _AT_TERMINAL, name_of(theirs), *launch.argv]
+            process = _popen(launch, argv, (subprocess.DEVNULL, recording.writers[1], recording.writers[1]))
+        writer = os.dup(recording.writers[0])
+    except BaseException:  # so that a failed start leaks no terminal and no process
         os.close(ours)
         os.close(theirs)
+        recording.release()
+        recording.close()
         raise
+    recording.release()
     terminal = Terminal(ours)
-    copier = threading.Thread(
-        target=terminal.copy, args=(launch.folder / "stdout", launch.most), name="terminal", daemon=True
-    )
+    copier = threading.Thread(target=terminal.copy, args=(writer,), name="terminal", daemon=True)
     copier.start()
 
     def wait() -> None:
         code = process.wait()
         os.close(theirs)
         copier.join(1.0)
+        recording.catch_up()
         ended(code)
+        recording.close()
 
     threading.Thread(target=wait, name="run", daemon=True).start()
     return process.pid, terminal

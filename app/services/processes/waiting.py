@@ -100,10 +100,11 @@ class Printed:
     async def __call__(self) -> str:
         was_running = self._run.is_running
         for name, output in (("stdout", self._run.stdout), ("stderr", self._run.stderr)):
-            while output.size() > self._seen[name]:
+            self._seen[name] = max(self._seen[name], output.first())
+            while (size := output.size()) > self._seen[name]:
                 start = max(self._seen[name] - _OVERLAP_BYTES, 0)
                 data = output.page(start, _PAGE_BYTES)
-                self._seen[name] = start + len(data)
+                self._seen[name] = min(start + _PAGE_BYTES, size)
                 if line := await self._matches(plain(data)):
                     return f"run {self._run.id} printed {without_secrets(line)[:_LINE_CHARS]!r}"
         return "" if was_running else f"run {self._run.id} has ended without printing that"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -293,11 +295,101 @@ async def test_an_unknown_run_is_named(bench: Bench, tool: str) -> None:
     assert result.llm_echo == f"{tool}: run_id: there is no run 'r0'. list_recent_commands shows them."
 
 
-async def test_too_much_output_on_disk_ends_the_command(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, CommandLimits(return_s=20.0, most_bytes=1_000_000))
-    # Bounded, because a test run that is killed must not leave a writer behind that fills the disk.
-    result = await bench.call("execute_command", command="yes | head -c 2000000000")
-    assert result.payload["stopped"] == "it was ended because it wrote more than 1000000 bytes"
+def _on_disk(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("pty", [False, True])
+async def test_of_a_long_output_the_newest_is_kept_and_what_is_gone_is_told(tmp_path: Path, pty: bool) -> None:
+    bench = Bench(tmp_path, CommandLimits(return_s=20.0, background_s=20.0, quiet_s=20.0, kept_bytes=1_600_000))
+    result = await bench.call("execute_command", command="seq 1 400000; seq 1 9 >&2", pty=pty)
+    run = bench.processes.find(_text(result, "run_id"))
+    tail = await bench.call("read_command_tail", run_id=run.id, offset=5)
+    first = run.stdout.first()
+    told = f"[the first {first} bytes are gone: the newest 64 MB of a command's output are kept"
+    assert (
+        result.payload["exit_code"],
+        1_000_000 < first < run.stdout.size(),
+        len(_on_disk(run.folder)) < 1_700_000,
+    ) == (
+        0,
+        True,
+        True,
+    )
+    assert (told in result.llm_echo, told in tail.llm_echo, run.stdout.tail(99).split()[-1 - 9 * pty]) == (
+        True,
+        True,
+        b"400000",
+    )
+
+
+async def test_the_output_of_what_ended_longest_ago_makes_room(tmp_path: Path) -> None:
+    limits = CommandLimits(return_s=20.0, kept_bytes=200_000, kept_bytes_in_all=500_000)
+    bench = Bench(tmp_path, limits)
+    runs = [_text(await bench.call("execute_command", command="seq 1 20000"), "run_id") for _ in range(5)]
+    kept = [bench.processes.find(run).stdout for run in runs]
+    assert [output.size() - output.first() > 0 for output in kept] == [False, False, True, True, True]
+    assert {output.size() for output in kept} == {108_894}
+    assert len(_on_disk(tmp_path / "runs")) < 500_000
+    said = await bench.call("read_command_tail", run_id=runs[0])
+    assert "[the first 108894 bytes are gone" in said.llm_echo
+
+
+_SECRETS = {
+    "key": "sk-ant-api03-" + "Ab1" * 12,
+    "token": "ghp_" + "Zx9" * 12,
+    "password": "password=correct-horse-9",
+    "card": "4111 1111 1111 1111",
+    "private key": f"-----BEGIN PRIVATE KEY-----\n{'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC' * 40}\n-----END PRIVATE KEY-----",
+}
+_SLOWLY = """import os, time
+data = {text!r}.encode()
+for start in range(0, len(data), {step}):
+    os.write({fd}, data[start:start + {step}])
+    time.sleep({pause})
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "pause", "fd", "pty"), [(65_536, 0, 1, False), (7, 0.004, 2, False), (11, 0.004, 1, True)]
+)
+async def test_no_secret_is_on_disk_wherever_the_output_is_cut(
+    bench: Bench, tmp_path: Path, step: int, pause: float, fd: int, pty: bool
+) -> None:
+    text = "".join(f"{name}: {secret}\n" for name, secret in _SECRETS.items()) + _SECRETS["token"]
+    script = bench.root / "say.py"
+    script.write_text(_SLOWLY.format(text=text, step=step, pause=pause, fd=fd))
+    result = await bench.call("execute_command", command=f"{_PYTHON} say.py", pty=pty)
+    await bench.call("wait_until", run_id=_text(result, "run_id"))
+    stored = _on_disk(tmp_path / "runs")
+    found = [name for name, secret in _SECRETS.items() if secret.rpartition("=")[2][:60].encode() in stored]
+    assert (found, stored.count(shown().encode()), b"MIIEvQ" in stored) == ([], 6, False)
+
+
+async def test_what_a_command_writes_after_wisp_was_killed_is_redacted_and_bounded(tmp_path: Path) -> None:
+    pipe = tmp_path / "go"
+    os.mkfifo(pipe)
+    command = f"cat {pipe}; seq 1 400000; echo {_SECRETS['token'][:9]}{_SECRETS['token'][9:]}"
+    script = _KILLED.format(folder=str(tmp_path / "runs"), cwd=str(tmp_path), command=command)
+    await asyncio.to_thread(subprocess.run, [_PYTHON, "-c", script], check=False, timeout=30)
+    run = Processes(tmp_path / "runs", SystemClock()).left_over()[0]
+    await asyncio.to_thread(pipe.write_text, "go\n")
+    await asyncio.to_thread(eventually, lambda: shown().encode() in run.stdout.tail(99))
+    stored = _on_disk(run.folder)
+    assert (run.stdout.tail(50).endswith(f"400000\n{shown()}\n".encode()), len(stored) < 1_700_000) == (True, True)
+
+
+_KILLED = """
+import asyncio, os, signal
+from pathlib import Path
+from app.base.clock import SystemClock
+from app.services.processes.commands import CommandLimits, Processes
+async def main():
+    processes = Processes(Path({folder!r}), SystemClock(), CommandLimits(kept_bytes=1_600_000))
+    await processes.start({command!r}, Path({cwd!r}))
+    os.kill(os.getpid(), signal.SIGKILL)
+asyncio.run(main())
+"""
 
 
 async def test_a_command_that_outlives_wisp_is_listed_and_can_be_stopped(bench: Bench, tmp_path: Path) -> None:

@@ -1,0 +1,253 @@
+"""Records what a command writes: redacted, and the newest of it only.
+
+It is a process of its own, so that the output of a command that goes on when Wisp ends is kept and bounded too. It ends
+with the last process that can write to it. It starts with every command, so it imports next to nothing.
+
+A stream is kept as segments: files named by the place of their first byte, of which the oldest are dropped. A command
+that writes faster than its output can be looked through is not held up: the oldest of what waits is dropped.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from app.base.redaction import Pattern, RedactedStream, Redaction
+
+TYPE_CHECKING = False  # `typing` takes longer to load than all the rest of this process
+if TYPE_CHECKING:
+    from _thread import LockType
+    from collections.abc import Sequence
+
+STREAMS = ("stdout", "stderr")
+KEPT_BYTES = 64_000_000
+"""Of one command, all streams together."""
+_SEGMENTS = 16
+_WAITING_BYTES = 16_000_000
+_CHUNK = 1 << 20
+_PIECE = 131_072
+_READING_S = 0.02
+_REST_MS = 20
+_SKIPPED = 24_000
+"""After a gap: a private key that began within it may go on for as long."""
+
+
+def segments(folder: str, stream: str) -> list[tuple[int, str]]:
+    """The place of each segment's first byte, and its path; the oldest first."""
+    found = []
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:  # because the run may be forgotten by now
+        return []
+    for name in names:
+        stem, _, place = name.rpartition(".")
+        if stem == stream and place.isdigit():
+            found.append((int(place), os.path.join(folder, name)))
+    return sorted(found)
+
+
+class _Stream:
+    """One stream: what waits to be looked through, and the segment that grows."""
+
+    def __init__(self, folder: str, name: str, redaction: Redaction, segment_bytes: int) -> None:
+        self._prefix = os.path.join(folder, name + ".")
+        self._redaction = redaction
+        self._redacted = RedactedStream(redaction)
+        self._segment_bytes = segment_bytes
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._gap = 0
+        self._skip = 0
+        self._start = self._end = 0
+        self._file = -1
+        self._has_rest = False
+        self.closed: list[tuple[str, int]] = []
+        """Segments that are full, and their sizes."""
+
+    @property
+    def is_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def take(self, data: bytes) -> None:
+        if self._waiting and len(self._waiting[-1]) < _PIECE:
+            self._waiting[-1] += data
+        else:
+            self._waiting.append(data)
+        self._waiting_bytes += len(data)
+        while self._waiting_bytes > _WAITING_BYTES:
+            if not self._gap:
+                self._write(self._redacted.rest(), b"")
+                self._redacted = RedactedStream(self._redaction)
+            gone = len(self._waiting.pop(0))
+            self._waiting_bytes -= gone
+            self._gap, self._skip = self._gap + gone, _SKIPPED
+
+    def look_through(self) -> None:
+        """The next piece of what waits."""
+        data = self._waiting.pop(0)
+        if len(data) > _PIECE:
+            self._waiting.insert(0, data[_PIECE:])
+            data = data[:_PIECE]
+        self._waiting_bytes -= len(data)
+        if self._skip:
+            data = self._skipped(data)
+            if not self._skip:
+                self._end_gap()
+        if kept := self._redacted.feed(data):
+            self._write(kept, b"")
+        self._has_rest = True
+
+    def write_rest(self) -> None:
+        """What may still become part of a secret is written as if nothing followed; what follows replaces it."""
+        if self._gap:
+            self._end_gap()
+        if self._has_rest:
+            self._write(b"", self._redacted.rest())
+            self._has_rest = False
+
+    def _skipped(self, data: bytes) -> bytes:
+        """What comes behind the gap and the next line end: before that may be the end of a secret."""
+        at = data.find(b"\n", self._skip - 1) + 1 if len(data) >= self._skip else 0
+        self._gap += at or len(data)
+        self._skip = 0 if at else max(self._skip - len(data), 1)
+        return data[at:] if at else b""
+
+    def _end_gap(self) -> None:
+        """A new segment, so that places go on counting what was written."""
+        note = f"\n[… {self._gap} bytes came faster than they could be looked through and are not kept …]\n".encode()
+        if self._file >= 0:
+            self._close()
+        self._start = self._end = self._end + max(self._gap - len(note), 0)
+        self._gap = 0
+        self._write(note, b"")
+
+    def _write(self, kept: bytes, rest: bytes) -> None:
+        """`kept` stays. A full disk loses it, and the command goes on."""
+        if self._file < 0 and not kept and not rest:
+            return
+        try:
+            if self._file < 0:
+                self._file = os.open(f"{self._prefix}{self._start}", os.O_WRONLY | os.O_CREAT, 0o600)
+            at = self._end - self._start
+            os.lseek(self._file, at, os.SEEK_SET)
+            data = memoryview(kept + rest)
+            while data:
+                data = data[os.write(self._file, data) :]
+            os.ftruncate(self._file, at + len(kept) + len(rest))
+        except OSError:  # because the disk may be full, or the run's folder be deleted
+            return
+        self._end += len(kept)
+        if self._end - self._start >= self._segment_bytes and not rest:
+            self._close()
+
+    def _close(self) -> None:
+        os.close(self._file)
+        self.closed.append((f"{self._prefix}{self._start}", self._end - self._start))
+        self._file, self._start = -1, self._end
+
+
+class Recorder:
+    """All streams of one command. `kept_bytes` bounds what is on disk."""
+
+    def __init__(self, folder: str, redaction: Redaction, kept_bytes: int = KEPT_BYTES) -> None:
+        self._most = kept_bytes - kept_bytes // _SEGMENTS * len(STREAMS)
+        self._streams = [_Stream(folder, name, redaction, kept_bytes // _SEGMENTS) for name in STREAMS]
+
+    @property
+    def is_waiting(self) -> bool:
+        return any(stream.is_waiting for stream in self._streams)
+
+    def take(self, number: int, data: bytes) -> None:
+        """What the stream of that number wrote."""
+        self._streams[number].take(data)
+
+    def look_through(self) -> None:
+        """One piece of each stream that waits."""
+        for stream in self._streams:
+            if stream.is_waiting:
+                stream.look_through()
+        while sum(size for stream in self._streams for _, size in stream.closed) > self._most:
+            largest = max(self._streams, key=lambda stream: sum(size for _, size in stream.closed))
+            path, _ = largest.closed.pop(0)
+            try:  # noqa: SIM105 — contextlib takes longer to load than all the rest
+                os.unlink(path)  # noqa: PTH108 — so does pathlib
+            except OSError:  # because Wisp may have made room for other commands
+                pass
+
+    def finish(self) -> None:
+        """Everything that was taken is on disk."""
+        while self.is_waiting:
+            self.look_through()
+        for stream in self._streams:
+            stream.write_rest()
+
+
+def redaction_of(mark: str, rules: Sequence[tuple[Sequence[str], str, str, bool]]) -> Redaction:
+    return Redaction(mark, [Pattern(*rule[:3], spans_lines=rule[3]) for rule in rules])
+
+
+def record_here(recorder: Recorder, lock: LockType, number: int, source: int) -> None:
+    """In a thread of Wisp's, where pipes cannot be polled."""
+    while data := os.read(source, _CHUNK):
+        with lock:
+            recorder.take(number, data)
+            recorder.finish()
+    os.close(source)
+
+
+def record(recorder: Recorder, sources: Sequence[int], control: int, answers: int) -> None:
+    """Until the last writer has closed the `sources`. A byte on `control` asks for all that was written so far."""
+    import select
+
+    numbers = {source: number for number, source in enumerate(sources)}
+    poll = select.poll()
+    for fd in (*sources, control):
+        os.set_blocking(fd, fd == control)
+        poll.register(fd, select.POLLIN)
+    is_resting = True
+    while numbers:
+        ready = {fd for fd, _ in poll.poll(0 if recorder.is_waiting else None if is_resting else _REST_MS)}
+        is_resting = not ready and not recorder.is_waiting
+        for fd in ready & numbers.keys():
+            if _is_ended(recorder, numbers[fd], fd):
+                poll.unregister(fd)
+                del numbers[fd]
+        if recorder.is_waiting:
+            recorder.look_through()
+        elif is_resting:
+            recorder.finish()
+        if control in ready:
+            for fd, number in numbers.items():
+                _is_ended(recorder, number, fd)
+            recorder.finish()
+            if not os.read(control, 1):
+                poll.unregister(control)  # because Wisp has ended
+            else:
+                os.write(answers, b".")
+    recorder.finish()
+
+
+def _is_ended(recorder: Recorder, number: int, source: int) -> bool:
+    """Take what is there, for a moment at most: a command that never stops writing must not keep it from the disk."""
+    until = time.monotonic() + _READING_S
+    try:
+        while time.monotonic() < until:
+            data = os.read(source, _CHUNK)
+            if not data:
+                return True
+            recorder.take(number, data)
+    except BlockingIOError:
+        pass
+    return False
+
+
+def main(arguments: Sequence[str]) -> None:
+    """The folder, how much is kept, and the sources; the table of patterns comes first on the standard input."""
+    import marshal
+
+    size, table = int.from_bytes(os.read(0, 8), "big"), b""
+    while len(table) < size:
+        table += os.read(0, size - len(table))
+    mark, rules = marshal.loads(table)
+    folder, kept_bytes, *sources = arguments
+    record(Recorder(folder, redaction_of(mark, rules), int(kept_bytes)), [int(fd) for fd in sources], 0, 1)
