@@ -43,12 +43,13 @@ _ACTIVE = frozenset({DocumentKind.RUNS.value, DocumentKind.LOADS.value})
 def of_opening(call: ToolCall, seen: Sequence[Control]) -> frozenset[str]:
     """Nothing where the item is known to be a folder or a plain document; in a terminal a double click only selects."""
     control = seen[-1] if seen else Control()
-    if control.is_terminal or control.opens in _HARMLESS:
+    if control.opens in _HARMLESS:
         return frozenset()
     known = table("launchers")
     is_choice = call.name in (*known["clicks"], *known["presses"], *known["choices"])
+    starts = control.is_launcher and not control.is_terminal
     started = consequences.started_by(control.name, control) if is_choice else frozenset[str]()
-    return started | frozenset({"launches"} if control.is_launcher and _opens(call, control) else ())
+    return started | frozenset({"launches"} if starts and _opens(call, control) else ())
 
 
 def _opens(call: ToolCall, control: Control) -> bool:

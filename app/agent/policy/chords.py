@@ -7,7 +7,8 @@ modifiers of the chord, or a program that looks at another layout, may choose on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,6 +30,10 @@ _WITHOUT_NUM_LOCK = {
     "KP_6": "Right", "KP_7": "Home", "KP_8": "Up", "KP_9": "Page_Up", "KP_Delete": "Delete", "KP_Insert": "Insert",
 }  # fmt: skip
 """What the keys of the number pad are with shift held, or while num lock is off."""
+
+_MARK = re.compile(r"<(\w+)>")
+_LONGEST_BINDING_CHARS = 200
+_MARKS = {"Primary": "ctrl", "Control": "ctrl", "Ctrl": "ctrl", "Meta": "super", "Mod1": "alt"}
 
 Combination = frozenset[str]
 Symbols = Mapping[str, frozenset[str]]
@@ -140,3 +145,21 @@ def _spelled(keys: tuple[str, ...]) -> str:
     names = {_named(name) if is_modifier(name) else name for name in held}
     final = _named(last) if is_modifier(last) else last.lower() if len(last) == 1 else last
     return "+".join([*sorted(names), final])
+
+
+@cache
+def bound_combinations(text: str) -> tuple[Combination, ...]:
+    """The chords of a binding: `<Alt>d`, `Alt+D`, `d;<Alt>f:d;<Primary>s` (key, way through the menus, accelerator)."""
+    return tuple(_read(text[:_LONGEST_BINDING_CHARS]))
+
+
+def _read(text: str) -> Iterator[Combination]:
+    for part in re.split(r"[;,]", text):
+        if not part.strip() or ":" in part:
+            continue
+        marks = [_MARKS.get(mark.title(), mark.lower()) for mark in _MARK.findall(part)]
+        keys = [_MARKS.get(key.title(), key) for key in _MARK.sub("", part).strip().split("+")]
+        try:
+            yield combination("+".join([*marks, *keys]))
+        except ToolMisuse:
+            continue

@@ -8,10 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 
-from app.agent.policy.chords import ALT, Combination, Pressed, Stroke, combination, combinations, pressed
+from app.agent.policy.chords import (
+    ALT,
+    Combination,
+    Pressed,
+    Stroke,
+    bound_combinations,
+    combination,
+    combinations,
+    pressed,
+)
 from app.agent.policy.sentences import table
 from app.agent.policy.values import Consequence, Control
-from app.base.errors import ToolMisuse
 from app.desktop.elements import Binding
 
 _LONGEST_CHARS = 200
@@ -97,7 +105,8 @@ def started_by(name: str, control: Control) -> frozenset[str]:
     known = starting_words("words") if control.is_launcher and not control.is_terminal else frozenset[str]()
     known |= starting_words("builds") if control.builds else frozenset()
     is_start = not spoken.endswith(_DOTS) and bool(words & known)
-    return frozenset({Consequence.LAUNCHES} if is_start else ())
+    pastes = control.is_terminal and bool(words & starting_words("pastes"))
+    return frozenset({Consequence.LAUNCHES} if is_start else {Consequence.TERMINAL} if pastes else ())
 
 
 def is_readable(control: Control) -> bool:
@@ -242,9 +251,6 @@ def _is_unspaced(phrase: tuple[str, ...]) -> bool:
 
 _BUTTON = "button"
 _TERMINAL_ROLE = "terminal"
-_MARK = re.compile(r"<(\w+)>")
-_LONGEST_BINDING_CHARS = 200
-_MARKS = {"Primary": "ctrl", "Control": "ctrl", "Ctrl": "ctrl", "Meta": "super", "Mod1": "alt"}
 _BREAKS = "\n\r"
 
 
@@ -326,7 +332,8 @@ def _taken(one: Pressed, control: Control) -> frozenset[str]:
     if is_password(control):
         return _in_password(one, control)
     found: frozenset[str] = frozenset()
-    if control.runs_programs and one.holds(_listed_chords("activates", "submits", "pastes")):
+    submits = () if _is_choosing(control) else ("submits",)
+    if control.runs_programs and one.holds(_listed_chords("activates", "pastes", *submits)):
         found |= {_TERMINAL_ROLE}
     if control.builds and one.holds(_listed_chords("activates", "builds")):
         found |= {Consequence.LAUNCHES}
@@ -341,6 +348,11 @@ def _taken(one: Pressed, control: Control) -> frozenset[str]:
     if one.holds(_listed_chords("activates", "presses")) and not is_field(control):
         return found | press_of(control) | _others(one, control)
     return found | _others(one, control)
+
+
+def _is_choosing(control: Control) -> bool:
+    """Whether Return chooses the marked entry of an open menu; a terminal may take it itself."""
+    return control.is_menu_open and control.is_known and control.role.endswith(_MENU) and not control.is_terminal
 
 
 def _in_password(one: Pressed, control: Control) -> frozenset[str]:
@@ -373,7 +385,7 @@ def _perhaps_chosen(one: Pressed, control: Control) -> frozenset[str]:
     signs = {stroke.key for stroke in one.strokes}
     found: set[str] = set()
     for binding in control.bindings or ():
-        if binding.role.endswith(_MENU) and not tuple(_combinations_of(binding.chord)):
+        if binding.role.endswith(_MENU) and not tuple(bound_combinations(binding.chord)):
             is_spelled = any(sign in _plain(binding.name) for sign in signs)
             found |= meaning_in(binding.role, binding.name, control) if is_spelled else frozenset()
     return frozenset(found)
@@ -443,32 +455,16 @@ def _is_unresolved(control: Control) -> bool:
     """Whether a mnemonic may belong to a control with consequences that does not say which key presses it."""
     if control.bindings is None:
         return True
-    open_ends = (binding for binding in control.bindings if not tuple(_combinations_of(binding.chord)))
+    open_ends = (binding for binding in control.bindings if not tuple(bound_combinations(binding.chord)))
     return any(meaning_in(binding.role, binding.name, control) for binding in open_ends)
 
 
 def _is_bound(binding: Binding, one: Pressed, *, with_letters: bool) -> bool:
-    """A letter alone chooses only in a menu that is open."""
-    found = _combinations_of(binding.chord)
-    return any(keys <= one.symbols for keys in found if len(keys) > 1 or with_letters)
-
-
-@cache
-def _combinations_of(text: str) -> tuple[Combination, ...]:
-    """The chords of a binding: `<Alt>d`, `Alt+D`, `d;<Alt>f:d;<Primary>s` (key, way through the menus, accelerator)."""
-    return tuple(_read(text[:_LONGEST_BINDING_CHARS]))
-
-
-def _read(text: str) -> Iterator[Combination]:
-    for part in re.split(r"[;,]", text):
-        if not part.strip() or ":" in part:
-            continue
-        marks = [_MARKS.get(mark.title(), mark.lower()) for mark in _MARK.findall(part)]
-        keys = [_MARKS.get(key.title(), key) for key in _MARK.sub("", part).strip().split("+")]
-        try:
-            yield combination("+".join([*marks, *keys]))
-        except ToolMisuse:
-            continue
+    """A letter alone chooses only in a menu that is open, there also where its entry says that alt is held."""
+    found = bound_combinations(binding.chord)
+    return any(
+        (keys - {ALT} if with_letters else keys) <= one.symbols for keys in found if len(keys) > 1 or with_letters
+    )
 
 
 def _of_signs(text: str, control: Control) -> set[str]:

@@ -137,11 +137,12 @@ def test_menus_driven_by_keys_are_choices(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "decision"), [("s", "allow"), ("d", "ask"), ("D", "ask"), ("sd", "ask"), ("e", "ask")]
+    ("text", "decision"), [("s", "allow"), ("d", "ask"), ("D", "ask"), ("sd", "ask"), ("e", "ask"), ("w", "ask")]
 )
 def test_text_that_is_typed_in_an_open_menu_chooses_too(text: str, decision: str, tmp_path: Path) -> None:
     bound = (Binding("s;<Alt>f:s;", "menu item", "Save"), Binding("d;<Alt>f:d;", "menu item", "Delete"))
-    menu = Control("Menus", "menu", "text", is_menu_open=True, bindings=(*bound, Binding("", "menu item", "Erase all")))
+    bound = (*bound, Binding("", "menu item", "Erase all"), Binding("Alt+W", "menu item", "Wipe"))
+    menu = Control("Menus", "menu", "text", is_menu_open=True, bindings=bound)
     spec = registry().find("computer_type")
     assert spec
     policy = Policy(tmp_path, persons=tmp_path / "none.toml")

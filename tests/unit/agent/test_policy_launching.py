@@ -51,6 +51,8 @@ IDE = Control("main.py", "geany", "text", "", builds=True, bindings=())
         (("choose_menu", {"path": "File > Open"}), OPEN, True),
         (("computer_key", {"keys": "space"}), replace(OPEN, is_menu_open=True), True),
         (("computer_key", {"keys": "o"}), IN_MENU, True),
+        (("computer_key", {"keys": "Return"}), replace(OPEN, is_menu_open=True), True),
+        (("computer_key", {"keys": "Return"}), IN_MENU, False),
         (("computer_type", {"text": "o"}), IN_MENU, True),
         (("computer_key", {"keys": "c"}), IN_MENU, False),
         (("computer_key", {"keys": "F5"}), IDE, True),
@@ -102,3 +104,28 @@ def test_typing_where_nothing_tells_what_takes_it_asks_unless_the_person_named_t
     verdict = policy.decide(call, spec, (control,), Provenance(said=said))
     assert verdict.act
     assert (verdict.decision.value, set(verdict.act.kinds)) == (decision, kinds)
+
+
+TERMINAL = Control("sh", "xfce4-terminal", "menu item", "_Paste", is_terminal=True, is_launcher=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "control", "kinds"),
+    [
+        (SINGLE, TERMINAL, {"terminal"}),
+        (("choose_menu", {"path": "Edit > Paste"}), TERMINAL, {"terminal"}),
+        (SINGLE, replace(TERMINAL, name="Einfügen"), {"terminal"}),
+        (SINGLE, replace(TERMINAL, name="Copy"), set()),
+        (("computer_key", {"keys": "Return"}), replace(TERMINAL, is_menu_open=True), {"terminal"}),
+        (("computer_key", {"keys": "Return"}), IN_MENU, set()),
+    ],
+)
+def test_an_entry_that_pastes_into_a_terminal_types_there(
+    tmp_path: Path, call: tuple[str, dict[str, Any]], control: Control, kinds: set[str]
+) -> None:
+    name, arguments = call
+    spec = REGISTRY.find(name)
+    assert spec
+    verdict = Policy(tmp_path, persons=tmp_path / "none.toml").decide(ToolCall("c1", name, arguments), spec, (control,))
+    assert verdict.act
+    assert set(verdict.act.kinds) == kinds
