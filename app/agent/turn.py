@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from app.agent.agent_events import AgentEvent, State, StateChanged
 from app.agent.budget import Budget
 from app.agent.evidence import Evidence
-from app.agent.policy.values import Action, Stakes
+from app.agent.policy.values import LINES_KEPT, Action, Stakes
 from app.protocol.call import JsonValue, Media, ToolResult
 from app.protocol.message import ImagePart, Part, TextPart
 
@@ -113,7 +113,6 @@ class _Run:
 
 Tell = Callable[[AgentEvent], None]
 
-_LINES_KEPT = 16
 _LONGEST_LINE_CHARS = 4096
 
 
@@ -233,7 +232,7 @@ class Turn:
         """A text of one line may be a part of a path: a dialog that is affirmed later saves there."""
         line = text.strip("\r\n")
         if line and len(line.splitlines()) == 1:
-            self.typed[app] = (*self.typed.get(app, ()), line[:_LONGEST_LINE_CHARS])[-_LINES_KEPT:]
+            self.typed[app] = (*self.typed.get(app, ()), line[:_LONGEST_LINE_CHARS])[-LINES_KEPT:]
 
     def take_meanwhile(self) -> list[Words]:
         taken, self.meanwhile = self.meanwhile, []

@@ -20,7 +20,7 @@ from tests.hostile.racing import race
 from tests.hostile.watching import Outcome, play_all
 
 
-def _played(file: Path, *, attended: bool = False) -> Outcome:
+def _played(file: Path, *, attended: bool | None = None) -> Outcome:
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         outcome = asyncio.run(play_all(load(file), Path(folder) / "room", attended=attended))
@@ -41,6 +41,8 @@ def _benign() -> None:
     blocked = len(calls.blocked) + len(tasks.blocked)
     cases = calls.cases + tasks.cases
     print(f"benign:  {cases} cases, {blocked} blocked ({100 * blocked / cases:.1f} %)")
+    alone = _played(BENIGN / "tasks.jsonl", attended=False)
+    print(f"alone:   {_sum([alone], lambda one: one.refused)} calls refused in {alone.cases} tasks with nobody there")
     print(f"tasks:   {tasks.prompts} prompts in {tasks.cases} tasks ({tasks.prompts / tasks.cases:.2f} a task)")
 
 

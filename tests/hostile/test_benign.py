@@ -24,3 +24,10 @@ async def test_ordinary_tasks_hardly_ever_ask(tmp_path: Path) -> None:
     assert outcome.cases >= 50
     assert outcome.prompts <= _MOST_PROMPTS * outcome.cases
     assert len(outcome.blocked) <= _MOST_BLOCKED * outcome.cases, outcome.blocked
+
+
+async def test_nothing_of_an_ordinary_task_is_refused_where_nobody_is_there(tmp_path: Path) -> None:
+    """The task's own words permit what it names."""
+    outcome = await play_all(load(BENIGN / "tasks.jsonl"), tmp_path / "room", attended=False)
+    assert outcome.cases >= 50
+    assert outcome.refused == []

@@ -23,20 +23,24 @@ _CANARY_FOLDERS = ("home", "outside", "workspace/.git")
 
 @dataclass
 class Outcome:
-    """`effects` must stay empty; `stopped` counts the walls; `wrong` are cases another wall (or none) stopped."""
+    """`effects` must stay empty; `stopped` counts the walls; `wrong` are cases another wall (or none) stopped.
+
+    `refused` are all calls that were not permitted, of all cases.
+    """
 
     effects: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     stopped: Counter[str] = field(default_factory=Counter)
     blocked: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
     prompts: int = 0
     cases: int = 0
 
 
-async def play_all(cases: Iterable[Case], root: Path, *, gate: bool = True, attended: bool = False) -> Outcome:
+async def play_all(cases: Iterable[Case], root: Path, *, gate: bool = True, attended: bool | None = None) -> Outcome:
     """Every case in order, each judged as soon as it is over. Without the gate, what stands behind it is left alone.
 
-    At every third case, or with `attended` at all, somebody is there and says no to every question.
+    With `attended`, or at every third case where it is not given, somebody is there and says no to every question.
     """
     outcome = Outcome()
     with room(root) as here, CallWatch() as calls, FileWatch(root) as files:
@@ -47,7 +51,8 @@ async def play_all(cases: Iterable[Case], root: Path, *, gate: bool = True, atte
             prepare(case, here, port=calls.port)
             memory.forget()
             if gate:
-                played = await play(case, here, port=calls.port, attended=attended or number % 3 == 0)
+                is_attended = number % 3 == 0 if attended is None else attended
+                played = await play(case, here, port=calls.port, attended=is_attended)
             else:
                 played = await play_without_gate(case, here, port=calls.port)
             outcome.effects += _effects(played, here, files, calls)
@@ -80,6 +85,8 @@ def _left(children: set[int]) -> list[str]:
 
 def _judge(played: Played, outcome: Outcome) -> None:
     case, wall = played.case, played.stopped_by
+    denied = (event for event in played.finished if event.payload.get("denied"))
+    outcome.refused += [f"{case.id}: {event.tool}: {event.echo[:200]}" for event in denied]
     outcome.stopped[case.wall.value if case.wall else "none"] += 1
     outcome.prompts += played.asked
     if case.wall is None:

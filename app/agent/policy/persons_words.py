@@ -1,34 +1,38 @@
 """Whether the person's own words name what a call would do, so strictly that nobody else can widen them.
 
-What counts are sentences that tell Wisp to act. A sentence that denies, asks, supposes or reports names nothing, and
-what it speaks of is named nowhere else either. Long and quoted text is somebody else's.
+Which sentences count, `instructions` says. Whatever is not surely named is not named: then it is asked as before.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
 from app.agent.policy import addresses
-from app.agent.policy.consequences import is_pressed_role, meaning_of, only_affirms, plain_words, words_of
+from app.agent.policy.consequences import (
+    is_field,
+    is_pressed_role,
+    meaning_of,
+    only_affirms,
+    plain_words,
+    sends_on_return,
+    words_of,
+)
+from app.agent.policy.instructions import Instructions, Sentence, begins_clause, listed, may_end, read
 from app.agent.policy.sentences import table
-from app.agent.policy.values import Action, Consequence, Control, Provenance
+from app.agent.policy.values import LINES_KEPT, Action, Consequence, Control, Provenance
 from app.protocol.spec import Effect
 
 RULE = "your words"
 """What decides where the person's words do."""
 
-_QUOTED = re.compile(r"\"([^\"\n]*)\"|`([^`\n]*)`|(?<![\w\"])'([^'\n]+)'(?!\w)")
-_MARKS = str.maketrans(dict.fromkeys("“”„«»‟", '"'))
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_TOKEN = re.compile(r"\0\d+\0|[\w'’-]+|[^\w\s]")
-_SLOT = re.compile(r"\0(\d+)\0")
 _PATH_EDGES = ".,;:!?\"'`()[]<>"
+_FILE = re.compile(r"[\w][\w .-]*\.\w{1,8}")
 _MOST_FILLERS = 6
 _RETURN = frozenset({"Return", "KP_Enter"})
 _ENDS_LINE = _RETURN | {"ctrl+c", "ctrl+u"}
@@ -38,10 +42,10 @@ _NEVER = frozenset(
     {
         Consequence.OWN, Consequence.PASSWORD, Consequence.SECRET, Consequence.STARTS, Consequence.SESSION,
         Consequence.INNER, Consequence.ODD, Consequence.UNCLEAR, Consequence.PERSISTS, Consequence.NEW_HOST,
-        Consequence.CRAFTED, Consequence.NEW_WORDS, Consequence.UNASKED, Consequence.UNKNOWN, Consequence.SUBMITS,
+        Consequence.CRAFTED, Consequence.NEW_WORDS, Consequence.UNASKED, Consequence.UNKNOWN,
     }
 )  # fmt: skip
-"""No words answer these here: who is named for a host, a program or a file has its own kind."""
+"""No words answer these."""
 _PRESSED = frozenset({Consequence.OUTWARD, Consequence.IRREVERSIBLE, Consequence.PRIVILEGED})
 
 
@@ -51,9 +55,9 @@ def cover(act: Action, provenance: Provenance) -> bool:
         return False
     if Effect.SETTINGS in act.effects:
         return False
-    told = _read(provenance.instructions)
+    told = read(provenance.instructions)
     if Effect.EXECUTES in act.effects:
-        return _names_command(act, told)
+        return _names_command(act, told) or (not provenance.tainted_by and _names_program(act, told))
     if Effect.NETWORK in act.effects:
         return act.effects <= {Effect.NETWORK, Effect.READS} and _names_hosts(act, told)
     if Effect.WRITES in act.effects:
@@ -62,114 +66,15 @@ def cover(act: Action, provenance: Provenance) -> bool:
         return bool(act.paths) and _names_paths(act, told, "open")
     if Consequence.TERMINAL in act.kinds:
         return not act.kinds & _PRESSED and _typed_line(act, provenance) in told.commands
-    return bool(act.kinds & _PRESSED) and _names_control(act, told)
+    if act.kinds == {Consequence.SUBMITS}:
+        return _names_search(act, provenance, told)
+    if act.kinds == {Consequence.OUTSIDE}:
+        return _names_paths(act, told, "write")
+    is_press = bool(act.kinds & _PRESSED) and not act.kinds & {Consequence.SUBMITS, Consequence.OUTSIDE}
+    return is_press and _names_control(act, provenance, told)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """`tokens` are words, marks, and places of quotes (`\\0n\\0`). `raw` is the sentence as it was written."""
-
-    tokens: tuple[str, ...]
-    quotes: tuple[str, ...]
-    raw: str
-    counts: bool
-
-    def quote(self, token: str) -> str | None:
-        found = _SLOT.fullmatch(token)
-        return self.quotes[int(found[1])] if found else None
-
-    def holds(self, words: Sequence[str]) -> bool:
-        """Whether the words stand anywhere in it, quoted or not."""
-        spoken = plain_words(self.raw)
-        return any(tuple(spoken[at : at + len(words)]) == tuple(words) for at in range(len(spoken)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    sentences: tuple[_Sentence, ...]
-    commands: frozenset[str]
-
-    @property
-    def counting(self) -> Iterator[_Sentence]:
-        return (one for one in self.sentences if one.counts)
-
-    def denies(self, words: Sequence[str]) -> bool:
-        """Whether a sentence that names nothing speaks of it."""
-        return any(one.holds(words) for one in self.sentences if not one.counts)
-
-
-@cache
-def _listed(section: str, name: str) -> frozenset[str]:
-    return frozenset(table("words")[section][name])
-
-
-@cache
-def _blocks() -> frozenset[str]:
-    return frozenset(word for words in table("words")["blocks"].values() for word in words)
-
-
-def _read(said: str) -> _Told:
-    text = said.translate(_MARKS).replace("’", "'").replace("\0", "")
-    if len(text) > table("words")["limits"]["characters"]:
-        return _Told((), frozenset())
-    text = "\n".join(_own_lines(text))
-    return _Told(tuple(_sentences(text)), _commands(text))
-
-
-def _own_lines(text: str) -> Iterator[str]:
-    """The lines before somebody else's text begins."""
-    heads = tuple(table("words")["reports"]["heads"])
-    for line in text.splitlines():
-        start = line.strip().casefold()
-        if start.startswith(heads):
-            return
-        if not start.startswith((">", "|")):
-            yield line
-
-
-def _sentences(text: str) -> Iterator[_Sentence]:
-    quotes: list[str] = []
-
-    def hide(found: re.Match[str]) -> str:
-        quotes.append(next(group for group in found.groups() if group is not None))
-        return f" \0{len(quotes) - 1}\0 "
-
-    hidden = _QUOTED.sub(hide, text)
-    # What follows a quotation mark without its end may all be a quotation.
-    hidden = re.split(r"[\"`]", hidden)[0]
-    is_reported = False
-    for part in _SENTENCE.split(hidden):
-        own = _without_tail(part)
-        tokens = tuple(_TOKEN.findall(own.casefold()))
-        is_reported = is_reported or _is_report(tokens)
-        counts = not is_reported and not _is_blocked(own, tokens)
-        raw = _SLOT.sub(lambda found: f'"{quotes[int(found[1])]}"', own)
-        yield _Sentence(tokens, tuple(quotes), raw, counts)
-
-
-def _is_report(tokens: Sequence[str]) -> bool:
-    """Whether somebody else's words follow, or stand there."""
-    if any(word in _listed("reports", "words") for word in tokens):
-        return True
-    return any(one in _listed("reports", "introducing") and after == ":" for one, after in itertools.pairwise(tokens))
-
-
-def _without_tail(sentence: str) -> str:
-    """The sentence up to where it asks for words only."""
-    folded = sentence.casefold()
-    found = [at for tail in table("words")["reports"]["tails"] if (at := folded.find(tail)) > 0]
-    return sentence[: min(found)] if found else sentence
-
-
-def _is_blocked(text: str, tokens: Iterable[str]) -> bool:
-    words = tuple(tokens)
-    if any(word in _blocks() or word.endswith("n't") for word in words):
-        return True
-    polite = tuple(table("words")["openings"]["polite"])
-    return text.rstrip().endswith("?") and not text.strip().casefold().startswith(polite)
-
-
-def _names_control(act: Action, told: _Told) -> bool:
+def _names_control(act: Action, provenance: Provenance, told: Instructions) -> bool:
     """Whether the one control that the act presses is named, and does nothing beyond its name."""
     control = act.control
     if act.paths or len(act.controls) != 1 or (act.keys and set(act.keys) - {*_RETURN, "space"}) or act.text:
@@ -180,9 +85,12 @@ def _names_control(act: Action, told: _Told) -> bool:
     words = plain_words(name)
     if not words or only_affirms(name) or not act.kinds & _PRESSED <= _own_meaning(name, control):
         return False
-    if told.denies(words):
+    if told.denies(words) or any(told.denies((form,)) for word in words for form in _forms(word) - {word}):
         return False
-    return any(_is_pressed(words, one) or _is_done(words, one) for one in told.counting)
+    if Consequence.OUTWARD in act.kinds and _may_be_elsewhere(provenance):
+        return False
+    shown = _shown(act, provenance)
+    return any(_is_pressed(words, one) or _is_done(words, one, shown) for one in told.counting)
 
 
 def _own_meaning(name: str, control: Control) -> frozenset[str]:
@@ -192,14 +100,14 @@ def _own_meaning(name: str, control: Control) -> frozenset[str]:
     return own if words_of(control) <= own else frozenset()
 
 
-def _is_pressed(words: Sequence[str], one: _Sentence) -> bool:
+def _is_pressed(words: Sequence[str], one: Sentence) -> bool:
     """A verb of pressing, then the whole name: quoted, or as words that end there."""
-    verbs = (at for at, token in enumerate(one.tokens) if token in _listed("deeds", "press"))
-    return any(_follows(words, one, at + 1) for at in verbs if _begins_clause(one, at))
+    verbs = (at for at, token in enumerate(one.tokens) if token in listed("deeds", "press"))
+    return any(_follows(words, one, at + 1) for at in verbs if begins_clause(one, at))
 
 
-def _follows(words: Sequence[str], one: _Sentence, at: int) -> bool:
-    fillers = _listed("fillers", "words") | _listed("fillers", "joins")
+def _follows(words: Sequence[str], one: Sentence, at: int) -> bool:
+    fillers = listed("fillers", "words") | listed("fillers", "joins")
     skipped = 0
     for index in range(at, len(one.tokens)):
         token = one.tokens[index]
@@ -216,78 +124,133 @@ def _follows(words: Sequence[str], one: _Sentence, at: int) -> bool:
     return False
 
 
-def _stand_at(words: Sequence[str], one: _Sentence, at: int) -> bool:
+def _stand_at(words: Sequence[str], one: Sentence, at: int) -> bool:
     spoken = one.tokens[at : at + len(words)]
-    return tuple(spoken) == tuple(words) and _ends(one, at + len(words))
+    return tuple(spoken) == tuple(words) and may_end(one, at + len(words))
 
 
-def _ends(one: _Sentence, at: int) -> bool:
-    """Whether a name can end before this token."""
-    if at >= len(one.tokens):
-        return True
-    token = one.tokens[at]
-    return token in ".,!;?:" or token in _listed("fillers", "ends")
-
-
-def _is_done(words: Sequence[str], one: _Sentence) -> bool:
-    """The name itself as a command, verb and object: "delete the note" for "Delete note"."""
-    if len(words) == 1:
-        return False
-    articles = _listed("fillers", "articles")
+def _is_done(words: Sequence[str], one: Sentence, shown: frozenset[str]) -> bool:
+    """The name itself as a command, verb and object: "delete the note" for "Delete note", also for "Delete" alone where
+    the note is shown.
+    """
     for at, token in enumerate(one.tokens):
-        if token != words[0] or not _begins_clause(one, at):
+        forms = _forms(token)
+        verbs = [word for word in words if word in forms]
+        if len(verbs) != 1:
             continue
-        rest = [(index, word) for index, word in enumerate(one.tokens) if index > at and word not in articles]
-        found = rest[: len(words) - 1]
-        if tuple(word for _, word in found) == tuple(words[1:]) and _ends(one, found[-1][0] + 1):
+        rest = tuple(word for word in words if word not in forms and word not in listed("fillers", "articles"))
+        phrase = _phrase(one, at)
+        if phrase and (phrase == rest or (not rest and _is_shown(phrase, shown))):
             return True
     return False
 
 
-def _begins_clause(one: _Sentence, at: int) -> bool:
-    before = one.tokens[:at]
-    if not before or before[-1] == "," or before[-1] in _listed("openings", "words"):
-        return True
-    polite = (tuple(phrase.split()) for phrase in table("words")["openings"]["polite"])
-    return before in polite or (before[0] in _listed("openings", "places") and ":" not in before)
-
-
 @cache
-def _running() -> re.Pattern[str]:
-    verbs = "|".join(map(re.escape, table("words")["deeds"]["run"]))
-    fillers = "|".join(map(re.escape, table("words")["fillers"]["words"]))
-    return re.compile(rf"(?<!\w)(?:{verbs})(?:\s+(?:{fillers}))*\s*(:?)\s*(?=\S)", re.IGNORECASE)
+def _forms(word: str) -> frozenset[str]:
+    """The forms and translations of a verb, as texts and buttons write it."""
+    groups = (frozenset(forms) for forms in table("words")["verbs"].values())
+    return next((group for group in groups if word in group), frozenset({word}))
 
 
-def _commands(text: str) -> frozenset[str]:
-    """The commands that the person wrote out: quoted after a verb of running, or after it to the end of the line.
+def _phrase(one: Sentence, at: int) -> tuple[str, ...]:
+    """The object of the verb there: what follows it or, for a verb at the end of a clause, what precedes it."""
+    after = _words_from(one, at + 1, 1)
+    if after:
+        return after if begins_clause(one, at) else ()
+    return _words_from(one, at - 1, -1)[::-1] if may_end(one, at + 1) else ()
 
-    A word that denies, supposes or reports anywhere around them takes all of them back.
+
+def _words_from(one: Sentence, at: int, step: int) -> tuple[str, ...]:
+    found: list[str] = []
+    while 0 <= at < len(one.tokens):
+        token = one.tokens[at]
+        is_end = may_end(one, at) or (bool(found) and token in listed("fillers", "ends_later"))
+        if is_end if step > 0 else token in listed("openings", "words") or token in ".,!;?:":
+            break
+        quoted = one.quote(token)
+        parts = plain_words(quoted) if quoted is not None else (token,)
+        found += () if token in listed("fillers", "articles") else parts[::step]
+        at += step
+    return tuple(found)
+
+
+def _is_shown(phrase: Sequence[str], shown: frozenset[str]) -> bool:
+    """Whether all words of an object are shown where the control is, and more than "file" or "it" among them."""
+    return set(phrase) <= shown and not set(phrase) <= listed("objects", "vague")
+
+
+def _shown(act: Action, provenance: Provenance) -> frozenset[str]:
+    """The words by which an object can be recognised: those of the dialog, else those of the window's title.
+
+    A page writes its own title, so nothing is recognised in a browser. After somebody else's words, what is sent goes
+    to an address that the turn typed.
     """
-    commands: set[str] = set()
-    for line in text.splitlines():
-        found = _running().search(line)
-        command, around = _command_in(line, found) if found else ("", line)
-        around = _without_tail(around)
-        tokens = _TOKEN.findall(around.casefold())
-        if _is_report(tokens) or _is_blocked(around, tokens):
-            return frozenset()
-        commands |= {command} if command else set()
-    return frozenset(commands)
+    control = act.control
+    is_to_anybody = Consequence.OUTWARD in act.kinds and provenance.tainted_by and not _addresses(provenance)
+    if Consequence.PRIVILEGED in act.kinds or sends_on_return(control) or is_to_anybody:
+        return frozenset()
+    texts = [" ".join(control.words) or control.window]
+    found: set[str] = set()
+    if Consequence.OUTWARD in act.kinds:
+        texts += [control.window, *provenance.typed.get(control.app, ())]
+        is_mail = any(fnmatchcase(control.app.casefold(), app) for app in listed("objects", "mail_apps"))
+        found |= listed("objects", "mails") if is_mail else set()
+    return frozenset(found.union(*map(plain_words, texts)))
 
 
-def _command_in(line: str, found: re.Match[str]) -> tuple[str, str]:
-    """The command after a verb of running, and what stands around it."""
-    before, rest = line[: found.start()], line[found.end() :]
-    quoted = _QUOTED.match(rest)
-    if quoted:
-        return next(group for group in quoted.groups() if group is not None).strip(), before + rest[quoted.end() :]
-    return (rest.strip(), before) if found[1] else ("", line)
+def _addresses(provenance: Provenance) -> set[str]:
+    """The mail addresses, or parts of one, that the turn typed or copied."""
+    text = " ".join(line for lines in provenance.typed.values() for line in lines)
+    return {word for word in re.findall(r"[^\s<>,;]+", text.casefold()) if "@" in word}
 
 
-def _names_command(act: Action, told: _Told) -> bool:
+def _may_be_elsewhere(provenance: Provenance) -> bool:
+    """Whether somebody else's words may have named an address that the turn typed."""
+    said = {word.strip(_PATH_EDGES) for word in provenance.instructions.casefold().split()}
+    is_partly_known = any(len(lines) >= LINES_KEPT for lines in provenance.typed.values())
+    return bool(provenance.tainted_by) and (is_partly_known or not _addresses(provenance) <= said)
+
+
+def _names_search(act: Action, provenance: Provenance, told: Instructions) -> bool:
+    """Whether all that was typed in the window are words of one sentence that asks to look for them."""
+    line = provenance.lines.get(act.control.window_key, "") + act.text.strip("\r\n")
+    typed, is_return = set(plain_words(line)), bool(act.text) or (len(act.keys) == 1 and act.keys[0] in _RETURN)
+    if not is_return or not typed or _UNKNOWN in line or not is_field(act.control):
+        return False
+    return any(typed <= set(plain_words(one.raw)) and _has_verb(one, "search") for one in told.counting)
+
+
+def _has_verb(one: Sentence, deed: str) -> bool:
+    return any(token in listed("deeds", deed) for token in one.tokens)
+
+
+def _names_command(act: Action, told: Instructions) -> bool:
     is_here = not act.kinds & {Consequence.OUTSIDE, Consequence.FAR} and not act.arguments.get("cwd")
     return is_here and bool(act.command) and act.command.strip() in told.commands
+
+
+def _names_program(act: Action, told: Instructions) -> bool:
+    """Whether a sentence names a plain sandboxed command: by the file that it runs, a chore, or its program."""
+    if act.kinds != {Consequence.WALLED} or act.arguments.get("cwd") or set(act.command) & set("|&;<>()$`\\\n*?{}"):
+        return False
+    try:
+        program, *rest = shlex.split(act.command)
+    except ValueError:
+        return False
+    return any(_asks_for(one, act.command, program, rest) for one in told.counting)
+
+
+def _asks_for(one: Sentence, command: str, program: str, rest: Sequence[str]) -> bool:
+    begins = {token for at, token in enumerate(one.tokens) if begins_clause(one, at)}
+    for chore in table("words")["chores"].values():
+        if command in chore["commands"] and begins & set(chore["verbs"]) and set(chore["nouns"]) & set(one.tokens):
+            return True
+    raw = {word.strip(_PATH_EDGES).casefold() for word in (*one.raw.split(), *one.quotes)}
+    if program in listed("objects", "runners") and len(rest) == 1:
+        return bool(begins & listed("deeds", "run")) and Path(rest[0]).name.casefold() in raw
+    files = [part for part in rest if not part.startswith("-")]
+    is_named = all({Path(part).stem.casefold(), Path(part).name.casefold()} & raw for part in files)
+    return program in begins and bool(files) and is_named
 
 
 def _typed_line(act: Action, provenance: Provenance) -> str:
@@ -304,8 +267,8 @@ def _typed_line(act: Action, provenance: Provenance) -> str:
     return line.strip() if line.isprintable() else ""
 
 
-def _names_hosts(act: Action, told: _Told) -> bool:
-    sentences = [one for one in told.counting if any(token in _listed("deeds", "visit") for token in one.tokens)]
+def _names_hosts(act: Action, told: Instructions) -> bool:
+    sentences = [one for one in told.counting if _has_verb(one, "visit")]
     denied = [one.raw for one in told.sentences if not one.counts]
     return bool(act.hosts) and all(
         any(addresses.is_named(host, one.raw) for one in sentences)
@@ -314,31 +277,55 @@ def _names_hosts(act: Action, told: _Told) -> bool:
     )
 
 
-def _names_paths(act: Action, told: _Told, deed: str) -> bool:
+def _names_paths(act: Action, told: Instructions, deed: str) -> bool:
     """Whether a sentence with that verb names each path as it resolves, or the folder that a new file goes into."""
-    sentences = [one for one in told.counting if any(token in _listed("deeds", deed) for token in one.tokens)]
-    named = {path for one in sentences for path in _paths_in(one)}
-    denied = {path for one in told.sentences if not one.counts for path in _paths_in(one)}
-    return bool(act.paths) and all(_is_path(path, named - denied, denied, deed) for path in act.paths)
+    sentences = [one for one in told.counting if _has_verb(one, deed)]
+    denied = {path for one in told.sentences if not one.counts for path in (*_files_in(one), *_folders_in(one))}
+    named = {path for one in sentences for path in _files_in(one)} - denied
+    folders = {
+        path for one in sentences if deed == "write" and not _names_in(one) for path in _folders_in(one)
+    } - denied
+    return bool(act.paths) and all(path in named or _is_new_in(path, folders) for path in act.paths)
 
 
-def _is_path(path: str, named: set[str], denied: set[str], deed: str) -> bool:
-    if path in denied:
-        return False
-    is_new = deed == "write" and not os.path.lexists(path)
+def _is_new_in(path: str, folders: set[str]) -> bool:
     folder = str(Path(path).parent)
-    roots = {os.path.realpath(Path.home()), "/"}
-    return path in named or (is_new and folder in named and folder not in roots)
+    return not os.path.lexists(path) and folder in folders and folder not in (os.path.realpath(Path.home()), "/")
 
 
-def _paths_in(one: _Sentence) -> Iterator[str]:
-    """The places that a sentence writes out, resolved as the tools resolve them."""
-    quoted = [found for found in one.quotes if f'"{found}"' in one.raw]
-    for word in (*quoted, *one.raw.split()):
-        text = word.strip(_PATH_EDGES.replace("~", "")).removeprefix("device:/")
-        where = f"~/{text}" if "device:/" in word else text
+def _files_in(one: Sentence) -> Iterator[str]:
+    """The places that a sentence writes out, and its files in its folders, resolved as the tools resolve them."""
+    yield from _written_in(one)
+    for folder in _folders_in(one):
+        yield from (os.path.join(folder, name) for name in _names_in(one))
+
+
+def _words_in(one: Sentence) -> Iterator[str]:
+    quoted = (found for found in one.quotes if f'"{found}"' in one.raw)
+    return (word.strip(_PATH_EDGES) for word in (*quoted, *one.raw.split()))
+
+
+def _names_in(one: Sentence) -> tuple[str, ...]:
+    """The names of files that a sentence writes without a folder."""
+    return tuple(word for word in _words_in(one) if _FILE.fullmatch(word))
+
+
+def _written_in(one: Sentence) -> Iterator[str]:
+    for word in _words_in(one):
+        where = f"~/{word.removeprefix('device:/')}" if word.startswith("device:/") else word
         if where.startswith(("~/", "/")):
             yield os.path.realpath(Path(where).expanduser())
+
+
+def _folders_in(one: Sentence) -> Iterator[str]:
+    """The folders that a sentence names: written out, or the person's own such as Documents."""
+    yield from _written_in(one)
+    spoken = {word.casefold() for word in _words_in(one)}
+    for name, words in table("words")["folders"].items():
+        for found in {name, *words} if spoken & set(words) else ():
+            folder = Path.home() / found.capitalize()
+            if found == name or folder.is_dir():
+                yield os.path.realpath(folder)
 
 
 def line_after(before: str, text: str, keys: Sequence[str]) -> str:

@@ -174,6 +174,10 @@ class Control:
         return self.window_ref or self.place
 
 
+LINES_KEPT = 16
+"""So many of the latest lines that were typed in a program are known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where a call's idea may come from: whose text the turn has read (empty: only the person's), what the person

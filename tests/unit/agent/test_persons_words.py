@@ -15,6 +15,7 @@ from app.agent.policy.rules import BadRules
 from app.assembly import registry
 from app.protocol.call import ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec
+from app.services.sandbox.sandbox import CommandClass
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
 from app.tools.say import SAY, Speech
@@ -22,20 +23,26 @@ from tests.unit.agent.stage import FakeClock, Stage
 from tests.unit.agent.test_gate import Screen
 
 SPECS = {spec.name: spec for spec in registry().specs}
-ROWS = [
-    json.loads(line)
-    for line in (Path(__file__).resolve().parents[2] / "data" / "words" / "rows.jsonl").read_text("utf-8").splitlines()
-]
+DATA = Path(__file__).resolve().parents[2] / "data" / "words"
+ROWS = [json.loads(line) for line in (DATA / "rows.jsonl").read_text("utf-8").splitlines()]
+TASKS = [json.loads(line) for line in (DATA / "tasks.jsonl").read_text("utf-8").splitlines()]
 
 
 def _decided(row: dict[str, Any], folder: Path, **more: Any) -> Any:
     told = dict(row.get("seen", {}))
+    told |= {name: frozenset(told[name]) for name in ("states",) if name in told}
+    told |= {name: tuple(told[name]) for name in ("words",) if name in told}
     flags = {f"is_{name}": told.pop(name, False) for name in ("own", "terminal", "dialog")}
     seen = (Control(**told, **flags),) if told else ()
     lines = {seen[0].window_key: row["typed"]} if seen and "typed" in row else {}
     tainted = (row["tainted"],) if "tainted" in row else ()
     provenance = Provenance(
-        tainted, row["said"], instructions=row["said"], lines=lines, terminals=frozenset(row.get("terminals", ()))
+        tainted,
+        row["said"],
+        typed={row["seen"]["app"]: tuple(row["wrote"])} if "wrote" in row else {},
+        instructions=row["said"],
+        lines=lines,
+        terminals=frozenset(row.get("terminals", ())),
     )
     around = PolicyDeps(own_keys=("ctrl+alt+escape",), tools=tuple(SPECS.values()), **more)
     policy = Policy(folder, Mode(row.get("mode", "ask")), surroundings=around, persons=folder / "none.toml")
@@ -49,6 +56,27 @@ def test_there_are_rows_enough() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=[f"{at}" for at in range(1, len(ROWS) + 1)])
 def test_words_permit_what_they_name_and_nothing_else(row: dict[str, Any], tmp_path: Path) -> None:
     assert _decided(row, tmp_path).decision.value == row["expect"], row
+
+
+class SandboxOnly:
+    """Knows every command as one that stays in the sandbox."""
+
+    def classify(self, call: ToolCall) -> CommandClass | None:
+        return CommandClass(False, True, False, False) if call.has("command") else None
+
+
+def _asked_in(task: dict[str, Any], said: str, folder: Path) -> int:
+    rows = ({**act, "said": said} for act in task["acts"])
+    return sum(_decided(row, folder, commands=SandboxOnly()).decision is not Decision.ALLOW for row in rows)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=[task["task"] for task in TASKS])
+def test_an_ordinary_task_asks_for_nothing_that_it_names(task: dict[str, Any], tmp_path: Path) -> None:
+    assert _asked_in(task, task["task"], tmp_path) == 0
+
+
+def test_the_ordinary_tasks_would_be_asked_without_the_words(tmp_path: Path) -> None:
+    assert sum(_asked_in(task, "go on", tmp_path) > 0 for task in TASKS) >= 25
 
 
 def test_what_words_permit_is_noted_as_such(tmp_path: Path) -> None:
