@@ -20,6 +20,9 @@ _MARKS = str.maketrans(dict.fromkeys("“”„«»‟", '"'))
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _TOKEN = re.compile(r"\0\d+\0|[\w'’-]+|[^\w\s]")
 _SLOT = re.compile(r"\0(\d+)\0")
+_PAUSE = re.compile(r"[:,](?=\s|$)")
+_FIRST_TOKENS = 4
+"""So many may stand before the verb of a sentence that begins with a place, such as `In the form click …`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,10 @@ def read(said: str) -> Instructions:
     if len(text) > table("words")["limits"]["characters"]:
         return Instructions((), frozenset())
     text = "\n".join(_own_lines(text))
-    return Instructions(tuple(_sentences(text)), _commands(text))
+    sentences = tuple(_sentences(text))
+    if any(_speaks(one.tokens, "takes_back", "words") for one in sentences):
+        return Instructions((), frozenset())
+    return Instructions(sentences, _commands(text))
 
 
 def _own_lines(text: str) -> Iterator[str]:
@@ -83,6 +89,8 @@ def _own_lines(text: str) -> Iterator[str]:
             return
         if not start.startswith((">", "|")):
             yield line
+        if any(_own_part(part)[1] for part in _SENTENCE.split(line)):
+            return
 
 
 def _sentences(text: str) -> Iterator[Sentence]:
@@ -97,12 +105,38 @@ def _sentences(text: str) -> Iterator[Sentence]:
     hidden = re.split(r"[\"`]", hidden)[0]
     is_reported = False
     for part in _SENTENCE.split(hidden):
-        own = _without_dictation(_without_tail(part))
+        own, hands_over = _own_part(_without_dictation(_without_tail(part)))
         tokens = tuple(_TOKEN.findall(own.casefold()))
         is_reported = is_reported or _is_report(tokens)
         counts = not is_reported and not _is_blocked(own, tokens)
         raw = _SLOT.sub(lambda found: f'"{quotes[int(found[1])]}"', own)
         yield Sentence(tokens, tuple(quotes), raw, counts)
+        is_reported = is_reported or hands_over
+
+
+def _speaks(tokens: Sequence[str], section: str, name: str) -> bool:
+    """Whether one of the listed phrases stands in it, as whole words."""
+    spoken = f" {' '.join(tokens)} "
+    return any(f" {phrase} " in spoken for phrase in listed(section, name))
+
+
+def _own_part(sentence: str) -> tuple[str, bool]:
+    """The sentence up to a text that Wisp is to write or to work on, and whether that text may go on behind it."""
+    tokens = _TOKEN.findall(sentence.casefold())
+    skipped = listed("openings", "words") | {word for phrase in listed("openings", "polite") for word in phrase.split()}
+    is_text = any(token in listed("deeds", "rework") for token in tokens)
+    is_written = next((token for token in tokens if token not in skipped), "") in listed("deeds", "compose")
+    for mark in _PAUSE.finditer(sentence) if is_text or is_written else ():
+        after = sentence[mark.end() :].lstrip()
+        is_quoted, is_next = after[:1] in ("\0", '"', "`", "'"), after.casefold().startswith(_next())
+        if not after or (mark[0] == ":" and not is_quoted) or (mark[0] == "," and not is_quoted and not is_next):
+            return sentence[: mark.start()], mark[0] == ":" or is_text
+    is_named = any(sign in sentence.rstrip(" .!?") for sign in './\0"`')
+    return sentence, (is_text and not is_named) or _speaks(tokens, "reports", "pointing")
+
+
+def _next() -> tuple[str, ...]:
+    return tuple(f"{word} " for word in listed("fillers", "joins"))
 
 
 def _is_report(tokens: Sequence[str]) -> bool:
@@ -121,9 +155,8 @@ def _without_tail(sentence: str) -> str:
 
 def _without_dictation(sentence: str) -> str:
     """The sentence without what Wisp is to write, as in `Write a mail that says "…"`: those words name nothing."""
-    first = next(
-        (token for token in _TOKEN.findall(sentence.casefold()) if token not in listed("openings", "words")), ""
-    )
+    tokens = _TOKEN.findall(sentence.casefold())
+    first = next((token for token in tokens if token not in listed("openings", "words")), "")
     return _dictation().sub(" ", sentence) if first in listed("deeds", "compose") else sentence
 
 
@@ -135,7 +168,7 @@ def _dictation() -> re.Pattern[str]:
 
 def _is_blocked(text: str, tokens: Iterable[str]) -> bool:
     words = tuple(tokens)
-    if any(word in _blocks() or word.endswith("n't") for word in words):
+    if any(word in _blocks() or word.endswith("n't") for word in words) or _speaks(words, "conditions", "phrases"):
         return True
     polite = tuple(table("words")["openings"]["polite"])
     return text.rstrip().endswith("?") and not text.strip().casefold().startswith(polite)
@@ -147,7 +180,9 @@ def begins_clause(one: Sentence, at: int) -> bool:
     if not before or before[-1] == "," or before[-1] in listed("openings", "words"):
         return True
     polite = (tuple(phrase.split()) for phrase in table("words")["openings"]["polite"])
-    return before in polite or (before[0] in listed("openings", "places") and ":" not in before)
+    return before in polite or (
+        before[0] in listed("openings", "places") and ":" not in before and len(before) <= _FIRST_TOKENS
+    )
 
 
 def may_end(one: Sentence, at: int) -> bool:
