@@ -26,7 +26,7 @@ _FIRST_TOKENS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SpokenSentence:
     """`tokens` are words, marks, and places of quotes (`\\0n\\0`). `raw` is the sentence as it was written."""
 
     tokens: tuple[str, ...]
@@ -46,11 +46,11 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SpokenSentence, ...]
     commands: frozenset[str]
 
     @property
-    def counting(self) -> Iterator[Sentence]:
+    def counting(self) -> Iterator[SpokenSentence]:
         return (one for one in self.sentences if one.counts)
 
     def denies(self, words: Sequence[str]) -> bool:
@@ -93,7 +93,7 @@ def _own_lines(text: str) -> Iterator[str]:
             return
 
 
-def _sentences(text: str) -> Iterator[Sentence]:
+def _sentences(text: str) -> Iterator[SpokenSentence]:
     quotes: list[str] = []
 
     def hide(found: re.Match[str]) -> str:
@@ -110,7 +110,7 @@ def _sentences(text: str) -> Iterator[Sentence]:
         is_reported = is_reported or _is_report(tokens)
         counts = not is_reported and not _is_blocked(own, tokens)
         raw = _SLOT.sub(lambda found: f'"{quotes[int(found[1])]}"', own)
-        yield Sentence(tokens, tuple(quotes), raw, counts)
+        yield SpokenSentence(tokens, tuple(quotes), raw, counts)
         is_reported = is_reported or hands_over
 
 
@@ -174,7 +174,7 @@ def _is_blocked(text: str, tokens: Iterable[str]) -> bool:
     return text.rstrip().endswith("?") and not text.strip().casefold().startswith(polite)
 
 
-def begins_clause(one: Sentence, at: int) -> bool:
+def begins_clause(one: SpokenSentence, at: int) -> bool:
     """Whether a command can begin with this token."""
     before = one.tokens[:at]
     if not before or before[-1] == "," or before[-1] in listed("openings", "words"):
@@ -185,7 +185,7 @@ def begins_clause(one: Sentence, at: int) -> bool:
     )
 
 
-def may_end(one: Sentence, at: int) -> bool:
+def may_end(one: SpokenSentence, at: int) -> bool:
     """Whether a name can end before this token."""
     if at >= len(one.tokens):
         return True

@@ -23,7 +23,7 @@ from app.agent.policy.consequences import (
     sends_on_return,
     words_of,
 )
-from app.agent.policy.instructions import Instructions, Sentence, begins_clause, listed, may_end, read
+from app.agent.policy.instructions import Instructions, SpokenSentence, begins_clause, listed, may_end, read
 from app.agent.policy.sentences import table
 from app.agent.policy.values import LINES_KEPT, Action, Consequence, Control, Provenance
 from app.protocol.spec import Effect
@@ -100,13 +100,13 @@ def _own_meaning(name: str, control: Control) -> frozenset[str]:
     return own if words_of(control) <= own else frozenset()
 
 
-def _is_pressed(words: Sequence[str], one: Sentence) -> bool:
+def _is_pressed(words: Sequence[str], one: SpokenSentence) -> bool:
     """A verb of pressing, then the whole name: quoted, or as words that end there."""
     verbs = (at for at, token in enumerate(one.tokens) if token in listed("deeds", "press"))
     return any(_follows(words, one, at + 1) for at in verbs if begins_clause(one, at))
 
 
-def _follows(words: Sequence[str], one: Sentence, at: int) -> bool:
+def _follows(words: Sequence[str], one: SpokenSentence, at: int) -> bool:
     fillers = listed("fillers", "words") | listed("fillers", "joins")
     skipped = 0
     for index in range(at, len(one.tokens)):
@@ -124,12 +124,12 @@ def _follows(words: Sequence[str], one: Sentence, at: int) -> bool:
     return False
 
 
-def _stand_at(words: Sequence[str], one: Sentence, at: int) -> bool:
+def _stand_at(words: Sequence[str], one: SpokenSentence, at: int) -> bool:
     spoken = one.tokens[at : at + len(words)]
     return tuple(spoken) == tuple(words) and may_end(one, at + len(words))
 
 
-def _is_done(words: Sequence[str], one: Sentence, shown: frozenset[str]) -> bool:
+def _is_done(words: Sequence[str], one: SpokenSentence, shown: frozenset[str]) -> bool:
     """The name itself as a command, verb and object: "delete the note" for "Delete note", also for "Delete" alone where
     the note is shown.
     """
@@ -152,7 +152,7 @@ def _forms(word: str) -> frozenset[str]:
     return next((group for group in groups if word in group), frozenset({word}))
 
 
-def _phrase(one: Sentence, at: int) -> tuple[str, ...]:
+def _phrase(one: SpokenSentence, at: int) -> tuple[str, ...]:
     """The object of the verb there: what follows it or, for a verb at the end of a clause, what precedes it."""
     after = _words_from(one, at + 1, 1)
     if after:
@@ -160,7 +160,7 @@ def _phrase(one: Sentence, at: int) -> tuple[str, ...]:
     return _words_from(one, at - 1, -1)[::-1] if may_end(one, at + 1) else ()
 
 
-def _words_from(one: Sentence, at: int, step: int) -> tuple[str, ...]:
+def _words_from(one: SpokenSentence, at: int, step: int) -> tuple[str, ...]:
     found: list[str] = []
     while 0 <= at < len(one.tokens):
         token = one.tokens[at]
@@ -220,7 +220,7 @@ def _names_search(act: Action, provenance: Provenance, told: Instructions) -> bo
     return any(typed <= set(plain_words(one.raw)) and _has_verb(one, "search") for one in told.counting)
 
 
-def _has_verb(one: Sentence, deed: str) -> bool:
+def _has_verb(one: SpokenSentence, deed: str) -> bool:
     return any(token in listed("deeds", deed) for token in one.tokens)
 
 
@@ -240,7 +240,7 @@ def _names_program(act: Action, told: Instructions) -> bool:
     return any(_asks_for(one, act.command, program, rest) for one in told.counting)
 
 
-def _asks_for(one: Sentence, command: str, program: str, rest: Sequence[str]) -> bool:
+def _asks_for(one: SpokenSentence, command: str, program: str, rest: Sequence[str]) -> bool:
     begins = {token for at, token in enumerate(one.tokens) if begins_clause(one, at)}
     for chore in table("words")["chores"].values():
         if command in chore["commands"] and begins & set(chore["verbs"]) and set(chore["nouns"]) & set(one.tokens):
@@ -293,31 +293,31 @@ def _is_new_in(path: str, folders: set[str]) -> bool:
     return not os.path.lexists(path) and folder in folders and folder not in (os.path.realpath(Path.home()), "/")
 
 
-def _files_in(one: Sentence) -> Iterator[str]:
+def _files_in(one: SpokenSentence) -> Iterator[str]:
     """The places that a sentence writes out, and its files in its folders, resolved as the tools resolve them."""
     yield from _written_in(one)
     for folder in _folders_in(one):
         yield from (os.path.join(folder, name) for name in _names_in(one))
 
 
-def _words_in(one: Sentence) -> Iterator[str]:
+def _words_in(one: SpokenSentence) -> Iterator[str]:
     quoted = (found for found in one.quotes if f'"{found}"' in one.raw)
     return (word.strip(_PATH_EDGES) for word in (*quoted, *one.raw.split()))
 
 
-def _names_in(one: Sentence) -> tuple[str, ...]:
+def _names_in(one: SpokenSentence) -> tuple[str, ...]:
     """The names of files that a sentence writes without a folder."""
     return tuple(word for word in _words_in(one) if _FILE.fullmatch(word))
 
 
-def _written_in(one: Sentence) -> Iterator[str]:
+def _written_in(one: SpokenSentence) -> Iterator[str]:
     for word in _words_in(one):
         where = f"~/{word.removeprefix('device:/')}" if word.startswith("device:/") else word
         if where.startswith(("~/", "/")):
             yield os.path.realpath(Path(where).expanduser())
 
 
-def _folders_in(one: Sentence) -> Iterator[str]:
+def _folders_in(one: SpokenSentence) -> Iterator[str]:
     """The folders that a sentence names: written out, or the person's own such as Documents."""
     yield from _written_in(one)
     spoken = {word.casefold() for word in _words_in(one)}
