@@ -20,6 +20,7 @@ from typing import Any
 from app.assembly import wall_of
 from app.base.errors import WispError
 from app.settings import store
+from app.settings.providers import with_keys
 from app.settings.store import load
 
 
@@ -70,22 +71,21 @@ def sandbox() -> Finding:
 
 
 _LOCAL = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080}
-_CLAUDE = "api.anthropic.com"
 _LIMIT_S = 0.3
 
 
 def keys() -> Finding:
-    names = [name for name in ("anthropic", "openai") if store.key_of(name)]
+    names = [row.maker for row in with_keys() if store.key_of(row.id)]
     if not names:
-        return note("Keys", "none: the offline provider answers", "Set ANTHROPIC_API_KEY to use Claude.")
+        first = with_keys()[0]
+        return note("Keys", "none: the offline provider answers", f"Set {first.key} to use {first.maker}.")
     return ok("Keys", ", ".join(names))
 
 
 def reachable() -> Finding:
-    """Which local model servers answer on this machine, and, where there is a key, Claude."""
+    """Which model servers answer: those on this machine, and those whose key there is."""
     found = [name for name, port in _LOCAL.items() if _answers("127.0.0.1", port)]
-    if store.key_of("anthropic") and _answers(_CLAUDE, 443):
-        found.append("Claude")
+    found += [row.maker for row in with_keys() if store.key_of(row.id) and _answers(row.host, 443)]
     if not found:
         return note("Models", "no model server answers", "Start Ollama or LM Studio, or connect to the network.")
     return ok("Models", ", ".join(found))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from app.base.errors import NeedsPerson
 from app.providers.api import Provider
-from app.providers.profiles import Profile, default_model, facts_of, profile_of
+from app.providers.profiles import Profile, facts_of, profile_of
 from app.providers.wire_errors import EXAMPLE_ADDRESS, is_address, server_address
 from app.settings import store
-from app.settings.catalog import BASE_URL, MODEL, PROVIDER, SCRIPT, STREAM_IDLE_MS
+from app.settings.catalog import BASE_URL, MODEL, PROVIDER
+from app.settings.providers import providers, with_keys
 from app.settings.store import Settings
 
 OFFLINE, OPENAI = "offline", "openai"
@@ -37,7 +38,7 @@ def choose(settings: Settings, key_of: KeyOf = store.key_of) -> ChosenProvider:
     if settings[BASE_URL] and not is_address(settings[BASE_URL]):
         raise NeedsPerson(f"{settings[BASE_URL]!r} in {BASE_URL.key} is no address. Write one like {EXAMPLE_ADDRESS}.")
     is_elsewhere = name == OPENAI and bool(settings[BASE_URL] or not key_of(OPENAI))
-    model = settings[MODEL] or ("" if is_elsewhere else default_model(name))
+    model = settings[MODEL] or ("" if is_elsewhere else providers()[name].model)
     return ChosenProvider(make(name, settings, key_of), model, _tried(profile_of(model), settings[BASE_URL], model))
 
 
@@ -55,50 +56,14 @@ def _tried(profile: Profile, base_url: str, model: str) -> Profile:
 
 def default_name(key_of: KeyOf = store.key_of) -> str:
     """Return the provider used when the person chose none."""
-    return "anthropic" if key_of("anthropic") else OFFLINE
+    return next((row.id for row in with_keys() if row.is_first_choice and key_of(row.id)), OFFLINE)
 
 
 def make(name: str, settings: Settings, key_of: KeyOf = store.key_of) -> Provider:
     """The provider of that name; only its own module is loaded. Raises NeedsPerson."""
-    try:
-        return _MAKERS[name](settings, key_of)
-    except KeyError:
-        raise NeedsPerson(f"There is no provider '{name}'; there are {', '.join(_MAKERS)}.") from None
-
-
-def _idle_s(settings: Settings) -> float:
-    return settings[STREAM_IDLE_MS] / 1000
-
-
-def _anthropic(settings: Settings, key_of: KeyOf) -> Provider:
-    from app.providers.anthropic.provider import AnthropicProvider
-
-    return AnthropicProvider(key_of("anthropic"), base_url=settings[BASE_URL], idle_s=_idle_s(settings))
-
-
-def _openai(settings: Settings, key_of: KeyOf) -> Provider:
-    from app.providers.openai_compatible.provider import OpenAICompatibleProvider
-
-    return OpenAICompatibleProvider(key_of(OPENAI), base_url=settings[BASE_URL], idle_s=_idle_s(settings))
-
-
-def _offline(_settings: Settings, _key_of: KeyOf) -> Provider:
-    from app.providers.offline.provider import OfflineProvider
-
-    return OfflineProvider()
-
-
-def _scripted(settings: Settings, _key_of: KeyOf) -> Provider:
-    from app.providers import scripted
-
-    if not settings[SCRIPT]:
-        raise NeedsPerson("The scripted provider needs a script: --script FILE, or model.script in the settings.")
-    return scripted.load(Path(settings[SCRIPT]))
-
-
-_MAKERS: dict[str, Callable[[Settings, KeyOf], Provider]] = {
-    "anthropic": _anthropic,
-    OPENAI: _openai,
-    OFFLINE: _offline,
-    "scripted": _scripted,
-}
+    row = providers().get(name)
+    if row is None:
+        raise NeedsPerson(f"There is no provider '{name}'; there are {', '.join(providers())}.")
+    module, _, function = row.make.partition(":")
+    made: Provider = getattr(importlib.import_module(module), function)(settings, key_of(name) if row.key else "")
+    return made

@@ -44,11 +44,6 @@ def profile_of(model_id: str) -> Profile:
     return _profile(name[max(name.find("claude-"), 0) :])
 
 
-def default_model(provider: str) -> str:
-    """The model a provider uses where the person chose none; empty where it has none."""
-    return str(_table()["choice"].get(provider, ""))
-
-
 @functools.cache
 def _profile(model_id: str) -> Profile:
     table = _table()

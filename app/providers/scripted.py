@@ -28,6 +28,7 @@ from app.providers.api import (
     NativeCallDelta,
     NativeCallEnded,
     NativeCallStarted,
+    Provider,
     Request,
     Stopped,
     StreamEvent,
@@ -35,6 +36,8 @@ from app.providers.api import (
     Thinking,
     Usage,
 )
+from app.settings.catalog import SCRIPT
+from app.settings.store import Settings
 
 _TOKEN = re.compile(r"\s*\S{1,6}|\s+\Z")
 _FAILURES = ("Unreachable", "Refused", "OverLimit", "ContextOverflow", "BadAnswer")
@@ -112,6 +115,13 @@ def native_call(call_id: str, name: str, args: Mapping[str, Any]) -> tuple[Step,
     text = json.dumps(args, ensure_ascii=False)
     pieces = [NativeCallDelta(call_id, text[at : at + 8]) for at in range(0, len(text), 8)]
     return (NativeCallStarted(call_id, name), *pieces, NativeCallEnded(call_id, args))
+
+
+def make(settings: Settings, _key: str) -> Provider:
+    """Raises NeedsPerson without a script."""
+    if not settings[SCRIPT]:
+        raise NeedsPerson("The scripted provider needs a script: --script FILE, or model.script in the settings.")
+    return load(Path(settings[SCRIPT]))
 
 
 def load(path: Path, clock: Clock | None = None) -> Scripted:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from app.settings.providers import providers
+
 T = TypeVar("T", bool, int, float, str)
 
 
@@ -30,7 +32,7 @@ PROVIDER = Setting(
     "",
     "Who answers: anthropic, openai, offline or scripted. Empty: Anthropic where a key is set, otherwise offline.",
     env="WISP_PROVIDER",
-    choices=("", "anthropic", "openai", "offline", "scripted"),
+    choices=("", *providers()),
 )
 SCRIPT = Setting("model.script", "", "The file of replies that the scripted provider plays.", env="WISP_SCRIPT")
 MODEL = Setting("model.id", "", "The model's id; empty takes the provider's default.", env="WISP_MODEL")

@@ -11,6 +11,7 @@ from typing import Any
 
 from app.base import paths
 from app.settings.catalog import ALL, Setting, T
+from app.settings.providers import providers
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
@@ -149,12 +150,12 @@ def save(setting: Setting[Any], value: Any) -> None:
 
 
 _SERVICE = "wisp"
-_VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 
 
 def key_of(provider: str) -> str:
     """The key, or an empty string. Never logged; never put into a child's environment."""
-    return os.environ.get(_VARIABLES.get(provider, ""), "") or _from_keyring(provider) or _from_file(provider)
+    row = providers().get(provider)
+    return (os.environ.get(row.key, "") if row else "") or _from_keyring(provider) or _from_file(provider)
 
 
 def keep(provider: str, key: str) -> str:

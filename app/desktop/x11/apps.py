@@ -20,6 +20,7 @@ from app.base.errors import NeedsPerson, ToolFailed
 from app.base.texts import clip_line
 from app.desktop.backends import App, Launched, Window
 from app.desktop.x11.launchers import Launchers
+from app.settings.providers import key_variables
 
 _WORDS = {"QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1", "QT_ACCESSIBILITY": "1", "ACCESSIBILITY_ENABLED": "1"}
 _SILENCING = frozenset({"NO_AT_BRIDGE"})
@@ -141,7 +142,6 @@ def _inode(folder: Path) -> int:
         return 0
 
 
-_SECRETS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 _FIELD_CODES = ("%f", "%F", "%u", "%U")
 _LAST_WORDS_CHARS = 300
 _ASKING_LIMIT_S = 2.0
@@ -156,7 +156,9 @@ class DesktopEntries:
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = describing({name: value for name, value in environment.items() if name not in _SECRETS})
+        self._environment = describing(
+            {name: value for name, value in environment.items() if name not in key_variables()}
+        )
         self._running: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
         self._known: tuple[App, ...] = ()
         self._stamp: tuple[tuple[str, float], ...] = ()

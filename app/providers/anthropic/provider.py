@@ -21,9 +21,11 @@ from app.providers.anthropic.wire import (
     RequestOptions,
     body_of,
 )
-from app.providers.api import Alive, Request, StreamEvent
+from app.providers.api import Alive, Provider, Request, StreamEvent
 from app.providers.profiles import facts_of, profile_of, remember
 from app.providers.wire_errors import Fault, Service, alive_until, is_local
+from app.settings.catalog import BASE_URL, STREAM_IDLE_MS
+from app.settings.store import Settings
 
 if TYPE_CHECKING:
     import anthropic
@@ -208,3 +210,7 @@ def _fault_in_stream(data: str) -> Fault:
         return Fault(0, str(error.get("type", "")), str(error.get("message", "")))
     except (ValueError, KeyError, TypeError, AttributeError):
         return Fault(0, "", data)
+
+
+def make(settings: Settings, key: str) -> Provider:
+    return AnthropicProvider(key, base_url=settings[BASE_URL], idle_s=settings[STREAM_IDLE_MS] / 1000)

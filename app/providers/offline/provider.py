@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from app.base.texts import clip_middle
 from app.protocol.message import Message
 from app.protocol.payload import encode
-from app.providers.api import Request, Stopped, StreamEvent, TextDelta, Usage
+from app.providers.api import Provider, Request, Stopped, StreamEvent, TextDelta, Usage
 from app.providers.offline import wording
 from app.providers.offline.reading import read_wish
 from app.providers.offline.wording import Exchange, StepOutcome, exchanges
 from app.providers.offline.words import Plan, PlannedCall, Reading, Refusal, Resume, Talk, Value
+from app.settings.store import Settings
 
 _ANGLES = str.maketrans("<>", "‹›")
 _TOKEN = re.compile(r"\s*\w{1,6}|\s*[^\w\s]|\s+")
@@ -168,3 +169,7 @@ class OfflineProvider:
 
     async def close(self) -> None:
         """Do nothing: there is no connection."""
+
+
+def make(_settings: Settings, _key: str) -> Provider:
+    return OfflineProvider()

@@ -12,10 +12,12 @@ from urllib.parse import quote
 
 from app.base.errors import ProviderError, Refused, ToolsDeclined
 from app.providers import wire_errors
-from app.providers.api import Request, StreamEvent
+from app.providers.api import Provider, Request, StreamEvent
 from app.providers.openai_compatible.wire import ChunkReading, body_of, has_pictures, learnt, suited
 from app.providers.profiles import ModelFacts, facts_of, profile_of, remember
 from app.providers.wire_errors import Fault, Service, alive_until, is_local, server_address
+from app.settings.catalog import BASE_URL, STREAM_IDLE_MS
+from app.settings.store import Settings
 
 if TYPE_CHECKING:
     import httpx2
@@ -294,3 +296,7 @@ def _fault(error: openai.APIError) -> Fault:
     if isinstance(error, openai.APIStatusError):
         return Fault(error.status_code, kind, message, wire_errors.retry_after(error.response.headers))
     return Fault(code if isinstance(code, int) else 0, str(error.type or ""), message)
+
+
+def make(settings: Settings, key: str) -> Provider:
+    return OpenAICompatibleProvider(key, base_url=settings[BASE_URL], idle_s=settings[STREAM_IDLE_MS] / 1000)

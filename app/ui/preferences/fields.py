@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from app.base import paths
 from app.settings.catalog import ALL, Setting
+from app.settings.providers import providers
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font
 from app.ui.theme.theme import Theme
@@ -216,6 +217,8 @@ def choice_label(name: str) -> str:
 
 
 def english_choice(name: str) -> str:
+    if name in providers():
+        return providers()[name].label
     found: str = _table()["choices"].get(name, name) if name else "automatic"
     return found
 

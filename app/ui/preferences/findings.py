@@ -11,6 +11,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.settings import store
+from app.settings.providers import providers
 from app.ui.machine import Finding, Machine
 from app.ui.preferences.fields import words_label
 from app.ui.theme import drawing
@@ -147,9 +148,6 @@ def _copyable(theme: Theme, words: str) -> QLabel:
     return made
 
 
-_NAMES = {"anthropic": "Claude", "openai": "OpenAI"}
-
-
 class KeyRow(QWidget):
     """The key itself is never shown again. `kept` says that there is a new one, `works` that it was tried."""
 
@@ -162,7 +160,7 @@ class KeyRow(QWidget):
         self._machine = machine
         self._questions = Questions()
         tr = QCoreApplication.translate
-        name = tr("Settings", "Key for {provider}").format(provider=_NAMES.get(provider, provider))
+        name = tr("Settings", "Key for {provider}").format(provider=providers()[provider].maker)
         self.field = QLineEdit()
         self.field.setEchoMode(QLineEdit.EchoMode.Password)
         self.field.setObjectName(f"key.{provider}")

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from app.base import paths
 from app.settings import store
 from app.settings.catalog import Setting
+from app.settings.providers import with_keys
 from app.settings.store import Settings
 from app.ui.machine import Machine, NoMachine
 from app.ui.preferences.fields import PreferencesPage, SettingField, label, pages, words_label
@@ -77,9 +78,6 @@ class Folders(QWidget):
 def opened(folder: Path) -> None:
     """Show a folder in the system's own program."""
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
-
-
-_PROVIDERS_WITH_KEYS = ("anthropic", "openai")
 
 
 class SettingsWindow(QWidget):
@@ -166,7 +164,7 @@ class SettingsWindow(QWidget):
 
     def _extra(self, name: str) -> list[QWidget]:
         if name == "keys":
-            return [self._key(provider) for provider in _PROVIDERS_WITH_KEYS]
+            return [self._key(row.id) for row in with_keys()]
         if name == "findings":
             return [FindingsList(self._theme, self._machine)]
         return [Folders(self._theme)] if name == "folders" else []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.providers.profiles import default_model, profile_of
+from app.providers.profiles import profile_of
+from app.settings.providers import providers
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,6 @@ def test_an_unknown_model_gets_what_is_safe_everywhere() -> None:
 
 
 def test_every_provider_with_a_model_of_its_own_names_one_that_is_known() -> None:
-    assert profile_of(default_model("anthropic")).computer_tool == "computer_toolset_20260801"
-    assert default_model("openai") == "gpt-5"
-    assert default_model("offline") == ""
+    assert profile_of(providers()["anthropic"].model).computer_tool == "computer_toolset_20260801"
+    assert providers()["openai"].model == "gpt-5"
+    assert providers()["offline"].model == ""
