@@ -179,7 +179,8 @@ class Calls:
         def emit(event: str, payload: Mapping[str, JsonValue]) -> None:
             self._cards.progress(call_id, event, payload)
 
-        context = TurnContext(call_id, emit, cancelled=self._turn.cancelled, turn_id=self._turn.id)
+        turn = self._turn
+        context = TurnContext(call_id, emit, cancelled=turn.cancelled, turn_id=turn.id, began_at=turn.began_at)
         if self.turn_gate:
             context = replace(context, admit=self.turn_gate.admit_step)
         if self.pursuit:

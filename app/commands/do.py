@@ -200,6 +200,7 @@ class _Teller:
         elif isinstance(event, ToolFinished):
             silent = event.ok and event.call_id in self._speech
             self._line("" if silent else f"  {'✓' if event.ok else '✗'} {clip_line(event.echo, _LINE_CHARACTERS)}")
+            self._line(_keep_or_put_back(event))
         elif isinstance(event, Notice):
             self._line("")
             print(f"wisp: {event.sentence}", file=sys.stderr, flush=True)
@@ -221,3 +222,11 @@ class _Teller:
             self._line_open = False
         if text:
             print(self._prefix + text.replace("\n", f"\n{self._prefix}"), flush=True)
+
+
+def _keep_or_put_back(event: ToolFinished) -> str:
+    """Say how the files come back that a command deleted; empty where nothing is asked."""
+    deleted, name = event.payload.get("deleted"), event.payload.get("put_back")
+    if not name or not isinstance(deleted, (list, tuple)):
+        return ""
+    return f"  The command deleted {len(deleted)} files. Keep it so, or put them back: wisp undo --turn {name}"

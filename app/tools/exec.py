@@ -73,15 +73,24 @@ def _deleted(run: Run) -> str:
     said = ""
     if record.deleted:
         shown = ", ".join(record.deleted[:_NAMED]) + (" and others" if len(record.deleted) > _NAMED else "")
-        said = (
-            f" It deleted {len(record.deleted)} files ({shown}). They are kept: ask the person whether that is right; "
-        )
-        said += f"Take back in the window, or `wisp undo --turn {record.turn}`, puts them back."
+        said = f" It deleted {len(record.deleted)} files ({shown}). Copies are kept: "
+        if record.asks:
+            said += (
+                "ask the person whether to keep it so or to put them back; Put back in the window, or "
+                f"`wisp undo --turn {put_back_id(run)}`, puts them back."
+            )
+        else:
+            said += f"Take back in the window, or `wisp undo --turn {record.turn}`, puts them back."
     if record.lost:
         said += f" {record.lost} files that it deleted could not be kept."
     if (record.deleted or record.lost) and not record.is_kept_whole:
         said += " The folder has more files than are kept, so there may be others."
     return said
+
+
+def put_back_id(run: Run) -> str:
+    """Names what this one command deleted, among the changes of its turn."""
+    return f"{run.record.turn}/{run.id}"
 
 
 def preview(run: Run) -> str:
@@ -107,6 +116,7 @@ def card(run: Run, now: float, *, with_output: bool = True) -> dict[str, JsonVal
         "set_aside": list(record.set_aside),
         "deleted": list(record.deleted),
         "undoable": bool(record.deleted),
+        "put_back": put_back_id(run) if record.asks else "",
         "seconds": round((record.ended_at or now) - record.started_at, 3),
         "stdout_bytes": run.stdout.size(),
         "stderr_bytes": run.stderr.size(),
@@ -147,7 +157,13 @@ class Commands:
         timeout_s = self._timeout_s(call)
         wishes = SandboxRequest(network=call.flag("network"), outside=call.flag("outside"))
         run = await self._processes.start(
-            command, cwd.path, pty=call.flag("pty"), timeout_s=timeout_s, wishes=wishes, turn=turn.turn_id
+            command,
+            cwd.path,
+            pty=call.flag("pty"),
+            timeout_s=timeout_s,
+            wishes=wishes,
+            turn=turn.turn_id,
+            turn_began=turn.began_at,
         )
         walls: dict[str, JsonValue] = {"sandboxed": run.record.walled, "network": wishes.network}
         await turn.audit("command_started", {"run_id": run.id, "command": command, "cwd": str(cwd.path), **walls})

@@ -111,7 +111,8 @@ class TurnContext:
     """`emit(event, payload)` feeds the call's card while it runs; `audit(kind, details)` records a state change;
     `admit(step)` must be asked before each action of a call that holds several: empty, or why it may not happen.
     `cancelled` is set when the person stops the turn (handlers that wait must watch it). `turn_id` groups what one
-    turn changed, so that all of it can be taken back together. `pursue(goal, limits)` has the model reach a goal.
+    turn changed, so that all of it can be taken back together; `began_at` is when it began, in seconds since 1970.
+    `pursue(goal, limits)` has the model reach a goal.
     """
 
     call_id: str = ""
@@ -119,6 +120,7 @@ class TurnContext:
     audit: Audit = unkept
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     turn_id: str = ""
+    began_at: float = 0.0
     admit: Admit = admitted
     pursue: Pursue = nobody_pursues
 

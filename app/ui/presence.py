@@ -111,6 +111,7 @@ class Presence(QObject):
         stage.settings_wanted.connect(self.settings_wanted)
         stage.answered.connect(self._answer)
         stage.take_back_wanted.connect(self._take_back)
+        stage.keep_wanted.connect(lambda turn_id: self.inbox.change(lambda view: offers.declined(view, turn_id)))
         stage.page_wanted.connect(self.open_page)
         stage.composer_made.connect(self._take_in)
         stage.rows_changed.connect(lambda: self._show_rows(self.inbox.view))

@@ -414,6 +414,29 @@ def test_an_answer_is_given_by_a_click_or_the_keyboard_and_the_others_are_gone(
     drive(person())
 
 
+@pytest.mark.parametrize(("press", "taken_back"), [("Keep", []), ("Put back", ["t/r5"])])
+def test_what_a_command_deleted_is_kept_so_or_put_back_by_one_press(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, press: str, taken_back: list[str]
+) -> None:
+    payload: dict[str, JsonValue] = {"deleted": ["/a", "/b"], "undoable": True, "put_back": "t/r5"}
+
+    async def person() -> None:
+        agent.script = [agent_events.ToolFinished("1", "execute_command", True, "execute_command", payload)]
+        presence.send("go")
+        await until(lambda: len(rows(presence, TakeBackRow)) == 2)
+        (row,) = [row for row in rows(presence, TakeBackRow) if row.accessibleName() == "2 files deleted"]
+        assert isinstance(row, TakeBackRow)
+        assert row.keep is not None
+        assert all(row.rect().contains(button.geometry()) for button in (row.keep, row.button))
+        assert not row.keep.geometry().intersects(row.button.geometry())
+        button = next(button for button in (row.keep, row.button) if button.text() == press)
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        await until(lambda: row not in rows(presence, TakeBackRow))
+        await until(lambda: agent.taken_back == taken_back)
+
+    drive(person())
+
+
 def test_what_a_turn_changed_is_taken_back_by_a_press_and_what_came_of_it_is_told(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:

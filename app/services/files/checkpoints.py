@@ -128,15 +128,15 @@ class Checkpoints:
             table.executemany("delete from changes where id = ?", [(name,) for name in ids])
 
     def changes(self, turn: str | None = None) -> list[Change]:
-        """What can still be undone, oldest first; of one turn where given."""
+        """What can still be undone, oldest first; of one turn where given, or of one command of it (`turn/run`)."""
         with self._list() as table:
             rows = table.execute(f"select {', '.join(_COLUMNS)} from changes order by number").fetchall()
         found = [Change(**dict(zip(_COLUMNS, row, strict=True))) for row in rows]
-        return [change for change in found if turn is None or change.turn == turn]
+        return [change for change in found if turn is None or f"{change.turn}/".startswith(f"{turn}/")]
 
     def turns(self) -> list[str]:
         """The turns that changed files, oldest first."""
-        return list(dict.fromkeys(change.turn for change in self.changes()))
+        return list(dict.fromkeys(change.turn.partition("/")[0] for change in self.changes()))
 
     def prune(self) -> None:
         """Drop changes that are too old or too many, and copies that no change needs."""

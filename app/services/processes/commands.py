@@ -35,7 +35,8 @@ class RunRecord:
     `stopped` says why it was ended by us: a sentence without a full stop, or empty. `walled` tells that it runs behind
     the wall, `network` that it was granted the network, `before` what its workspace held then. `left_at` is when the
     turn stopped waiting for it. `set_aside` and `unclear` say what it left that could run by itself (see `Settled`),
-    `deleted` and `lost` which files of the workspace are gone (see `Deleted`).
+    `deleted`, `lost` and `asks` which files of the workspace are gone (see `Deleted`). `turn_began` is when its turn
+    began.
     """
 
     id: str
@@ -55,9 +56,11 @@ class RunRecord:
     set_aside: dict[str, str] = field(default_factory=dict)
     unclear: list[str] = field(default_factory=list)
     turn: str = ""
+    turn_began: float = 0.0
     deleted: list[str] = field(default_factory=list)
     lost: int = 0
     is_kept_whole: bool = True
+    asks: bool = False
 
     def save(self, folder: Path) -> None:
         beside = folder / "run.new"
@@ -179,6 +182,7 @@ class Processes:
         timeout_s: float | None = None,
         wishes: SandboxRequest | None = None,
         turn: str = "",
+        turn_began: float = 0.0,
     ) -> Run:
         """Start it through the person's shell, behind the wall. Only `timeout_s` ever ends it.
 
@@ -188,6 +192,7 @@ class Processes:
         wishes = wishes or SandboxRequest()
         run_id = unique("r")
         record = RunRecord(run_id, command, str(cwd), pty, self._clock.wall(), network=wishes.network, turn=turn)
+        record.turn_began = turn_began
         run = Run(record, self._folder / run_id)
         run.folder.mkdir(mode=0o700)
         loop = asyncio.get_running_loop()
@@ -298,9 +303,9 @@ class Processes:
         if self._wall is not None and record.walled:
             self._set_aside(run, self._wall, is_earlier=is_earlier)
         if self._deletions:
-            deleted = self._deletions.settle(run.folder, record.turn)
+            deleted = self._deletions.settle(run.folder, record.turn, record.turn_began)
             record.deleted, record.lost = list(deleted.paths), deleted.lost
-            record.is_kept_whole = deleted.is_complete
+            record.is_kept_whole, record.asks = deleted.is_complete, deleted.asks
 
     def _set_aside(self, run: Run, wall: Sandbox, *, is_earlier: bool) -> None:
         record = run.record

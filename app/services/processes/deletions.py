@@ -28,6 +28,8 @@ MOST_FILES = 10_000
 MOST_SECONDS = 0.5
 COPIED_BYTES = 64_000_000
 COPIED_FILE_BYTES = 4_000_000
+MOST_UNASKED = 20
+"""More deleted files than that ask, also where the turn has made them itself."""
 
 _KEPT = "before"
 _LIST = "before.json"
@@ -36,11 +38,15 @@ _CANNOT_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """`paths` are absolute and can be put back; `lost` cannot. `is_complete`: all files of the workspace were kept."""
+    """`paths` are absolute and can be put back; `lost` cannot. `is_complete`: all files of the workspace were kept.
+
+    `asks`: it is so much, or so old, that the person is asked whether it was right.
+    """
 
     paths: tuple[str, ...] = ()
     lost: int = 0
     is_complete: bool = True
+    asks: bool = False
 
 
 class Deletions:
@@ -76,14 +82,17 @@ class Deletions:
         text = json.dumps({"files": entries, "complete": is_complete})
         (folder / _LIST).write_text(text, encoding="utf-8", errors="surrogateescape")
 
-    def settle(self, folder: Path, turn: str) -> Deleted:
-        """After the run: what it deleted goes into the checkpoints, as changes of its turn; the rest is dropped."""
+    def settle(self, folder: Path, turn: str, began_at: float = 0.0) -> Deleted:
+        """After the run: what it deleted goes into the checkpoints, as changes of its turn; the rest is dropped.
+
+        `began_at` is when the turn began: what is older than that is not the turn's own.
+        """
         try:
             listed = json.loads((folder / _LIST).read_text(encoding="utf-8", errors="surrogateescape"))
         except (OSError, ValueError):  # because the run may have ended before the list was written
             return Deleted()
         changes: list[Change] = []
-        lost = 0
+        lost, is_older = 0, False
         for number, (path, mode, links, how) in enumerate(listed["files"]):
             copy = folder / _KEPT / str(number)
             if os.path.lexists(path) or (how == "linked" and copy.stat().st_nlink > links):
@@ -91,12 +100,14 @@ class Deletions:
             if not how or not _is_text(path) or copy.stat().st_size > MOST_BYTES:
                 lost += 1
                 continue
+            is_older = is_older or copy.stat().st_mtime < began_at
             before = self._checkpoints.adopt(copy)
-            changes.append(Change(unique("c"), turn, COMMAND, path, before, None, mode, time.time()))
+            changes.append(Change(unique("c"), f"{turn}/{folder.name}", COMMAND, path, before, None, mode, time.time()))
         self._checkpoints.add(*changes)
         shutil.rmtree(folder / _KEPT, ignore_errors=True)
         (folder / _LIST).unlink(missing_ok=True)
-        return Deleted(tuple(change.path for change in changes), lost, listed["complete"])
+        paths = tuple(change.path for change in changes)
+        return Deleted(paths, lost, listed["complete"], asks=bool(paths) and (is_older or len(paths) > MOST_UNASKED))
 
     def _files(self) -> Iterator[os.DirEntry[str]]:
         """Regular files, the nearest first, git's own last."""

@@ -168,9 +168,10 @@ class OfferRow(RowWidget):
 
 
 class TakeBackRow(RowWidget):
-    """`wanted` carries the id of the turn whose changes the person takes back."""
+    """`wanted` carries the id of the turn whose changes the person takes back, `kept` of the one they leave so."""
 
     wanted = Signal(str)
+    kept = Signal(str)
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)
@@ -178,22 +179,38 @@ class TakeBackRow(RowWidget):
         self._text = ProseText(theme, "small", theme.color("muted"), self)
         self.button = WordButton(theme, QCoreApplication.translate("Bubble", "Take back"), parent=self)
         self.button.clicked.connect(lambda: self.wanted.emit(self._turn_id))
+        self.keep: WordButton | None = None
 
     def show_row(self, row: TakeBack) -> None:
         self._turn_id = row.turn_id
-        words = _words(row.count)
+        words = _deleted(row.count) if row.deleted else _words(row.count)
+        if row.deleted and self.keep is None:
+            self._ask()
         self._text.show_text(words)
         self.setAccessibleName(words)
 
     def height_for(self, width: int) -> int:
         theme = self.theme
-        left, button = theme.size("glyph") + theme.size("gap"), self.button.size()
-        room = max(width - left - button.width() - theme.size("gap"), 1)
+        gap, left, right = theme.size("gap"), theme.size("glyph") + theme.size("gap"), width
+        buttons = [button for button in (self.button, self.keep) if button]
+        room = max(width - left - sum(button.width() + gap for button in buttons), 1)
         lines = self._text.height_for(room)
-        height = max(lines, button.height())
+        height = max(lines, self.button.height())
         put(self._text, QRect(left, (height - lines) // 2, room, lines), width)
-        put(self.button, QRect(QPoint(width - button.width(), (height - button.height()) // 2), button), width)
+        for button in buttons:
+            right -= button.width()
+            put(button, QRect(QPoint(right, (height - button.height()) // 2), button.size()), width)
+            right -= gap
         return height
+
+    def _ask(self) -> None:
+        words = QCoreApplication.translate("Bubble", "Put back")
+        self.button.setText(words)
+        self.button.setAccessibleName(words)
+        self.button.setFixedSize(self.button.sizeHint())
+        self.keep = WordButton(self.theme, QCoreApplication.translate("Bubble", "Keep"), parent=self)
+        self.keep.clicked.connect(lambda: self.kept.emit(self._turn_id))
+        self.keep.show()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, painter = self.theme, QPainter(self)
@@ -201,6 +218,12 @@ class TakeBackRow(RowWidget):
         place = QRectF((theme.size("glyph") - side) / 2, (self.height() - side) / 2, side, side)
         place = placed(place, QRectF(self.rect()), self.layoutDirection())
         drawing.draw(painter, "pencil", place, theme.color("muted"))
+
+
+def _deleted(count: int) -> str:
+    if count == 1:
+        return QCoreApplication.translate("Bubble", "1 file deleted")
+    return QCoreApplication.translate("Bubble", "{count} files deleted").format(count=count)
 
 
 def _words(count: int) -> str:

@@ -73,6 +73,15 @@ def noted(view: View, event: agent.ToolFinished) -> View:
     return replace(view, changed=view.changed | {one for one in changed if isinstance(one, str)})
 
 
+def ask_about_deleted(view: View, event: agent.ToolFinished) -> View:
+    """The view with Keep and Put back below the command that has deleted files which the person may miss."""
+    name, deleted = event.payload.get("put_back"), event.payload.get("deleted")
+    if not event.ok or not name or not isinstance(name, str) or not isinstance(deleted, (list, tuple)):
+        return view
+    paths = frozenset(path for path in deleted if isinstance(path, str))
+    return added(view, TakeBack(f"i{view.serial}", name, len(paths), paths))
+
+
 def offer_takeback(view: View, event: agent.TurnEnded) -> View:
     """The view with the offer below everything else; nothing for a turn that has changed no file."""
     if not view.changed:
@@ -83,6 +92,13 @@ def offer_takeback(view: View, event: agent.TurnEnded) -> View:
 
 def accepted(view: View, turn_id: str) -> View:
     """Remove a turn's offer to undo its changes, because the person has used it."""
+    used = [item for item in view.items if isinstance(item, TakeBack) and item.turn_id == turn_id]
+    changed = view.changed.difference(*(item.deleted for item in used))
+    return replace(declined(view, turn_id), changed=changed)
+
+
+def declined(view: View, turn_id: str) -> View:
+    """Remove the offer, because the person keeps what was done."""
     left = (item for item in view.items if not (isinstance(item, TakeBack) and item.turn_id == turn_id))
     return replace(view, items=tuple(left))
 

@@ -164,7 +164,7 @@ def _room(shown: str, more: str) -> int:
 
 def _with_outcome(view: View, event: agent.ToolFinished) -> View:
     """What a call brought beyond its card."""
-    view = offered(cards.read(offers.noted(view, event), event), event)
+    view = offers.ask_about_deleted(offered(cards.read(offers.noted(view, event), event), event), event)
     command = event.payload.get("command") if event.ok and event.tool == "attempt_completion" else None
     if not isinstance(command, str) or not command.strip() or len(command) > KEPT_CHARS:
         return view  # because a command that is cut would read as another command

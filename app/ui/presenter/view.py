@@ -173,11 +173,15 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class TakeBack:
-    """A turn that has ended and has changed `count` files, which can be undone."""
+    """A turn that has ended and has changed `count` files, which can be undone.
+
+    With `deleted`, a command that has deleted them: the person keeps it so or puts them back.
+    """
 
     key: str
     turn_id: str
     count: int
+    deleted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

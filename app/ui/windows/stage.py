@@ -61,6 +61,7 @@ class Stage(QObject):
     settings_wanted = Signal()
     answered = Signal(str, bool, str, str)
     take_back_wanted = Signal(str)
+    keep_wanted = Signal(str)
     rows_changed = Signal()
     page_wanted = Signal(str)
     composer_made = Signal(object)
@@ -286,6 +287,7 @@ class Stage(QObject):
             made.keyboard_wanted.connect(self.engage)
             made.chosen.connect(lambda words: self.said.emit(words, ()))
             made.take_back_wanted.connect(self.take_back_wanted)
+            made.keep_wanted.connect(self.keep_wanted)
             made.picture_opened.connect(self._open_picture)
             made.folds_changed.connect(self.rows_changed)
             self._rows = made
@@ -324,6 +326,7 @@ class RowMaker(QObject):
     answered = Signal(str, bool, str, str)
     chosen = Signal(str)
     take_back_wanted = Signal(str)
+    keep_wanted = Signal(str)
     picture_opened = Signal(object)
     keyboard_wanted = Signal()
     folds_changed = Signal()
@@ -372,6 +375,7 @@ class RowMaker(QObject):
         if isinstance(row, TakeBack):
             changes = TakeBackRow(self._theme, self._ticker)
             changes.wanted.connect(self.take_back_wanted)
+            changes.kept.connect(self.keep_wanted)
             return changes
         if isinstance(row, SpokenItem):
             at_once = row.key in self._spoken

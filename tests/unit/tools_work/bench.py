@@ -74,6 +74,7 @@ class Bench:
         self.told: list[tuple[str, Mapping[str, JsonValue]]] = []
         self.audited: list[str] = []
         self.cancelled = asyncio.Event()
+        self.began_at = 0.0
         self.executor = Executor(WORK, self._handlers(), SystemClock(), seed=1)
 
     async def xml(self, text: str, turn: str = "t1") -> ToolResult:
@@ -87,7 +88,7 @@ class Bench:
         return await self.run(Block("c1", tool, args=arguments))
 
     async def run(self, block: Block, turn: str = "t1") -> ToolResult:
-        context = TurnContext("c1", self._emit, self._audit, self.cancelled, turn)
+        context = TurnContext("c1", self._emit, self._audit, self.cancelled, turn, self.began_at)
         return (await self.executor.run(block, WrittenByThePerson(), context)).result
 
     async def stop_all(self) -> None:

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
@@ -94,10 +95,31 @@ async def test_what_a_command_deleted_is_told_and_put_back_with_the_turn(bench: 
     result = await bench.call("execute_command", command="rm -rf letters")
     assert (len(result.payload["deleted"]), result.payload["undoable"]) == (30, True)  # type: ignore[arg-type]
     assert "It deleted 30 files" in result.llm_echo
-    assert "`wisp undo --turn t1`, puts them back" in result.llm_echo
+    name = result.payload["put_back"]
+    assert name == f"t1/{result.payload['run_id']}"
+    assert f"`wisp undo --turn {name}`, puts them back" in result.llm_echo
     undone, problems = bench.changes.restore("t1")
     assert (len(undone), problems) == (30, [])
     assert (bench.root / "letters" / "7.txt").read_text() == "7"
+
+
+@pytest.mark.parametrize(("count", "age_s", "asks"), [(3, -60, False), (21, -60, True), (1, 60, True)])
+async def test_many_or_older_files_that_were_deleted_are_asked_about_and_put_back_alone(
+    bench: Bench, count: int, age_s: int, asks: bool
+) -> None:
+    bench.began_at = time.time()
+    for number in range(count):
+        (bench.root / f"{number}.txt").write_text("old")
+        os.utime(bench.root / f"{number}.txt", (bench.began_at - age_s,) * 2)
+    (bench.root / "note").write_text("x")
+    first = await bench.call("execute_command", command="rm *.txt")
+    await bench.call("execute_command", command="rm note")
+    name = f"t1/{first.payload['run_id']}"
+    assert first.payload["put_back"] == (name if asks else "")
+    assert ("ask the person whether to keep it so or to put them back" in first.llm_echo) == asks
+    undone, problems = bench.changes.restore(name)
+    assert (len(undone), problems, (bench.root / "0.txt").read_text()) == (count, [], "old")
+    assert not (bench.root / "note").exists()
 
 
 async def test_a_hard_link_to_a_secret_and_a_secret_in_the_workspace_are_empty_for_commands(

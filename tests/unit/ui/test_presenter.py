@@ -470,6 +470,21 @@ def test_each_turn_offers_only_its_own_changes_and_is_taken_back_alone() -> None
     assert offers.accepted(view, "t1").items == (TakeBack("i1", "t2", 1),)
 
 
+def _deleting(name: str) -> agent.ToolFinished:
+    payload: dict[str, JsonValue] = {"deleted": ["/a", "/b"], "undoable": True, "put_back": name}
+    return agent.ToolFinished("1", "execute_command", True, "execute_command", payload)
+
+
+def test_what_a_command_deleted_is_kept_so_or_put_back_while_the_turn_goes_on() -> None:
+    view = shown([agent.TurnStarted("t1", ""), changing("write_file", "c.txt"), _deleting("t1/r5")])
+    asked = TakeBack("i0", "t1/r5", 2, frozenset({"/a", "/b"}))
+    assert (offers_to_take_back(view), offers_to_take_back(shown([_deleting("")]))) == ([asked], [])
+    ended = [agent.TurnEnded("t1", agent.Outcome.FINISHED, "")]
+    kept, back = offers.declined(view, "t1/r5"), offers.accepted(view, "t1/r5")
+    assert [item.count for item in offers_to_take_back(shown(ended, kept))] == [3]
+    assert [item.count for item in offers_to_take_back(shown(ended, back))] == [1]
+
+
 def completed(command: JsonValue, *, ok: bool = True) -> View:
     payload = {"text": "Done.", "command": command}
     finished = agent.ToolFinished("1", "attempt_completion", ok, "attempt_completion", payload)
