@@ -340,7 +340,7 @@ class PermissionGate:
         """Keep the text that the call puts into a window: only the person's own command may run in a terminal."""
         tables = table("calls")
         control, act, name = case.seen[-1] if case.seen else Control(), case.verdict.act, case.spec.name
-        if act is None or not control.window_key:
+        if act is None or not control.window_key or tables["aims"].get(name) == "program":
             return
         lines, once = self._turn.learned.lines, (case.call.id, control.window_key)
         before = lines.get(control.window_key, "")
