@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from app.commands.options import is_at_hand, on_a_display, say_that_a_display_is_missing
+from app.commands.options import dead_display, is_at_hand, on_a_display, say_that_a_display_is_missing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """1 where the theme file has errors; each is printed. Pictures need no display of the person's, windows do."""
-    if options.shot is None and not is_at_hand():
+    if (options.shot is None and not is_at_hand()) or dead_display():
         return say_that_a_display_is_missing()
     with on_a_display():
         from app.ui import application

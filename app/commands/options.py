@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import difflib
 import os
 import platform
@@ -120,8 +121,34 @@ def is_at_hand() -> bool:
     return platform.system() != "Linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
+def dead_display() -> str:
+    """The name of the X display that is set and does not answer; Qt would abort the process there. Empty where it
+    answers, and where no window needs it.
+    """
+    named = os.environ.get("DISPLAY", "")
+    if platform.system() != "Linux" or not named or os.environ.get("QT_QPA_PLATFORM", "xcb") != "xcb":
+        return ""
+    try:
+        xcb = ctypes.CDLL("libxcb.so.1")  # which Qt is about to load
+    except OSError:
+        return ""
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    xcb.xcb_connect.argtypes = (ctypes.c_char_p, ctypes.c_void_p)
+    connection = ctypes.c_void_p(xcb.xcb_connect(os.fsencode(named), None))
+    is_dead = bool(xcb.xcb_connection_has_error(connection))
+    xcb.xcb_disconnect(connection)
+    return named if is_dead else ""
+
+
 def say_that_a_display_is_missing() -> int:
     """Tell the person why no window can open; the answer is the exit code."""
+    if is_at_hand():
+        print(
+            f"wisp: the display {dead_display()} does not answer, so no window can open. Start it in a desktop "
+            'session, or set DISPLAY to one that runs. `wisp do "…"` works without a display where DISPLAY is unset.',
+            file=sys.stderr,
+        )
+        return _MISUSED
     print(
         "wisp: there is no display here, so nobody would see a window. Start it in a desktop session, or set DISPLAY. "
         '`wisp do "…"` works without a display.',

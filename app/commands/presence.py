@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from app.commands import options as shared
-from app.commands.options import is_at_hand, say_that_a_display_is_missing
+from app.commands.options import dead_display, is_at_hand, say_that_a_display_is_missing
 from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
 
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
 
 def start(options: argparse.Namespace, *, welcome: bool = False) -> int:
     """Run the presence until it is quit. Show the welcome first at a first start without a chosen provider."""
-    if not is_at_hand():
+    if not is_at_hand() or dead_display():
         return say_that_a_display_is_missing()
     from app.ui.system import autostart
 

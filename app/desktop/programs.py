@@ -93,7 +93,10 @@ def _sort_of(wanted: str, apps: Sequence[App]) -> list[App]:
     alias = next((alias for alias in _aliases() if wanted in alias.words), None)
     if alias is None:
         return []
-    fitting = [app for app in apps if alias.categories & set(app.categories) or stem(app) in alias.first]
+    # Some entries name no category of their sort, as Caja's does not: its program's name tells.
+    fitting = [
+        app for app in apps if alias.categories & set(app.categories) or _rank(app, alias.first) < len(alias.first)
+    ]
     return sorted(fitting, key=lambda app: (_rank(app, alias.first), app.name.lower()))
 
 

@@ -17,6 +17,7 @@ from app.ui.machine import NoMachine, Outside
 from app.ui.orb.window import OrbWindow
 from app.ui.system.instance import OPEN, WELCOME, Instance
 from app.ui.theme.appearance import Look, look_of
+from app.ui.windows.curtain import until_the_display_goes
 from app.ui.windows.orb_placement import OrbPlacement
 
 if TYPE_CHECKING:
@@ -45,17 +46,17 @@ def run(
     if not instance.claim(WELCOME if outside.welcome else OPEN):
         return 0
     languages.install(application, settings[catalog.LANGUAGE])
-    look = look_of(application, settings)
-    orb = first_paint(look)
-    from app.ui import lifecycle
+    with until_the_display_goes():
+        look = look_of(application, settings)
+        orb = first_paint(look)
+        from app.ui import lifecycle
 
-    try:
-        return lifecycle.run(
-            lifecycle.PaintedParts(application, instance, look, orb, settings, outside), connect, on_ready, quit_when
-        )
-    finally:
-        instance.release()
-        look.around.close()
+        parts = lifecycle.PaintedParts(application, instance, look, orb, settings, outside)
+        try:
+            return lifecycle.run(parts, connect, on_ready, quit_when)
+        finally:
+            instance.release()
+            look.around.close()
 
 
 def first_paint(look: Look) -> OrbWindow:

@@ -8,9 +8,13 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication
 
+from app.base.errors import NeedsPerson
+from app.ui.windows.curtain import GONE
+
 
 def run_until(application: QApplication, main: Coroutine[Any, Any, int]) -> int:
-    """Run Qt and asyncio together until `main` returns; its answer is the exit code.
+    """Run Qt and asyncio together until `main` returns; its answer is the exit code. NeedsPerson where Qt ends first,
+    as it does when its display goes.
 
     qasync installs itself as the running loop only while it runs, so that the loop of a second run is a fresh one.
     """
@@ -19,7 +23,13 @@ def run_until(application: QApplication, main: Coroutine[Any, Any, int]) -> int:
     loop = qasync.QEventLoop(application, set_running_loop=False)
     try:
         with loop:
-            code: int = loop.run_until_complete(main)
+            running = loop.create_task(main)
+            try:
+                code: int = loop.run_until_complete(running)
+            except RuntimeError:
+                if running.done():
+                    raise
+                raise NeedsPerson(GONE) from None
             loop.run_until_complete(_wind_down())
         return code
     finally:

@@ -47,7 +47,7 @@ def _main() -> int:
     for run in runs:
         chosen = {f"WISP_STORY_{kind.upper()}": name for kind, name in run.items()}
         print(f"== {', '.join(run.values())}", flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", _STORIES]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "-rf", _STORIES]
         failed += subprocess.run(command, cwd=_ROOT, env=os.environ | chosen, check=False).returncode != 0
     print(f"{len(runs)} runs, {failed} with failures")
     return int(failed > 0)

@@ -6,12 +6,15 @@ import base64
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from app.desktop.x11.virtual import VirtualDesktop
 from tests.e2e.conftest import Screen
 from tests.support.loopback import AnthropicServer, Broken, Drop, Fault, Reply, Stall, Status
+from tests.support.observer import eventually
 
 
 def test_a_co_process_gets_one_answer_a_call_as_soon_as_the_call_closes(screen: Screen) -> None:
@@ -139,3 +142,25 @@ def _ask_claude(screen: Screen, server: AnthropicServer, *more: str, **extra: st
     return screen.wisp(
         "do", "go on", "--provider", "anthropic", *more, WISP_BASE_URL=server.url, ANTHROPIC_API_KEY="wrong", **extra
     )
+
+
+@pytest.mark.parametrize("is_quitting", [True, False])
+def test_a_presence_whose_display_goes_ends_with_a_sentence(tmp_path: Path, *, is_quitting: bool) -> None:
+    with VirtualDesktop(800, 600) as virtual:
+        environment = virtual.environment | {"HOME": str(tmp_path)}
+        started = subprocess.Popen(
+            [sys.executable, "-m", "app", "--provider", "offline"],
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            look = ["xdotool", "search", "--onlyvisible", "--pid", str(started.pid)]
+            assert eventually(lambda: subprocess.run(look, env=environment, capture_output=True).returncode == 0)  # noqa: PLW1510
+            if is_quitting:
+                started.terminate()
+            virtual.close()
+            said = started.communicate(timeout=30)[1]
+        finally:
+            started.kill()
+    assert ("went wrong" in said, "Traceback" in said) == (False, False), said

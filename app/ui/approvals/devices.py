@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import struct
 from collections import deque
+from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 from PySide6.QtGui import QGuiApplication, QInputEvent
@@ -122,7 +123,10 @@ class Devices:
 
     def close(self) -> None:
         """Hang up."""
-        self._display.close()
+        from Xlib.error import ConnectionClosedError
+
+        with suppress(ConnectionClosedError, OSError):  # because the display may have gone first
+            self._display.close()
 
     def _hear(self) -> None:
         from Xlib.ext import ge

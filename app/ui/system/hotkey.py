@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -165,7 +166,8 @@ class X11Grab(QObject):
     def close(self) -> None:
         """Give the key back."""
         self._bell.setEnabled(False)
-        self._display.close()
+        with suppress(ConnectionClosedError, OSError):  # because the display may have gone first
+            self._display.close()
 
     def _grab(self) -> None:
         tr = QCoreApplication.translate

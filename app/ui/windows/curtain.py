@@ -10,12 +10,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QThread, Signal
 from PySide6.QtGui import QGuiApplication, QWindow
 
+from app.base.errors import NeedsPerson
 from app.base.geometry import Rect
 from app.base.ids import WINDOW_MARK
 from app.ui.windows.floating import WindowDeps
@@ -29,6 +30,23 @@ Shape = list[tuple[int, int, int, int]] | None
 """Rectangles of a window's shape; None is a window without one: its outline follows its size."""
 
 
+GONE = "The display has gone, so Wisp has ended."
+
+
+@contextmanager
+def until_the_display_goes() -> Iterator[None]:
+    """What talks to the X server while it ends fails at any place; that is NeedsPerson, with a sentence."""
+    try:
+        from Xlib.error import ConnectionClosedError
+    except ImportError:  # because other systems have no X server
+        yield
+        return
+    try:
+        yield
+    except ConnectionClosedError:
+        raise NeedsPerson(GONE) from None
+
+
 class XConnection:
     """One connection to the X server named by DISPLAY. Raises Xlib's DisplayError where there is none."""
 
@@ -40,7 +58,9 @@ class XConnection:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        with self._lock:
+        from Xlib.error import ConnectionClosedError
+
+        with self._lock, suppress(ConnectionClosedError, OSError):  # because the display may have gone first
             self._display.close()
 
     def is_composited(self) -> bool:

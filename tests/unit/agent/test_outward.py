@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ from app.agent.policy.call_analysis import personal_in
 from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.values import Consequence
 from app.assembly import registry
-from app.protocol.call import ToolCall, ToolResult
+from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.services.web.pages import Pages
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
 from app.tools.say import SAY, Speech
+from app.tools.web import WEB, Web
 from tests.unit.agent.stage import FakeClock, Stage
 
 SPECS = {spec.name: spec for spec in registry().specs}
@@ -192,3 +195,36 @@ async def test_an_address_that_a_command_printed_is_as_good_as_made_up(tmp_path:
 
 async def _answered(text: str) -> ToolResult:
     return ToolResult(True, "read", {}, text)
+
+
+@pytest.mark.parametrize(
+    ("url", "attended", "by"),
+    [
+        ("http://127.0.0.1:8000/x", True, "policy"),
+        ("http://192.168.1.1/", False, "policy"),
+        (PACKED, False, "nobody there"),
+    ],
+)
+async def test_a_fetch_that_the_policy_refuses_is_recorded_as_refused(
+    tmp_path: Path, url: str, by: str, *, attended: bool
+) -> None:
+    kept: list[tuple[str, dict[str, JsonValue]]] = []
+
+    async def audit(kind: str, details: Mapping[str, JsonValue]) -> None:
+        kept.append((kind, dict(details)))
+
+    tools = Registry(SAY, WEB)
+    stage = Stage(
+        tmp_path,
+        f'<web_fetch url="{url}"/>',
+        "It was refused.",
+        registry=tools,
+        executor=Executor(tools, [Speech(), Web(Pages())], FakeClock()),
+        policy=Policy(tmp_path, Mode.AUTO, surroundings=PolicyDeps(tools=registry().specs)),
+        audit=audit,
+        attended=attended,
+    )
+    await stage.send("Look it up.")
+    told = [(kind, details["tool"], details["by"]) for kind, details in kept if kind in ("refused", "allowed")]
+    assert told == [("refused", "web_fetch", by)]
+    assert "page_fetched" not in [kind for kind, _ in kept]

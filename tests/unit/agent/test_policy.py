@@ -59,6 +59,8 @@ def test_each_mode_allows_exactly_its_effects(tmp_path: Path, mode: Mode, allowe
     [
         ("notes/a.txt", Decision.ALLOW),
         ("wisp:/a.txt", Decision.ALLOW),
+        ("bor:/a.txt", Decision.ALLOW),
+        ("bor:/../escape.txt", Decision.ASK),
         ("wisp:a.txt", Decision.ALLOW),
         ("wisp:/~/a.txt", Decision.ALLOW),
         ("~/a.txt", Decision.ASK),

@@ -85,6 +85,16 @@ def test_windows_need_a_display(
     assert "there is no display here" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [[], ["welcome"], ["gallery"]])
+def test_a_display_that_does_not_answer_is_named(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DISPLAY", ":977")
+    monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
+    assert main(words) == 2
+    assert "the display :977 does not answer" in capsys.readouterr().err
+
+
 def test_the_version_is_a_number(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--version"])

@@ -43,6 +43,11 @@ def test_a_program_is_known_by_many_names(name: str, program: str) -> None:
     assert choose(name, _APPS).name == program
 
 
+def test_a_program_without_the_category_of_its_sort_is_known_by_its_name() -> None:
+    caja = App("/usr/share/applications/caja-browser.desktop", "Caja", ("file browser", "caja"), ("GTK", "System"))
+    assert choose("file manager", (*_APPS[:3], caja)) == caja
+
+
 @pytest.mark.parametrize("name", ["photoshop", "calc-u-later 3000", "mouse", "x"])
 def test_a_weak_likeness_starts_nothing(name: str) -> None:
     with pytest.raises(ToolFailed, match="Installed are: "):

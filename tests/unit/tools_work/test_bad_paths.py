@@ -26,6 +26,7 @@ _WRITES = [
     ("sub/../../far.txt", "is outside the folders that may be changed"),
     ("/etc/wisp-test", "is outside the folders that may be changed"),
     ("wisp:/../../../far.txt", "is outside the folders that may be changed"),
+    ("bor:/../../../far.txt", "is outside the folders that may be changed"),
     ("device:/../far.txt", "is outside the folders that may be changed"),
     ("out/far.txt", "is outside the folders that may be changed"),
     ("out-file", "is outside the folders that may be changed"),

@@ -67,7 +67,12 @@ async def test_a_hard_link_elsewhere_keeps_its_content(bench: Bench, tmp_path: P
 
 @pytest.mark.parametrize(
     ("path", "where"),
-    [("wisp:/a.txt", "project/a.txt"), ("device:/a.txt", "home/a.txt"), ("~/b.txt", "home/b.txt")],
+    [
+        ("wisp:/a.txt", "project/a.txt"),
+        ("bor:/b/a.txt", "project/b/a.txt"),
+        ("device:/a.txt", "home/a.txt"),
+        ("~/b.txt", "home/b.txt"),
+    ],
 )
 async def test_the_forms_of_paths_lead_where_they_say(bench: Bench, tmp_path: Path, path: str, where: str) -> None:
     result = await bench.call("write_file", path=path, content="x")
@@ -79,7 +84,7 @@ async def test_what_was_made_before_the_workspace_was_its_place_is_still_found(b
     (old / "poem.txt").write_text("roses")
     (old / "other.txt").write_text("old")
     (bench.root / "other.txt").write_text("new")
-    seen = [(await bench.call("read_file", path=f"wisp:/{name}")).llm_echo for name in ("poem.txt", "other.txt")]
+    seen = [(await bench.call("read_file", path=f"{name}")).llm_echo for name in ("wisp:/poem.txt", "bor:/other.txt")]
     assert seen == ["1 | roses", "1 | new"]
 
 
