@@ -15,6 +15,7 @@ from app.agent.agent_events import Outcome, ToolFinished, TurnEnded
 from app.agent.prompt import told
 from app.assistant import assembled
 from app.base import paths
+from app.base.texts import shown
 from app.protocol.message import TextPart
 from app.settings.store import Settings
 
@@ -78,3 +79,29 @@ async def test_a_task_killed_in_the_middle_is_gone_on_with(tmp_path: Path) -> No
     assert [event.outcome for event in shown if isinstance(event, TurnEnded)] == [Outcome.STOPPED]
     assert (history[0], told("ended_call") in history[2], history[3]) == ("Mark it.", True, told("ended_turn"))
     assert mark.read_text() == "once\n"
+
+
+_PLANTED = {
+    "key": "sk-ant-api03-" + "Ab1" * 12,
+    "token": "ghp_" + "Zx9" * 12,
+    "password": "password=correct-horse-9",
+    "card": "4111 1111 1111 1111",
+    "private key": f"-----BEGIN PRIVATE KEY-----\n{'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC' * 12}\n-----END PRIVATE KEY-----",
+}
+
+
+def test_no_secret_that_was_said_run_or_printed_is_in_any_file_of_wisps(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    planted = "\n".join(f"{name}: {secret}" for name, secret in _PLANTED.items())
+    (work / "say.txt").write_text(planted)
+    command = f"cat say.txt; cat say.txt >&2; echo '{_PLANTED['token']}'"
+    reply = f"I say:\n{planted}\n<execute_command><![CDATA[{command}]]></execute_command>"
+    (work / "script.json").write_text(json.dumps({"replies": [reply, f"Done: {planted}"]}))
+    words = ["do", "--dry-run", "--provider", "scripted", "--script", "script.json", "--mode", "yolo", planted]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    subprocess.run([sys.executable, "-m", "app", *words], check=True, cwd=work, env=environment, timeout=60)
+    folders = (paths.data_dir(), paths.state_dir())
+    stored = b"\n".join(path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file())
+    found = [name for name, secret in _PLANTED.items() if secret.rpartition("=")[2][-60:].encode() in stored]
+    assert (found, b"MIIEvQ" in stored, stored.count(shown().encode()) > 20) == ([], False, True)
