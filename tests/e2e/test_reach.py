@@ -12,6 +12,7 @@ from PIL import Image
 
 from tests.e2e.conftest import Screen
 from tests.support.co_process import CoProcess
+from tests.support.observer import eventually
 from tests.support.worlds import world
 
 KITS = ("gtk3", "gtk4", "qt5", "qt6")
@@ -80,3 +81,23 @@ def alike(one: Image.Image, other: Image.Image) -> float:
     assert one.size == other.size
     pairs = zip(one.tobytes(), other.tobytes(), strict=True)
     return sum(abs(a - b) < 40 for a, b in pairs) / (one.width * one.height)
+
+
+_BEHIND_A_LOCK: tuple[tuple[str, dict[str, str]], ...] = (
+    ("list_windows", {}), ("read_screen", {}), ("screen_capture", {}), ("computer_type", {"text": "hello"}),
+    ("computer_key", {"keys": "Return"}), ("computer_click", {"target": "OK"}), ("open_app", {"name": "calculator"}),
+)  # fmt: skip
+
+
+def test_nothing_is_seen_or_driven_while_the_screen_is_locked(wisp: CoProcess, screen: Screen) -> None:
+    locker = subprocess.Popen(["i3lock", "--nofork"], env=screen.environment, stderr=subprocess.DEVNULL)
+    try:
+        assert eventually(lambda: "The screen is locked (i3lock)" in wisp.attempt("list_windows")["echo"])
+        said = [wisp.attempt(tool, dict(arguments)) for tool, arguments in _BEHIND_A_LOCK]
+        assert [one["echo"] for one in said if one["ok"] or "Unlock it, then ask again" not in one["echo"]] == []
+        done = screen.wisp("do", "list the windows", "--provider", "offline")
+        assert (done.returncode, "The screen is locked" in done.stdout) == (3, True)
+    finally:
+        locker.kill()
+        locker.wait()
+    assert eventually(lambda: bool(wisp.attempt("list_windows")["ok"]))

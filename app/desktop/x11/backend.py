@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import cache, partial
 
+from app.base import paths
 from app.base.errors import NeedsPerson
+from app.base.geometry import Rect
 from app.desktop.accessibility.atspi import AtSpi
 from app.desktop.backends import Backend, Windows
 from app.desktop.keys import Chord
@@ -52,8 +55,29 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         close=close,
         listen=listen,
         drawing=X11Drawing(connection),
-        reach=(lambda: _reach_through_xwayland(windows)) if environment.get("WAYLAND_DISPLAY") else None,
+        reach=partial(_reach, windows, screen, is_wayland=bool(environment.get("WAYLAND_DISPLAY"))),
     )
+
+
+def _reach(windows: Windows, screen: X11Screen, *, is_wayland: bool) -> None:
+    """Raise NeedsPerson where the screen is locked, and where nothing of a Wayland session can be seen."""
+    top = next((window for window in windows.shown() if not window.is_own), None)
+    if top is not None and not top.ref and top.app.lower() in _lockers() and _covers(top.area, screen.extent()):
+        raise NeedsPerson(
+            f"The screen is locked ({top.app}). Nothing behind it can be seen or driven. Unlock it, then ask again."
+        )
+    if is_wayland:
+        _reach_through_xwayland(windows)
+
+
+def _covers(area: Rect, screen: Rect) -> bool:
+    return area.overlap(screen) == screen
+
+
+@cache
+def _lockers() -> frozenset[str]:
+    text = (paths.resources() / "desktop" / "lockers.txt").read_text(encoding="utf-8")
+    return frozenset(text.split())
 
 
 def _reach_through_xwayland(windows: Windows) -> None:
