@@ -5,11 +5,16 @@ from __future__ import annotations
 import sys
 
 from app.base.interrupts import exit_on_ctrl_c
+from app.base.workers import ENTRY, restore_library_path, run_worker
 
 
 def main() -> int:
     """Run the command line; the entry point of the `wisp` script."""
     exit_on_ctrl_c()
+    if getattr(sys, "frozen", False):
+        restore_library_path()
+    if sys.argv[1:2] == [ENTRY]:
+        return run_worker(sys.argv[2:])
     try:
         from app.cli import main as run
 

@@ -45,7 +45,15 @@ from app.services.files.changes import Changes
 from app.services.files.places import Workspace
 from app.services.processes.commands import Processes
 from app.services.tasks import Checklist
-from app.settings.catalog import DIALECT, FOCUS_CHAIN, PRIVATE_WINDOWS, STOP_KEY, SUMMON_KEY, TOOL_ATTEMPTS
+from app.settings.catalog import (
+    BACKEND,
+    DIALECT,
+    FOCUS_CHAIN,
+    PRIVATE_WINDOWS,
+    STOP_KEY,
+    SUMMON_KEY,
+    TOOL_ATTEMPTS,
+)
 from app.settings.store import Current, Settings
 from app.tools.exec import left_behind
 from app.tools.executor import Executor, WrittenByThePerson, note_outcome
@@ -185,6 +193,7 @@ def assemble(
         curtain=curtain,
         dry_run=dry_run,
         stop_key=settings[STOP_KEY],
+        is_portable=settings[BACKEND] == "portable",
         private=private,
         reserved=lambda: filter(None, (now()[SUMMON_KEY],)),
     )

@@ -89,7 +89,8 @@ def _version() -> str:
     try:
         return f"wisp {version('wisp-desktop')}"
     except PackageNotFoundError:
-        return f"wisp {_version_of_checkout()} (from a checkout)"
+        from_where = "" if getattr(sys, "frozen", False) else " (from a checkout)"
+        return f"wisp {_version_of_checkout()}{from_where}"
 
 
 def _version_of_checkout() -> str:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,6 +14,7 @@ from pathlib import Path
 from app.agent.agent_events import AgentEvent, Notice, TurnEnded, TurnStarted
 from app.agent.prompt import ending
 from app.agent.session import Listener, Session
+from app.base.workers import worker_command
 from app.desktop.desktop import Desktop
 from app.services.watchdog import BEAT_S, WatchdogWord
 
@@ -44,7 +44,7 @@ class WatchdogProcess:
             return
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "app.commands.watchdog", str(os.getpid())],
+                worker_command("watchdog", str(os.getpid())),
                 cwd=_ROOT,
                 env={**(self._environment or os.environ), "PYTHONPATH": str(_ROOT)},
                 stdin=subprocess.PIPE,

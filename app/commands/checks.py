@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import shutil
@@ -12,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +19,12 @@ from typing import Any
 
 from app.assembly import wall_of
 from app.base.errors import WispError
+from app.base.geometry import Rect
+from app.base.workers import worker_command
+from app.desktop.backends import Frame
+from app.desktop.ocr.rapid import RapidOcr, TextBox
+from app.services.files import parsing
+from app.services.watchdog import WatchdogWord
 from app.settings import store
 from app.settings.providers import with_keys
 from app.settings.store import load
@@ -99,6 +105,7 @@ def _answers(host: str, port: int) -> bool:
         return False
 
 
+_ROOT = Path(__file__).resolve().parents[2]
 _REINSTALL = "Run scripts/setup again, or: pip install --force-reinstall --require-hashes -r requirements.lock"
 
 
@@ -140,15 +147,69 @@ def xlib_clash() -> Finding:
     return ok(name, f"python-xlib {'.'.join(map(str, version))}, alone")
 
 
+_WRITTEN = "Wisp reads this"
+_PICTURE_PX = (360, 60)
+_PAGE = b"<p>Wisp reads this</p>"
+_WORKER_LIMIT_S = 10.0
+
+
 def ocr() -> Finding:
-    """Text on the screen where programs tell nothing about themselves; the models are inside the wheel."""
-    found = importlib.util.find_spec("rapidocr")
-    if not found or not found.origin:
-        return note("OCR", "Text in pictures cannot be read.", _REINSTALL)
-    models = sorted(Path(found.origin).parent.rglob("*.onnx"))
-    if not models:
-        return note("OCR", "The OCR models are missing from their wheel.", _REINSTALL)
-    return ok("OCR", f"{len(models)} models at hand")
+    """Text on the screen where programs tell nothing about themselves: the worker reads a picture drawn here."""
+    import asyncio
+
+    name = "OCR"
+    try:
+        lines = asyncio.run(_read_off_a_picture())
+    except WispError as error:
+        return note(name, f"Text in pictures cannot be read: {error}", _REINSTALL)
+    read = " ".join(line.text for line in lines)
+    if _WRITTEN.replace(" ", "") not in read.replace(" ", ""):
+        return note(name, f"It reads {read!r} where {_WRITTEN!r} is written.", _REINSTALL)
+    return ok(name, f"read {read!r} off a picture")
+
+
+async def _read_off_a_picture() -> Sequence[TextBox]:
+    from PIL import Image, ImageDraw, ImageFont
+
+    picture = Image.new("RGB", _PICTURE_PX, "white")
+    ImageDraw.Draw(picture).text((20, 12), _WRITTEN, "black", ImageFont.load_default(28))
+    reader = RapidOcr()
+    try:
+        return await reader.read_text(Frame(Rect(0, 0, *_PICTURE_PX), picture.tobytes("raw", "BGRX")))
+    finally:
+        await reader.close()
+
+
+def documents() -> Finding:
+    """Pages, PDF and Office files are taken apart in a worker."""
+    name = "Documents"
+    try:
+        text = b"".join(parsing.pieces("page", {"charset": "utf-8", "url": ""}, _PAGE, "a page"))
+    except WispError as error:
+        return note(name, f"Documents and pages cannot be read: {error}", _REINSTALL)
+    if _WRITTEN.encode() not in text:
+        return note(name, f"The worker reads {text!r} where {_WRITTEN!r} is written.", _REINSTALL)
+    return ok(name, "read a page in a process of its own")
+
+
+def watchdog() -> Finding:
+    """The process that ends commands and lets keys go where Wisp itself hangs."""
+    name = "Watchdog"
+    command = worker_command("watchdog", str(os.getpid()))
+    try:
+        done = subprocess.run(
+            command,
+            input=f"{WatchdogWord.BYE}\n".encode(),
+            capture_output=True,
+            check=False,
+            cwd=_ROOT,
+            timeout=_WORKER_LIMIT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return note(name, f"It does not start: {error}", _REINSTALL)
+    if done.returncode:
+        return note(name, f"It ends with {done.returncode}: {done.stderr.decode(errors='replace')[-200:]}", _REINSTALL)
+    return ok(name, "starts, and ends when it is told to")
 
 
 _COLOUR = (18, 52, 86)

@@ -37,7 +37,8 @@ def examine() -> list[Finding]:
     """All findings, in the order a person would mend them."""
     seen = _x11() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
     libraries = [checks.qt_and_python(), checks.xlib_clash()]
-    return [*libraries, *seen, checks.sandbox(), checks.ocr(), checks.keys(), checks.reachable()]
+    workers = [checks.ocr(), checks.documents(), checks.watchdog()]
+    return [*libraries, *seen, checks.sandbox(), *workers, checks.keys(), checks.reachable()]
 
 
 def _x11() -> list[Finding]:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
 from app.services.watchdog import Deed, Vigil, WatchdogWord
 
@@ -20,8 +21,9 @@ _LOOK_S = 0.25
 _HUNG = "Wisp does not answer at the moment. The stop key still works."
 
 
-def main(parent: int) -> None:
-    """Until the program says goodbye, or is gone."""
+def run(arguments: Sequence[str]) -> int:
+    """Watch the process whose id is the one argument, until it says goodbye, or is gone."""
+    parent = int(arguments[0])
     words: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_listen, args=(words,), daemon=True).start()
     vigil = Vigil(time.monotonic())
@@ -32,6 +34,7 @@ def main(parent: int) -> None:
             deed = vigil.due(time.monotonic())
         if deed:
             _do(deed, parent)
+    return 0
 
 
 def _listen(words: queue.Queue[str]) -> None:
@@ -74,4 +77,4 @@ def _tell(line: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    sys.exit(run(sys.argv[1:]))

@@ -22,12 +22,14 @@ def open_desktop(
     stop_key: str = STOP_KEY,
     private: Private | None = None,
     reserved: Reserved = nothing_reserved,
+    is_portable: bool = False,
 ) -> Desktop:
     """The desktop of this session; `dry_run` gives one on which nothing really happens.
 
     `environment` (default: this process's) says which display, and is what started programs get. `stop_key` is the
     chord that stops everything at once; `private` windows (default: those of password managers) are never seen;
-    `reserved` chords are never pressed, nor is the stop key. Raises NeedsPerson where there is no display.
+    `reserved` chords are never pressed, nor is the stop key. `is_portable` takes pyautogui, pynput and mss on X11, too;
+    Windows and macOS have nothing else. Raises NeedsPerson where there is no display.
     """
     unseen = private or private_by("")
     if dry_run:
@@ -37,7 +39,7 @@ def open_desktop(
     environment = dict(os.environ if environment is None else environment)
 
     def make(stop: StopFlag) -> Backend:
-        return _veiled(_native(environment, stop, unseen), unseen)
+        return _veiled(_native(environment, stop, unseen, is_portable=is_portable), unseen)
 
     return Desktop(make, curtain, stop_key=stop_key, reserved=reserved)
 
@@ -49,24 +51,24 @@ def _veiled(backend: Backend, private: Private) -> Backend:
 
 if sys.platform == "win32":
 
-    def _native(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:  # noqa: ARG001
+    def _native(environment: Mapping[str, str], stop: StopFlag, private: Private, *, is_portable: bool) -> Backend:  # noqa: ARG001
         from app.desktop.windows import make_backend
 
         return make_backend()
 
 elif sys.platform == "darwin":
 
-    def _native(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:  # noqa: ARG001
+    def _native(environment: Mapping[str, str], stop: StopFlag, private: Private, *, is_portable: bool) -> Backend:  # noqa: ARG001
         from app.desktop.macos import make_backend
 
         return make_backend()
 
 else:
 
-    def _native(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:
+    def _native(environment: Mapping[str, str], stop: StopFlag, private: Private, *, is_portable: bool) -> Backend:
         from app.desktop.x11.backend import make_backend
 
-        return make_backend(environment, stop, private)
+        return make_backend(environment, stop, private, is_portable=is_portable)
 
 
 def launcher_named(app: str, role: str = "") -> tuple[bool, bool]:

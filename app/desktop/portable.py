@@ -1,10 +1,13 @@
-"""The keyboard, by pynput: on Windows and macOS it hands over Unicode itself, so every text is typed directly."""
+"""Input by pyautogui and pynput and pictures by mss: what Windows and macOS use, and X11 where it is chosen."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+import threading
+import time
 import types
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -84,13 +87,69 @@ _NAMES = {
 _KEYPAD = {"KP_Add": "+", "KP_Subtract": "-", "KP_Multiply": "*", "KP_Divide": "/", "KP_Decimal": ".", "KP_Equal": "="}
 
 
+_OWN_S = 2.0
+_PLACES = 64
+
+
+class SentInput:
+    """What Wisp sent itself. Windows and macOS mark such events as injected; X11 does not, where XTEST makes them.
+
+    Written on the desktop thread, read on the listener's. What was not heard within two seconds is forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sent: deque[tuple[str, float]] = deque()
+        self._places: deque[tuple[int, int]] = deque(maxlen=_PLACES)
+        self._quiet_until = 0.0
+
+    def moved(self, to: Point) -> None:
+        with self._lock:
+            self._places.append((to.x, to.y))
+
+    def sent(self, kind: str, count: int = 1) -> None:
+        """So many events of a kind (`key`, `button`, `scroll`) are on their way."""
+        with self._lock:
+            self._sent.extend([(kind, time.monotonic())] * count)
+
+    @contextmanager
+    def keys_by_other_means(self) -> Iterator[None]:
+        """While inside, and a moment longer, every key counts as Wisp's."""
+        with self._lock:
+            self._quiet_until = float("inf")
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._quiet_until = time.monotonic() + _OWN_S
+
+    def is_own_place(self, x: int, y: int) -> bool:
+        with self._lock:
+            return (x, y) in self._places
+
+    def is_own(self, kind: str) -> bool:
+        """Whether an event of that kind is one of those sent; each counts once."""
+        now = time.monotonic()
+        with self._lock:
+            while self._sent and self._sent[0][1] < now - _OWN_S:
+                self._sent.popleft()
+            if kind == "key" and now < self._quiet_until:
+                return True
+            found = next((one for one in self._sent if one[0] == kind), None)
+            if found:
+                self._sent.remove(found)
+            return found is not None
+
+
 class PortableKeyboard:
     """Nothing is ever lent: the layout is left alone."""
 
-    is_lending = False
-
     def __init__(self) -> None:
         self._controller: Any = None
+
+    @property
+    def is_lending(self) -> bool:
+        return False
 
     def _keys(self) -> Any:
         if self._controller is None:
@@ -98,7 +157,9 @@ class PortableKeyboard:
         return self._controller
 
     def key(self, name: str, *, down: bool) -> None:
-        key = portable_key(name)
+        self._send(portable_key(name), down=down)
+
+    def _send(self, key: Any, *, down: bool) -> None:
         (self._keys().press if down else self._keys().release)(key)
 
     def place(self, name: str) -> str:
@@ -150,7 +211,8 @@ class DirectTyping:
         self._keyboard.type_text(text)
 
 
-_EXTRA = {Button.BACK: "x1", Button.FORWARD: "x2"}
+_EXTRA = {Button.BACK: ("x1", "button8"), Button.FORWARD: ("x2", "button9")}
+"""pynput's names on Windows and on X11."""
 _NOTCH = 1
 _DOUBLE_CLICK_S = 0.5
 """The default of Windows and macOS."""
@@ -159,8 +221,9 @@ _DOUBLE_CLICK_S = 0.5
 class PortablePointer:
     """`notch` is what the system counts as one notch of the wheel (120 on Windows)."""
 
-    def __init__(self, notch: int = _NOTCH) -> None:
+    def __init__(self, notch: int = _NOTCH, sent: SentInput | None = None) -> None:
         self._notch = notch
+        self._sent = sent or SentInput()
 
     def position(self) -> Point:
         at = mouse_driver().position()
@@ -170,9 +233,11 @@ class PortablePointer:
         return _DOUBLE_CLICK_S
 
     def move(self, to: Point) -> None:
+        self._sent.moved(to)
         mouse_driver().moveTo(to.x, to.y, duration=0)
 
     def button(self, button: Button, *, down: bool) -> None:
+        self._sent.sent("button")
         if button in _EXTRA:
             self._extra(button, down=down)
         elif down:
@@ -182,13 +247,14 @@ class PortablePointer:
 
     def _extra(self, button: Button, *, down: bool) -> None:
         mouse = button_driver()
-        known = getattr(mouse.Button, _EXTRA[button], None)
+        known = next((found for name in _EXTRA[button] if (found := getattr(mouse.Button, name, None))), None)
         if known is None:
             raise ToolFailed(f"This system's mouse has no {button.value} button; use the program's own control.")
         controller = mouse.Controller()
         (controller.press if down else controller.release)(known)
 
     def scroll(self, dx: int, dy: int) -> None:
+        self._sent.sent("scroll", abs(dx) + abs(dy))
         if dy:
             mouse_driver().scroll(-dy * self._notch)
         if dx:
@@ -252,7 +318,14 @@ class PortableListener:
     (https://github.com/moses-palmer/pynput/issues/511); there the mouse alone is heard.
     """
 
-    def __init__(self, stop_key: Chord | None, stop: Callable[[], None], touched: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        stop_key: Chord | None,
+        stop: Callable[[], None],
+        touched: Callable[[], None],
+        sent: SentInput | None = None,
+    ) -> None:
+        self._sent = sent or SentInput()
         self._stop = stop
         self._touched = touched
         self._moves = 0
@@ -276,14 +349,14 @@ class PortableListener:
         self._down.add(self._keys.canonical(key))
         if self._wanted <= self._down:
             self._stop()
-        elif not injected:
+        elif not injected and not self._sent.is_own("key"):
             self._touched()
 
     def _released(self, key: Any, _injected: bool = False) -> None:  # noqa: FBT001, FBT002 - as above
         self._down.discard(self._keys.canonical(key))
 
     def _moved(self, x: int, y: int, injected: bool = False) -> None:  # noqa: FBT001, FBT002 - as above
-        if injected:
+        if injected or self._sent.is_own_place(x, y):
             return
         if (x, y) == _CORNER:
             self._stop()
@@ -292,11 +365,11 @@ class PortableListener:
             self._touched()
 
     def _clicked(self, _x: int, _y: int, _button: Any, _down: bool, injected: bool = False) -> None:  # noqa: FBT001, FBT002 - as above
-        if not injected:
+        if not injected and not self._sent.is_own("button"):
             self._touched()
 
     def _scrolled(self, _x: int, _y: int, _dx: int, _dy: int, injected: bool = False) -> None:  # noqa: FBT001, FBT002 - as above
-        if not injected:
+        if not injected and not self._sent.is_own("scroll"):
             self._touched()
 
 

@@ -138,6 +138,12 @@ ASSISTIVE_PRESSES = Setting(
     "Let on-screen keyboards and remote desktops type and press in Wisp's windows; other programs then could too.",
 )
 STOP_KEY = Setting("hands.stop_key", "ctrl+alt+escape", "The key that stops everything at once.")
+BACKEND = Setting(
+    "hands.backend",
+    "native",
+    "How it sees and drives an X11 screen: by itself, or with pyautogui, pynput and mss, as on Windows and macOS.",
+    choices=("native", "portable"),
+)
 KEEP_HISTORY = Setting("history.keep", True, "Keep conversations on this machine, to search and to go on with.")
 HISTORY_DAYS = Setting(
     "history.days", 90, "Days after which a conversation is deleted; 0 keeps all.", minimum=0, maximum=36_500
@@ -180,6 +186,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     COMMAND_SANDBOX,
     PRIVATE_WINDOWS,
     STOP_KEY,
+    BACKEND,
     KEEP_HISTORY,
     HISTORY_DAYS,
     WORKSPACE,

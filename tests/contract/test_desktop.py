@@ -15,13 +15,13 @@ from app.desktop.desktop import Desktop
 from app.desktop.x11.virtual import VirtualDesktop
 
 
-@pytest.fixture(params=["headless", "x11"])
+@pytest.fixture(params=["headless", "x11", "portable"])
 async def any_desktop(request: pytest.FixtureRequest) -> AsyncIterator[Desktop]:
     if request.param == "headless":
         opened = open_desktop(dry_run=True)
     else:
         virtual: VirtualDesktop = request.getfixturevalue("desktop")
-        opened = open_desktop(environment=virtual.environment)
+        opened = open_desktop(environment=virtual.environment, is_portable=request.param == "portable")
     yield opened
     opened.close()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from Xlib.ext import xtest
 from app.agent.agent_events import Notice
 from app.assistant import assemble
 from app.base.errors import Cancelled
+from app.base.workers import worker_command
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.x11.virtual import VirtualDesktop
@@ -72,7 +72,7 @@ async def test_the_watchdog_ends_commands_when_the_loop_does_not_notice_the_stop
 
 def test_keys_that_a_killed_program_held_are_let_go(desktop: VirtualDesktop) -> None:
     watched = subprocess.Popen(
-        [sys.executable, "-m", "app.commands.watchdog", str(os.getpid())],
+        worker_command("watchdog", str(os.getpid())),
         env={**os.environ, **desktop.environment},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

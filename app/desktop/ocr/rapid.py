@@ -11,11 +11,11 @@ import sys
 import weakref
 from collections import OrderedDict
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
+from app.base.workers import worker_command
 from app.desktop.backends import Frame
 from app.desktop.ocr import worker
 
@@ -124,7 +124,7 @@ class RapidOcr:
 
 def _started() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-P", str(Path(worker.__file__))],  # -P, so that it imports nothing from its own folder
+        worker_command("ocr"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -11,6 +11,7 @@ import json
 import os
 import struct
 import sys
+from collections.abc import Sequence
 from typing import IO, Any
 
 HEADER = struct.Struct("<II")
@@ -20,8 +21,8 @@ _LONGEST_SIDE_PX = 4096
 _BYTES = 4
 
 
-def main() -> None:
-    """Load the models, then answer until the input ends."""
+def run(_arguments: Sequence[str]) -> int:
+    """Load the models, then answer until the input ends. Takes no arguments."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # so that output of the libraries does not mix with the answers
     sys.excepthook = lambda kind, error, _trace: _answer(answers, f"{kind.__name__}: {error}")
@@ -30,6 +31,7 @@ def main() -> None:
         width, height = HEADER.unpack(header)
         pixels = sys.stdin.buffer.read(width * height * _BYTES)
         _answer(answers, _lines(engine, pixels, width, height))
+    return 0
 
 
 def _engine() -> Any:
@@ -77,4 +79,4 @@ def _answer(answers: IO[bytes], answer: list[object] | str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(sys.argv[1:]))

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 from app.base import paths
 from app.base.errors import NeedsPerson
 from app.base.geometry import Rect
 from app.desktop.accessibility.atspi import AtSpi
-from app.desktop.backends import Backend, Windows
+from app.desktop.backends import Backend, ExactTyping, Windows
 from app.desktop.keys import Chord
+from app.desktop.portable import (
+    PortableKeyboard,
+    PortableListener,
+    PortablePointer,
+    PortableScreen,
+    SentInput,
+    button_driver,
+    key_driver,
+    mouse_driver,
+)
 from app.desktop.privacy import Private
 from app.desktop.takeover import StopFlag
 from app.desktop.x11.apps import DesktopEntries
@@ -23,7 +37,9 @@ from app.desktop.x11.selection import Selection, X11Clipboard, X11ExactTyping
 from app.desktop.x11.windows import X11Windows
 
 
-def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Private) -> Backend:
+def make_backend(
+    environment: Mapping[str, str], stop: StopFlag, private: Private, *, is_portable: bool = False
+) -> Backend:
     """On the desktop thread, inside its running loop. Raises NeedsPerson where the display cannot be opened."""
     connection = Connection(environment)
     screen = X11Screen(connection)
@@ -42,7 +58,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
     def listen(stop_key: Chord, on_stop: Callable[[], None], touched: Callable[[], None]) -> Callable[[], None]:
         return Listener(environment, stop_key, on_stop, touched).close
 
-    return Backend(
+    backend = Backend(
         name=f"x11{environment.get('DISPLAY', '')}",
         screen=screen,
         pointer=X11Pointer(connection),
@@ -57,6 +73,7 @@ def make_backend(environment: Mapping[str, str], stop: StopFlag, private: Privat
         drawing=X11Drawing(connection),
         reach=partial(_reach, windows, screen, is_wayland=bool(environment.get("WAYLAND_DISPLAY"))),
     )
+    return with_portable_input(backend, environment, keyboard) if is_portable else backend
 
 
 def _reach(windows: Windows, screen: X11Screen, *, is_wayland: bool) -> None:
@@ -90,3 +107,123 @@ def _reach_through_xwayland(windows: Windows) -> None:
             "This is a Wayland session, and Wayland lets Wisp see and drive only X11 programs. None has a window now. "
             "Log out and choose an X11 session (“on Xorg”), or open an X11 program such as xterm first."
         )
+
+
+class PortableX11Keyboard(PortableKeyboard):
+    """Presses keys by pynput. What the layout has, and what no layout key carries, is X11's knowledge.
+
+    Keys go by their symbol: of characters pynput makes events that programs can tell from real ones, and xterm drops.
+    """
+
+    def __init__(self, layout: X11Keyboard, sent: SentInput) -> None:
+        super().__init__()
+        self._layout = layout
+        self._sent = sent
+
+    def key(self, name: str, *, down: bool) -> None:
+        stroke = self._layout.stroke(name)
+        if stroke is None:
+            self._sent.sent("key")
+            self._layout.key(name, down=down)
+            return
+        held = ["Shift_L"] if len(name) == 1 and stroke.shift else []
+        for one in [*held, name] if down else [name, *held]:
+            self._press(self._symbol(one), down=down)
+
+    def type_text(self, text: str) -> None:
+        for character in text:
+            stroke = self._layout.stroke(character)
+            assert stroke is not None, character
+            held = ["Shift_L"] * stroke.shift + ["ISO_Level3_Shift"] * stroke.level_3
+            symbols = [self._symbol(name) for name in (*held, character)]
+            for symbol in symbols:
+                self._press(symbol, down=True)
+            for symbol in reversed(symbols):
+                self._press(symbol, down=False)
+
+    def _symbol(self, name: str) -> int:
+        """What its key carries without modifiers: by that, Xlib finds the key again."""
+        stroke, keymap = self._layout.stroke(name), self._layout.keymap()
+        return keymap.rows[stroke.keycode - keymap.first][0] if stroke else 0
+
+    def _press(self, symbol: int, *, down: bool) -> None:
+        if down:
+            self._sent.sent("key")
+        self._send(key_driver().KeyCode.from_vk(symbol), down=down)
+
+    @property
+    def is_lending(self) -> bool:
+        return self._layout.is_lending
+
+    def place(self, name: str) -> str:
+        return self._layout.place(name)
+
+    def can_type(self, text: str) -> bool:
+        return self._layout.can_type(text)
+
+    def symbols_of(self, name: str) -> frozenset[str]:
+        return self._layout.symbols_of(name)
+
+    @contextmanager
+    def plain(self) -> Iterator[None]:
+        with self._sent.keys_by_other_means(), self._layout.plain():
+            yield
+
+    def give_back(self) -> None:
+        self._layout.give_back()
+
+
+class _Announced:
+    """Types exactly as `exact` does, and tells the listener that those keys are Wisp's."""
+
+    def __init__(self, exact: ExactTyping, sent: SentInput) -> None:
+        self._exact = exact
+        self._sent = sent
+
+    async def paste(self, text: str, chord: str) -> bool:
+        with self._sent.keys_by_other_means():
+            return await self._exact.paste(text, chord)
+
+    async def remap(self, text: str) -> None:
+        with self._sent.keys_by_other_means():
+            await self._exact.remap(text)
+
+
+def with_portable_input(backend: Backend, environment: Mapping[str, str], layout: X11Keyboard) -> Backend:
+    """The same desktop, seen by mss, driven by pyautogui and pynput, and listened to by pynput.
+
+    Raises NeedsPerson where one of them does not load.
+    """
+    _aim(environment.get("DISPLAY", ""))
+    sent, screen = SentInput(), PortableScreen()
+    button_driver()
+
+    async def close() -> None:
+        screen.close()
+        await backend.close()
+
+    def listen(stop_key: Chord, on_stop: Callable[[], None], touched: Callable[[], None]) -> Callable[[], None]:
+        return PortableListener(stop_key, on_stop, touched, sent).close
+
+    return replace(
+        backend,
+        name=f"portable{environment.get('DISPLAY', '')}",
+        screen=screen,
+        pointer=PortablePointer(sent=sent),
+        keyboard=PortableX11Keyboard(layout, sent),
+        exact=_Announced(backend.exact, sent),
+        close=close,
+        listen=listen,
+    )
+
+
+def _aim(display: str) -> None:
+    """The three libraries take the display of this process's environment; pyautogui does so once, when it loads."""
+    os.environ["DISPLAY"] = display
+    mouse_driver()
+    module: Any = sys.modules["pyautogui._pyautogui_x11"]
+    if module._display.get_display_name() != display:
+        from Xlib.display import Display
+
+        module._display.close()
+        module._display = Display(display)

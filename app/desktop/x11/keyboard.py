@@ -215,17 +215,17 @@ class X11Keyboard:
         return all(keymap.stroke_for(character) for character in set(text))
 
     def place(self, name: str) -> str:
-        stroke = self._stroke(name)
+        stroke = self.stroke(name)
         return str(stroke.keycode) if stroke else name
 
     def symbols_of(self, name: str) -> frozenset[str]:
-        stroke = self._stroke(name)
+        stroke = self.stroke(name)
         if stroke is None:
             return frozenset()
         rows, first = self.keymap().rows, self.keymap().first
         return frozenset(made for symbol in rows[stroke.keycode - first] if (made := name_of(symbol)))
 
-    def _stroke(self, name: str) -> Stroke | None:
+    def stroke(self, name: str) -> Stroke | None:
         """How the layout makes what a key is called; None where it does not."""
         keymap = self.keymap()
         return keymap.stroke_for(name) if len(name) == 1 else keymap.stroke(symbol_of(name))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.base.errors import ToolFailed
+from app.base.workers import worker_command
 from app.services.files import parsing_worker
 
 LIMIT_S = 40.0
@@ -54,10 +55,8 @@ def texts(job: str, options: Mapping[str, str], file: BinaryIO | bytes, shown: s
 
 
 def _started(job: str, options: Mapping[str, str], file: BinaryIO | bytes) -> subprocess.Popen[bytes]:
-    # -I, so that Python imports nothing from PYTHONPATH or the current folder, whose files may shadow modules.
-    command = [sys.executable, "-I", "-X", "utf8", str(Path(parsing_worker.__file__)), job, json.dumps(dict(options))]
     return subprocess.Popen(
-        command,
+        worker_command("documents", job, json.dumps(dict(options))),
         stdin=subprocess.PIPE if isinstance(file, bytes) else file,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

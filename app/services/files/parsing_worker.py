@@ -15,7 +15,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 MEMORY_BYTES = 1 << 30
 CPU_S = 10
@@ -86,8 +85,9 @@ _PACKAGE = Path(__file__).resolve().parents[3]
 _SYSTEM = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo")
 
 
-def main(job: str, options: dict[str, Any]) -> int:
-    """Lock the cell, then do the job. Raises nothing that was foreseen."""
+def run(arguments: Sequence[str]) -> int:
+    """Lock the cell, then do the job: `arguments` are its name and its options as JSON. Raises nothing foreseen."""
+    job, options = arguments[0], json.loads(arguments[1])
     sys.path.insert(0, str(_PACKAGE))
     mimetypes.knownfiles.clear()  # because the sandbox can no longer open the system's tables
     from app.base.errors import WispError
@@ -97,7 +97,7 @@ def main(job: str, options: dict[str, Any]) -> int:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for printed in (1, 2):  # so that output of the libraries neither mixes with the answers nor fills a pipe
         os.dup2(nowhere, printed)
-    lock([sys.prefix, sys.base_prefix, sys.base_exec_prefix, str(_PACKAGE / "app"), *_SYSTEM])
+    lock([sys.prefix, sys.base_prefix, sys.base_exec_prefix, str(_PACKAGE / "app"), *_frozen_program(), *_SYSTEM])
     try:
         with sys.stdin.buffer as file:
             for piece in parsing_jobs.JOBS[job](file, options):
@@ -109,5 +109,10 @@ def main(job: str, options: dict[str, Any]) -> int:
     return 0
 
 
+def _frozen_program() -> list[str]:
+    """The folder of a frozen program, whose own file holds its modules."""
+    return [str(Path(sys.executable).parent)] if getattr(sys, "frozen", False) else []
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], json.loads(sys.argv[2])))
+    sys.exit(run(sys.argv[1:]))
