@@ -88,6 +88,8 @@ _KEYPAD = {"KP_Add": "+", "KP_Subtract": "-", "KP_Multiply": "*", "KP_Divide": "
 
 
 _OWN_S = 2.0
+_LATE_S = 0.2
+"""So long after the last key the listener may still hear of it."""
 _PLACES = 64
 
 
@@ -121,7 +123,7 @@ class SentInput:
             yield
         finally:
             with self._lock:
-                self._quiet_until = time.monotonic() + _OWN_S
+                self._quiet_until = time.monotonic() + _LATE_S
 
     def is_own_place(self, x: int, y: int) -> bool:
         with self._lock:
@@ -343,7 +345,10 @@ class PortableListener:
         """End the threads."""
         for listener in (self._keys, self._mouse):
             if listener is not None:
-                listener.stop()
+                self._end(listener)
+
+    def _end(self, listener: Any) -> None:
+        listener.stop()
 
     def _pressed(self, key: Any, injected: bool = False) -> None:  # noqa: FBT001, FBT002 - pynput's signature
         self._down.add(self._keys.canonical(key))

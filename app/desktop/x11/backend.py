@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
 from app.base import paths
+from Xlib.error import ConnectionClosedError
+
 from app.base.errors import NeedsPerson
 from app.base.geometry import Rect
 from app.desktop.accessibility.atspi import AtSpi
@@ -35,6 +37,8 @@ from app.desktop.x11.listener import Listener
 from app.desktop.x11.pointer import X11Pointer, X11Screen
 from app.desktop.x11.selection import Selection, X11Clipboard, X11ExactTyping
 from app.desktop.x11.windows import X11Windows
+
+_ENDING_S = 1.0
 
 
 def make_backend(
@@ -166,8 +170,14 @@ class PortableX11Keyboard(PortableKeyboard):
 
     @contextmanager
     def plain(self) -> Iterator[None]:
-        with self._sent.keys_by_other_means(), self._layout.plain():
-            yield
+        with ExitStack() as held:
+            with self._sent.keys_by_other_means():
+                held.enter_context(self._layout.plain())
+            try:
+                yield
+            finally:
+                with self._sent.keys_by_other_means():
+                    held.close()
 
     def give_back(self) -> None:
         self._layout.give_back()
@@ -189,6 +199,15 @@ class _Announced:
             await self._exact.remap(text)
 
 
+class PortableX11Listener(PortableListener):
+    """Ends before its display may go."""
+
+    def _end(self, listener: Any) -> None:
+        with suppress(ConnectionClosedError):  # because the thread may end, and close its connection, at the same time
+            listener.stop()
+        listener.join(_ENDING_S)
+
+
 def with_portable_input(backend: Backend, environment: Mapping[str, str], layout: X11Keyboard) -> Backend:
     """The same desktop, seen by mss, driven by pyautogui and pynput, and listened to by pynput.
 
@@ -203,7 +222,7 @@ def with_portable_input(backend: Backend, environment: Mapping[str, str], layout
         await backend.close()
 
     def listen(stop_key: Chord, on_stop: Callable[[], None], touched: Callable[[], None]) -> Callable[[], None]:
-        return PortableListener(stop_key, on_stop, touched, sent).close
+        return PortableX11Listener(stop_key, on_stop, touched, sent).close
 
     return replace(
         backend,

@@ -1,0 +1,62 @@
+"""The package for Linux asks for what the product needs, and names nothing that is not there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LINUX = ROOT / "installer" / "linux"
+
+
+def _field(name: str) -> set[str]:
+    control = (LINUX / "control").read_text(encoding="utf-8")
+    found = re.search(rf"^{name}: (.*(?:\n .*)*)", control, re.MULTILINE)
+    assert found
+    return {re.split(r"[ |(]", entry.strip())[0] for entry in found.group(1).split(",")}
+
+
+def test_the_package_depends_on_all_that_setup_installs() -> None:
+    setup = (ROOT / "scripts" / "setup").read_text(encoding="utf-8")
+    needed = re.search(r"^packages=\(([^)]*)\)", setup, re.MULTILINE)
+    assert needed
+    assert set(needed.group(1).split()) - _field("Depends") == set()
+    assert {name for name in _field("Depends") if name.startswith("python")} == set()
+
+
+def test_the_control_file_takes_name_version_and_description_from_the_project() -> None:
+    control = (LINUX / "control").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(re.findall(r"@(\w+)@", control)) == {"version", "architecture", "size_kb", "description"}
+    assert project["version"] not in control
+    assert len(project["description"]) <= 80
+
+
+def test_the_menu_entry_starts_the_program_by_its_name() -> None:
+    entry = (LINUX / "wisp.desktop").read_text(encoding="utf-8")
+    assert {"Exec=wisp", "Icon=wisp", "Type=Application"} <= set(entry.splitlines())
+    assert (LINUX / "wisp.svg").is_file()
+
+
+def test_the_locks_pin_and_hash_everything_and_hold_no_address() -> None:
+    for lock in (
+        ROOT / "requirements.lock",
+        ROOT / "tests" / "requirements.lock",
+        ROOT / "installer" / "requirements.lock",
+    ):
+        entries = re.split(r"\n(?=[a-z0-9])", lock.read_text(encoding="utf-8").strip())
+        assert [entry for entry in entries if "==" not in entry or "--hash=sha256:" not in entry] == []
+        assert "://" not in lock.read_text(encoding="utf-8")
+
+
+def test_python3_xlib_is_installed_nowhere() -> None:
+    for lock in (ROOT / "requirements.lock", ROOT / "tests" / "requirements.lock"):
+        lines = [line for line in lock.read_text(encoding="utf-8").splitlines() if line.startswith("python3-xlib")]
+        assert [line for line in lines if "sys_platform == 'never'" not in line] == []
+
+
+def test_the_scripts_of_the_package_are_valid_shell() -> None:
+    for script, shell in ((ROOT / "scripts" / "package", "bash"), (LINUX / "check", "sh")):
+        subprocess.run([shell, "-n", str(script)], check=True)
