@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from app.base.interrupts import exit_on_ctrl_c
-from app.base.workers import ENTRY, restore_library_path, run_worker
+from app.base.startup import ENTRY, exit_on_ctrl_c, restore_library_path, run_worker
 
 
 def main() -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from app.base import logs
 from app.base.errors import WispError
-from app.base.interrupts import STOPPED
+from app.base.startup import STOPPED
 
 FAILED = 1
 MISUSED = 2

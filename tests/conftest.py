@@ -9,7 +9,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from app.base.interrupts import reset_for_children
+from app.base.startup import reset_for_children
 from app.base.texts import WITHHELD
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support.programs import chosen, private_defaults

@@ -14,7 +14,7 @@ from pathlib import Path
 from app.agent.agent_events import AgentEvent, Notice, TurnEnded, TurnStarted
 from app.agent.prompt import ending
 from app.agent.session import Listener, Session
-from app.base.workers import worker_command
+from app.base.startup import worker_command
 from app.desktop.desktop import Desktop
 from app.services.watchdog import BEAT_S, WatchdogWord
 

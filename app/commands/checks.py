@@ -20,7 +20,7 @@ from typing import Any
 from app.assembly import wall_of
 from app.base.errors import WispError
 from app.base.geometry import Rect
-from app.base.workers import worker_command
+from app.base.startup import worker_command
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr, TextBox
 from app.services.files import parsing

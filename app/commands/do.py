@@ -31,7 +31,7 @@ from app.agent.policy.rules import BadRules, Vocabulary
 from app.assembly import registry, why_moved
 from app.assistant import assembled
 from app.base import logs, paths
-from app.base.interrupts import STOPPED, stop_on_signals
+from app.base.startup import STOPPED, stop_on_signals
 from app.base.texts import cleaned, clip_line
 from app.commands import options as shared
 from app.commands.options import on_a_display

@@ -26,7 +26,7 @@ from pathlib import Path
 from app.agent.scheduling import reach_of, side_by_side
 from app.assistant import Assistant, assembled
 from app.base import ids, logs, paths
-from app.base.interrupts import STOPPED, stop_on_signals
+from app.base.startup import STOPPED, stop_on_signals
 from app.commands import options as shared
 from app.commands.options import on_a_display
 from app.protocol.call import Block, Media, ToolResult, tool_error

@@ -17,7 +17,7 @@ from Xlib.ext import xtest
 from app.agent.agent_events import Notice
 from app.assistant import assemble
 from app.base.errors import Cancelled
-from app.base.workers import worker_command
+from app.base.startup import worker_command
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.x11.virtual import VirtualDesktop

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
-from app.base.workers import worker_command
+from app.base.startup import worker_command
 from app.desktop.backends import Frame
 from app.desktop.ocr import worker
 

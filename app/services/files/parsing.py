@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.base.errors import ToolFailed
-from app.base.workers import worker_command
+from app.base.startup import worker_command
 from app.services.files import parsing_worker
 
 LIMIT_S = 40.0

@@ -14,7 +14,7 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication
 
 from app.base import paths
-from app.base.interrupts import STOPPED
+from app.base.startup import STOPPED
 
 _LIMIT_MS = 500
 OPEN, WELCOME = "open", "welcome"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.base import workers
-from app.base.workers import NAMES, worker_command
+from app.base import startup
+from app.base.startup import NAMES, worker_command
 
 _ROOT = Path(__file__).resolve().parents[3]
 _INPUT = {
@@ -37,7 +37,7 @@ def test_each_worker_starts_and_ends_with_its_input(
 
 
 def test_an_unknown_worker_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
-    assert workers.run_worker(["nobody"]) == 2
+    assert startup.run_worker(["nobody"]) == 2
     assert "ocr, documents, watchdog" in capfd.readouterr().err
 
 
@@ -48,5 +48,5 @@ def test_other_programs_do_not_get_the_libraries_of_the_frozen_program(
     monkeypatch.setenv("LD_LIBRARY_PATH", "/usr/lib/wisp/_internal")
     if before:
         monkeypatch.setenv("LD_LIBRARY_PATH_ORIG", before)
-    workers.restore_library_path()
+    startup.restore_library_path()
     assert (os.environ.get("LD_LIBRARY_PATH"), os.environ.get("LD_LIBRARY_PATH_ORIG")) == (after, None)

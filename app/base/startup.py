@@ -1,0 +1,105 @@
+"""How Wisp's processes start and end: Ctrl+C gives exit code 130 without a traceback and ends child processes; workers.
+
+A worker is a process of Wisp beside the main one. In a checkout it is a script that Python runs; a frozen program has no
+Python to run it and starts itself instead: `wisp worker NAME`. Each worker's module has `run(arguments) -> exit code`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+
+STOPPED = 130
+"""The exit code of a program that Ctrl+C has ended: 128 and the number of SIGINT."""
+
+_INHERITED = ("SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM", "SIGCHLD", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGTSTP")
+"""What Wisp's start may find ignored. Python gives SIGPIPE and SIGXFSZ back to children itself."""
+
+
+def exit_on_ctrl_c() -> None:
+    """End the process at once on Ctrl+C. A command that has something to finish installs its own handler on top."""
+    reset_for_children()
+    if signal.getsignal(signal.SIGINT) is not _ignore:
+        signal.signal(signal.SIGINT, _exit)
+
+
+def reset_for_children() -> None:
+    """Let child processes have the default signals, also where a shell's `&`, `trap` or `nohup` ignores some here.
+
+    An ignored signal stays ignored through exec, a handled one goes back to its default. A shell that starts with
+    SIGINT ignored can never change that (POSIX, `trap`), so Ctrl+C would not end what runs in it. A blocked signal
+    stays blocked as well.
+    """
+    for name in _INHERITED:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, _ignore)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def stop_on_signals(stop: Callable[[], object]) -> None:
+    """Call `stop` in the running event loop on Ctrl+C and on a polite kill."""
+    if sys.platform != "win32":
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
+
+
+def _exit(*_: object) -> None:
+    os._exit(STOPPED)
+
+
+def _ignore(*_: object) -> None:
+    """Ignore the signal in this process only."""
+
+
+ENTRY = "worker"
+"""The first argument of the program that makes it a worker. It is no command: nobody types it."""
+_WORKERS = {
+    "ocr": ("app.desktop.ocr.worker", ("-P",)),
+    "documents": ("app.services.files.parsing_worker", ("-I", "-X", "utf8")),
+    "watchdog": ("app.commands.watchdog", ("-m",)),
+}
+"""The module, and Python's options: -P and -I keep Python from importing what lies beside the script."""
+NAMES = tuple(_WORKERS)
+
+
+def worker_command(name: str, *arguments: str) -> list[str]:
+    """What to start for the worker of that name, one of `NAMES`."""
+    module, options = _WORKERS[name]
+    if getattr(sys, "frozen", False):
+        return [sys.executable, ENTRY, name, *arguments]
+    if "-m" in options:
+        return [sys.executable, *options, module, *arguments]
+    from pathlib import Path  # here, because this module is imported before Wisp answers to Ctrl+C
+
+    script = Path(__file__).resolve().parents[2].joinpath(*module.split(".")).with_suffix(".py")
+    return [sys.executable, *options, str(script), *arguments]
+
+
+def restore_library_path() -> None:
+    """Undo for the programs that Wisp starts what a frozen program's loader did to find its own libraries.
+
+    https://pyinstaller.org/en/stable/common-issues-and-pitfalls.html#launching-external-programs-from-the-frozen-application
+    """
+    before = os.environ.pop("LD_LIBRARY_PATH_ORIG", None)
+    if before:
+        os.environ["LD_LIBRARY_PATH"] = before
+    else:
+        os.environ.pop("LD_LIBRARY_PATH", None)
+
+
+def run_worker(words: Sequence[str]) -> int:
+    """Be the worker that the words name, with the arguments behind the name. Returns the exit code."""
+    if not words or words[0] not in _WORKERS:
+        print(f"wisp {ENTRY}: name one of {', '.join(NAMES)}", file=sys.stderr)  # noqa: T201 - what started it reads it
+        return 2
+    run = importlib.import_module(_WORKERS[words[0]][0]).run
+    code: int = run(words[1:])
+    return code
