@@ -1,7 +1,7 @@
 """How Wisp's processes start and end: Ctrl+C gives exit code 130 without a traceback and ends child processes; workers.
 
-A worker is a process of Wisp beside the main one. In a checkout it is a script that Python runs; a frozen program has no
-Python to run it and starts itself instead: `wisp worker NAME`. Each worker's module has `run(arguments) -> exit code`.
+A worker is a process of Wisp beside the main one. In a checkout it is a script that Python runs; a frozen program has
+no Python to run it and starts itself instead: `wisp worker NAME`. A worker's module has `run(arguments) -> exit code`.
 """
 
 from __future__ import annotations

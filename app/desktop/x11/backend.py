@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from app.base import paths
 from Xlib.error import ConnectionClosedError
 
+from app.base import paths
 from app.base.errors import NeedsPerson
 from app.base.geometry import Rect
 from app.desktop.accessibility.atspi import AtSpi
