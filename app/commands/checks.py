@@ -26,6 +26,7 @@ from app.desktop.ocr.rapid import RapidOcr, TextBox
 from app.services.files import parsing
 from app.services.watchdog import WatchdogWord
 from app.settings import store
+from app.settings.catalog import STOP_KEY, SUMMON_KEY
 from app.settings.providers import with_keys
 from app.settings.store import load
 
@@ -212,6 +213,7 @@ def watchdog() -> Finding:
     return ok(name, "starts, and ends when it is told to")
 
 
+_X11_SESSION = "Log out and choose an X11 session (“on Xorg”)."
 _COLOUR = (18, 52, 86)
 _SIDE_PX = 8
 _SHOWN_LIMIT_S = 2.0
@@ -264,6 +266,8 @@ def capture() -> Finding:
         return fail(name, f"The grab failed: {error}", "Run Wisp in an X11 session on a 24-bit screen.")
     finally:
         connection.close()
+    if seen != _COLOUR and os.environ.get("WAYLAND_DISPLAY"):
+        return fail(name, "Wayland shows Wisp no picture of the screen.", _X11_SESSION)
     if seen != _COLOUR:
         return fail(name, f"It drew {_COLOUR} and captured {seen}.", "Turn off what covers the screen (a locker?).")
     return ok(name, "captured the pixel it drew itself")
@@ -309,7 +313,74 @@ def pointer() -> Finding:
         return fail(
             name, f"The pointer went to {after.root_x},{after.root_y} instead of {there}.", "Use an X11 session."
         )
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return note(name, "Wayland passes pointer and keys of Wisp to X11 programs only.", _X11_SESSION)
     return ok(name, "moved the pointer and read it back")
+
+
+def windows() -> Finding:
+    """Ask the window manager for its list."""
+    name = "Windows"
+    from Xlib import X
+    from Xlib.display import Display
+    from Xlib.error import DisplayError
+
+    try:
+        connection = Display()
+    except (DisplayError, OSError) as error:
+        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+    try:
+        listed = connection.screen().root.get_full_property(
+            connection.intern_atom("_NET_CLIENT_LIST"), X.AnyPropertyType
+        )
+    finally:
+        connection.close()
+    if os.environ.get("WAYLAND_DISPLAY"):
+        count = len(listed.value) if listed else 0
+        return note(name, f"only those of X11 programs ({count} now); Wayland hides all others", _X11_SESSION)
+    if listed is None:
+        return note(name, "no window manager lists them: they are found one by one", "Start a window manager.")
+    return ok(name, f"the window manager lists {len(listed.value)}")
+
+
+def hotkeys() -> Finding:
+    """Take the stop key and the key that calls Wisp for a moment."""
+    name = "Hotkeys"
+    from Xlib.display import Display
+    from Xlib.error import DisplayError
+
+    from app.desktop.keys import chord
+    from app.desktop.x11.listener import grab
+
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return note(
+            name,
+            "Wayland gives keys to Wisp only while an X11 program is in front.",
+            "Bind a key to the command “wisp” in the settings of the desktop.",
+        )
+    settings = load()
+    keys = [settings[key] for key in (STOP_KEY, SUMMON_KEY) if settings[key]]
+    try:
+        connection = Display()
+    except (DisplayError, OSError) as error:
+        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+    try:
+        held = {key: grab(connection, chord(key)) for key in keys}
+    except WispError as error:
+        return note(name, str(error), "Choose another key in the preferences.")
+    finally:
+        connection.close()
+    missing = [key for key, grabbed in held.items() if grabbed is None]
+    taken = [key for key, grabbed in held.items() if grabbed is not None and not grabbed[2]]
+    if missing:
+        return note(name, f"not on this keyboard: {', '.join(missing)}", "Choose another key in the preferences.")
+    if taken:
+        return note(
+            name,
+            f"held by another program, or by a Wisp that runs: {', '.join(taken)}",
+            "If Wisp does not run, choose another key in the preferences.",
+        )
+    return ok(name, f"{' and '.join(keys)} can be had")
 
 
 def accessibility() -> Finding:

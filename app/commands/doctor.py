@@ -44,7 +44,14 @@ def examine() -> list[Finding]:
 def _x11() -> list[Finding]:
     try:
         with on_a_display() as own:
-            tried = (checks.capture, checks.pointer, checks.accessibility, checks.fonts)
+            tried = (
+                checks.capture,
+                checks.pointer,
+                checks.windows,
+                checks.accessibility,
+                checks.hotkeys,
+                checks.fonts,
+            )
             return [checks.display(own.private), *(check() for check in tried)]
     except NeedsPerson as error:
         return [fail("Display", "There is none, and a private desktop cannot start.", str(error))]

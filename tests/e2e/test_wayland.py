@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -43,3 +44,19 @@ def test_a_task_waits_for_the_person_and_says_what_to_do(session: dict[str, str]
     words = [sys.executable, "-m", "app", "do", task, "--provider", "offline", "--mode", "yolo"]
     done = subprocess.run(words, cwd=ROOT, env=session, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, "choose an X11 session" in done.stdout) == (3, True), done.stdout
+
+
+def test_the_doctor_tells_what_wayland_keeps_away_and_why(session: dict[str, str]) -> None:
+    words = [sys.executable, "-m", "app", "doctor", "--json"]
+    done = subprocess.run(words, cwd=ROOT, env=session, capture_output=True, text=True, timeout=120, check=False)
+    found = {one["name"]: one for one in json.loads(done.stdout)}
+    kept_away = ["Display", "Screen capture", "Input", "Windows", "Hotkeys"]
+    assert {name: (found[name]["verdict"], "Wayland" in found[name]["detail"]) for name in kept_away} == {
+        "Display": ("note", True),
+        "Screen capture": ("fail", True),
+        "Input": ("note", True),
+        "Windows": ("note", True),
+        "Hotkeys": ("note", True),
+    }
+    assert all(found[name]["fix"] for name in kept_away)
+    assert (done.returncode, "Accessibility" in found) == (1, True)

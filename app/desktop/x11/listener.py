@@ -44,6 +44,24 @@ _JOLT = 3
 """So many movements in a row are a hand; a single one may be a bump on the table."""
 
 
+def grab(display: Any, key: Chord) -> tuple[int, int, bool] | None:
+    """Hold the key against all other programs: its code, its modifiers, and whether no other program holds it.
+
+    None where the keyboard lacks it. Closing the display gives it back.
+    """
+    root = display.screen().root
+    *held, last = key.keys
+    stroke = Keymap(display, group_of(int(root.query_pointer().mask))).stroke(symbol_of(last))
+    if stroke is None or any(name not in _MASKS for name in held):
+        return None
+    mask = sum(_MASKS[name] for name in held)
+    taken = CatchError(BadAccess)
+    for lock in _LOCKS:
+        root.grab_key(stroke.keycode, mask | lock, False, X.GrabModeAsync, X.GrabModeAsync, onerror=taken)
+    display.sync()
+    return stroke.keycode, mask, not taken.get_error()
+
+
 class Listener:
     """`stop` and `touched` are called on this thread and must return at once."""
 
@@ -85,22 +103,12 @@ class Listener:
         self._root.xinput_select_events([(xinput.AllMasterDevices, _EVENTS)])
 
     def _grab(self, stop_key: Chord) -> None:
-        state = int(self._root.query_pointer().mask)
-        keymap = Keymap(self._display, group_of(state))
-        *held, last = stop_key.keys
-        stroke = keymap.stroke(symbol_of(last))
-        if stroke is None or any(name not in _MASKS for name in held):
+        grabbed = grab(self._display, stop_key)
+        if grabbed is None:
             _log.warning("The stop key %s is not on this keyboard.", stop_key)
             return
-        self._keycode = stroke.keycode
-        self._mask = sum(_MASKS[name] for name in held)
-        taken = CatchError(BadAccess)
-        for lock in _LOCKS:
-            self._root.grab_key(
-                self._keycode, self._mask | lock, False, X.GrabModeAsync, X.GrabModeAsync, onerror=taken
-            )
-        self._display.sync()
-        if taken.get_error():
+        self._keycode, self._mask, is_ours = grabbed
+        if not is_ours:
             _log.info(
                 "Another program has taken the stop key, perhaps another Wisp: it is heard from real devices only."
             )
