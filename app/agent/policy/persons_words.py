@@ -237,7 +237,19 @@ def _names_program(act: Action, told: Instructions) -> bool:
         program, *rest = shlex.split(act.command)
     except ValueError:
         return False
+    denied = {word for one in told.sentences if not one.counts for word in _spoken_in(one)}
+    if any(_names_of(part) & denied for part in (program, *rest)):
+        return False
     return any(_asks_for(one, act.command, program, rest) for one in told.counting)
+
+
+def _spoken_in(one: SpokenSentence) -> set[str]:
+    return {word.casefold() for word in _words_in(one)}
+
+
+def _names_of(file: str) -> set[str]:
+    """How a sentence may name the file."""
+    return {Path(file).stem.casefold(), Path(file).name.casefold()} - {""}
 
 
 def _asks_for(one: SpokenSentence, command: str, program: str, rest: Sequence[str]) -> bool:
@@ -245,11 +257,11 @@ def _asks_for(one: SpokenSentence, command: str, program: str, rest: Sequence[st
     for chore in table("words")["chores"].values():
         if command in chore["commands"] and begins & set(chore["verbs"]) and set(chore["nouns"]) & set(one.tokens):
             return True
-    raw = {word.strip(_PATH_EDGES).casefold() for word in (*one.raw.split(), *one.quotes)}
+    raw = _spoken_in(one)
     if program in listed("objects", "runners") and len(rest) == 1:
         return bool(begins & listed("deeds", "run")) and Path(rest[0]).name.casefold() in raw
     files = [part for part in rest if not part.startswith("-")]
-    is_named = all({Path(part).stem.casefold(), Path(part).name.casefold()} & raw for part in files)
+    is_named = all(_names_of(part) & raw for part in files)
     return program in begins and bool(files) and is_named
 
 

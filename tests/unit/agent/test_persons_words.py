@@ -79,6 +79,23 @@ def test_the_ordinary_tasks_would_be_asked_without_the_words(tmp_path: Path) -> 
     assert sum(_asked_in(task, "go on", tmp_path) > 0 for task in TASKS) >= 25
 
 
+@pytest.mark.parametrize(
+    ("said", "runs"),
+    [
+        ("Run main.py.", True),
+        ('Run "main.py".', True),
+        ('Run main.py. Do not run "main.py" on friday.', False),
+        ('Run notes.py. Do not run "main.py".', False),
+        ('Run notes.py. Never run "main.py".', False),
+        ('Run notes.py. Then write a mail that says "main.py".', False),
+        ('Run notes.py. Then tell me what "main.py" holds.', False),
+    ],
+)
+def test_only_the_sentence_that_names_a_program_runs_it(said: str, runs: bool, tmp_path: Path) -> None:
+    row = {"said": said, "tool": "execute_command", "args": {"command": "python main.py"}}
+    assert (_decided(row, tmp_path, commands=SandboxOnly()).decision is Decision.ALLOW) is runs
+
+
 def test_what_words_permit_is_noted_as_such(tmp_path: Path) -> None:
     assert _decided(ROWS[0], tmp_path).rule == RULE
 
