@@ -135,12 +135,10 @@ class SentInput:
         with self._lock:
             while self._sent and self._sent[0][1] < now - _OWN_S:
                 self._sent.popleft()
-            if kind == "key" and now < self._quiet_until:
-                return True
             found = next((one for one in self._sent if one[0] == kind), None)
             if found:
                 self._sent.remove(found)
-            return found is not None
+            return found is not None or (kind == "key" and now < self._quiet_until)
 
 
 class PortableKeyboard:

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+from app.base.geometry import Point
 from app.desktop import portable
 from app.desktop.keys import chord
-from app.desktop.portable import PortableListener
+from app.desktop.portable import PortableListener, SentInput
 
 
 class Key(Enum):
@@ -115,3 +116,38 @@ def test_closing_ends_both(heard: list[Any]) -> None:
     assert [one.running for one in heard] == [True, True]
     listener.close()
     assert [one.running for one in heard] == [False, False]
+
+
+def test_where_the_system_does_not_tell_what_wisp_sent_is_not_the_person(heard: list[Any]) -> None:
+    told, stop, touched = _told()
+    sent = SentInput()
+    PortableListener(chord("ctrl+alt+escape"), stop, touched, sent)
+    keys, mouse = heard
+    sent.moved(Point(0, 0))
+    for kind in ("key", "button", "button", "scroll"):
+        sent.sent(kind)
+    for _ in range(4):
+        mouse.on_move(0, 0)
+    keys.on_press(Key.esc)
+    mouse.on_click(0, 0, "left", True)
+    mouse.on_click(0, 0, "left", False)
+    mouse.on_scroll(0, 0, 0, 1)
+    assert told == []
+    keys.on_press(Key.esc)
+    mouse.on_click(0, 0, "left", True)
+    mouse.on_scroll(0, 0, 0, 1)
+    for x in (10, 20, 30):
+        mouse.on_move(x, 5)
+    assert told == ["touched"] * 4
+
+
+def test_keys_that_are_sent_by_other_means_are_wisps_until_they_are_through(heard: list[Any]) -> None:
+    told, stop, touched = _told()
+    sent = SentInput()
+    PortableListener(chord("ctrl+alt+escape"), stop, touched, sent)
+    keys, mouse = heard
+    with sent.keys_by_other_means():
+        keys.on_press(Key.esc)
+        assert told == []
+        mouse.on_click(0, 0, "left", True)
+    assert told == ["touched"]
