@@ -49,6 +49,10 @@ class Match:
     score: float
 
 
+class TakesNoValue(ToolFailed):
+    """A field or list does not let its value be set by accessibility. It may still take it from the keyboard."""
+
+
 class OutlineView(StrEnum):
     """How much of the screen an outline tells."""
 
@@ -214,7 +218,10 @@ class Accessibility(Protocol):
         ...
 
     async def set_value(self, ref: str, text: str) -> str:
-        """Put `text` (or a number) into a field or slider; returns what it holds afterwards. Errors as `element`."""
+        """Put `text` (or a number) into a field or slider; returns what it holds afterwards. Errors as `element`.
+
+        TakesNoValue where the program lets nothing be set.
+        """
         ...
 
     async def text_of(self, ref: str) -> str:

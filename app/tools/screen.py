@@ -10,7 +10,9 @@ from app.base.texts import clip_line
 from app.desktop.backends import Window
 from app.desktop.controller import DesktopController, Proving
 from app.desktop.desktop import Desktop
-from app.desktop.elements import SECRET, Element, Outline, OutlineRequest, OutlineView
+from app.desktop.elements import SECRET, Element, Outline, OutlineRequest, OutlineView, TakesNoValue
+from app.desktop.input import Press
+from app.desktop.keys import chord
 from app.desktop.ocr.elements import is_written
 from app.desktop.targets import Located, Locator, NotFound, Search
 from app.desktop.verification import Proof, of_click, of_setting
@@ -23,6 +25,9 @@ _BUDGET = 2000
 _WINDOWS_READ = 3
 _SHOWN_CHARS = 120
 _CARD_LINES = 12
+_LEAVING = "\n\r\t"
+_OPENING_S = 1.0
+_LOOK_AGAIN_S = 0.1
 
 
 class ScreenReading:
@@ -172,7 +177,10 @@ async def _set_value(seat: DesktopController, call: ToolCall) -> ToolResult:
     held: list[str] = []
 
     async def do() -> None:
-        await tree.set_value(element.ref, text)
+        try:
+            await tree.set_value(element.ref, text)
+        except TakesNoValue as refusal:
+            await _enter(seat, element, text, refusal)
 
     async def read_back() -> Proof:
         proof, now = await of_setting(seat.backend, element, text)
@@ -184,6 +192,44 @@ async def _set_value(seat: DesktopController, call: ToolCall) -> ToolResult:
     private = " Passwords are not read back." if element.role == SECRET else ""
     payload = _as_json(element) | {"value": clip_line(held[-1], _SHOWN_CHARS), "proof": seen.proof}
     return ToolResult(True, call.name, payload, f"Set {_named(element)}.{private} {seen.sentence}")
+
+
+async def _enter(seat: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
+    """Put a value in by click and keyboard, where a program such as Chromium lets nothing be set. Raises the refusal.
+
+    Line breaks and tabs are not typed: they submit a form or leave the field.
+    """
+    is_list = element.role == "combo box" and not element.is_("editable")
+    is_typable = (
+        seat.backend.keyboard.can_type(text) and element.is_("expandable") if is_list else element.is_("editable")
+    )
+    if not is_typable or any(sign in text for sign in _LEAVING):
+        raise refusal
+    await seat.press(await seat.marksman.at_ref(element.ref), Press())
+    if is_list:
+        await _choose(seat, element, text, refusal)
+        return
+    await seat.hands.press([chord("ctrl+a")], 1, 0.0)
+    if text:
+        await seat.hands.type_text(text)
+    else:
+        await seat.hands.press([chord("Delete")], 1, 0.0)
+
+
+async def _choose(seat: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
+    """Choose in the open list of a combo box. Return is pressed only while the list is open: else it submits a form."""
+    limit = seat.clock.now() + _OPENING_S
+    while not await _is_open(seat, element):
+        if seat.clock.now() > limit:
+            raise refusal
+        await seat.backend.windows.changed(_LOOK_AGAIN_S)
+    await seat.hands.type_text(text)
+    if await _is_open(seat, element):
+        await seat.hands.press([chord("Return")], 1, 0.0)
+
+
+async def _is_open(seat: DesktopController, element: Element) -> bool:
+    return (await seat.backend.accessibility.element(element.ref)).is_("expanded")
 
 
 def _window_of(seat: DesktopController, element: Element) -> Window | None:

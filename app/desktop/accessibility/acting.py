@@ -11,7 +11,7 @@ from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.matching import flag_called, normal
 from app.desktop.accessibility.nodes import Key, Node
-from app.desktop.elements import Element
+from app.desktop.elements import Element, TakesNoValue
 
 _DEEPEST = 3
 _TOLD = 12
@@ -29,9 +29,9 @@ def wants_press(text: str, *, is_on: bool) -> bool:
 async def choose(bus: Bus, combo: Key, text: str) -> bool:
     """Choose what is called `text` in a combo box; False when it does not let us (Qt's). ToolMisuse: no such choice."""
     choices = await _choices(bus, combo)
-    names = [normal(name) for name in choices]
+    names = [normal(choice.name) for choice in choices]
     if normal(text) not in names:
-        told = ", ".join(repr(clip_line(name, _NAME_CHARACTERS)) for name in choices[:_TOLD])
+        told = ", ".join(repr(clip_line(choice.name, _NAME_CHARACTERS)) for choice in choices[:_TOLD])
         raise ToolMisuse(f"There is no choice {clip_line(text, _NAME_CHARACTERS)!r} here. There are: {told or 'none'}.")
     try:
         await bus.call(*combo, spi.SELECTION, "SelectChild", "i", names.index(normal(text)))
@@ -40,19 +40,29 @@ async def choose(bus: Bus, combo: Key, text: str) -> bool:
     return normal(str(await bus.get(*combo, spi.ACCESSIBLE, "Name"))) == normal(text)
 
 
-async def _choices(bus: Bus, combo: Key) -> list[str]:
-    """The names of what is in a combo box, whether it shows or not."""
+async def _chosen(bus: Bus, combo: Key) -> str:
+    """The name of what is chosen in a combo box; "" where the program does not tell."""
+    choices = await _choices(bus, combo)
+    await objects.all_of(bus, objects.state, choices)
+    return next((choice.name for choice in choices if choice.has("selected")), "")
+
+
+async def _choices(bus: Bus, combo: Key) -> list[Node]:
+    """What is in a combo box, whether it shows or not."""
     level = [Node(combo)]
     for _ in range(_DEEPEST):
         below = await objects.all_of(bus, objects.read_children, [node.key for node in level])
         level = [Node(key) for keys in below for key in keys or ()]
         await objects.all_of(bus, objects.name, level)
-        if named := [node.name for node in level if node.name.strip()]:
+        if named := [node for node in level if node.name.strip()]:
             return named
     return []
 
 
 _LIMIT_S = 1.0
+_HOLDERS = 4
+_IN_PLACE_OF_AN_OBJECT = "\ufffc"
+"""What Chromium's drop-down lists tell as their text."""
 _WHOLE = 2**31 - 1
 _DEFAULT_ACTIONS = ("click", "press", "activate", "jump", "toggle", "open", "select", "expand or contract", "doDefault")
 
@@ -77,13 +87,41 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
     return names[index]
 
 
-async def scroll_to(bus: Bus, key: Key) -> bool:
+async def scroll_to(bus: Bus, node: Node) -> bool:
     """Bring an object into sight; False where the program cannot."""
     try:
         async with asyncio.timeout(_LIMIT_S):
-            return bool((await bus.call(*key, spi.COMPONENT, "ScrollTo", "u", spi.ANYWHERE))[0])
+            return bool((await bus.call(*node.key, spi.COMPONENT, "ScrollTo", "u", spi.ANYWHERE))[0])
     except (TimeoutError, CallRefused):
         return False
+
+
+async def scroll_list_to(bus: Bus, node: Node) -> bool:
+    """Put the scroll bar of a list where one of its rows is in sight; False where the list has none.
+
+    The share of the rows before a row is also the share of the way that the bar goes, if all are of one height.
+    """
+    rows = node.parent.children if node.parent else [node]
+    share = rows.index(node) / max(len(rows) - 1, 1)
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            bar = await _scroll_bar(bus, node)
+            if bar is None:
+                return False
+            least, most = [float(await bus.get(*bar, spi.VALUE, f"{end}Value")) for end in ("Minimum", "Maximum")]
+            return await _put(bus, bar, least + (most - least) * share)
+    except (TimeoutError, CallRefused):
+        return False
+
+
+async def _scroll_bar(bus: Bus, node: Node) -> Key | None:
+    """The upright scroll bar nearest around the list that a row is in."""
+    for holder in [above for _, above in zip(range(_HOLDERS), node.ancestors(), strict=False)][1:]:
+        parts = await objects.described(bus, await objects.read_children(bus, holder.key), holder, hidden_too=True)
+        for part in parts:
+            if part.role == "scroll bar" and part.has("vertical"):
+                return part.key
+    return None
 
 
 async def set_value(bus: Bus, key: Key, element: Element, text: str) -> None:
@@ -96,11 +134,11 @@ async def set_value(bus: Bus, key: Key, element: Element, text: str) -> None:
             f"{element.app} did not answer in {_LIMIT_S:g} s; look at the screen before trying again."
         ) from late
     except CallRefused as refused:
-        raise ToolFailed(
+        raise TakesNoValue(
             f"{_called(element)} takes no text directly ({refused}). Click it and type instead."
         ) from refused
     if not taken:
-        raise ToolFailed(
+        raise TakesNoValue(
             f"{_called(element)} did not take that. Click it ({_click(element)}) and choose or type instead."
         )
 
@@ -128,7 +166,8 @@ async def whole_text(bus: Bus, key: Key, element: Element) -> str:
         return "on" if element.is_("checked") else "off"
     try:
         async with asyncio.timeout(_LIMIT_S):
-            return await objects.text(bus, Node(key), _WHOLE)
+            text = await objects.text(bus, Node(key), _WHOLE)
+            return text if text != _IN_PLACE_OF_AN_OBJECT else await _chosen(bus, key)
     except TimeoutError as late:
         raise ToolFailed(f"{element.app} did not answer in {_LIMIT_S:g} s.", transient=True) from late
     except CallRefused:  # because the object has no text interface
@@ -136,12 +175,16 @@ async def whole_text(bus: Bus, key: Key, element: Element) -> str:
 
 
 async def _set_number(bus: Bus, key: Key, element: Element, text: str) -> bool:
-    from dbus_fast import Variant
-
     try:
         number = float(text)
     except ValueError:
         raise ToolFailed(f"{_called(element)} takes a number, not {text!r}.") from None
+    return await _put(bus, key, number)
+
+
+async def _put(bus: Bus, key: Key, number: float) -> bool:
+    from dbus_fast import Variant
+
     await bus.call(*key, spi.PROPERTIES, "Set", "ssv", spi.VALUE, "CurrentValue", Variant("d", number))
     return True
 

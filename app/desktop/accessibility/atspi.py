@@ -107,11 +107,15 @@ class AtSpi:
             await self._reader.grow(program)
             hidden = await self._reader.out_of_sight(program)
         named = [(window, node) for window, node in hidden if matching.score(node, ways) >= _CLEAR]
-        if len(named) != 1 or not await acting.scroll_to(self._bus, named[0][1].key):
+        if len(named) != 1:
             return None
-        await self._reader.fill([(program, named[0][1])], self._stack())
+        node = named[0][1]
+        await self._reader.fill([(program, node)], self._stack())
         ref = self._refs.element(program, *named[0]).ref
-        return await self._in_sight(ref, matching.score(named[0][1], ways))
+        for scroll in (acting.scroll_to, acting.scroll_list_to):
+            if await scroll(self._bus, node) and (match := await self._in_sight(ref, matching.score(node, ways))):
+                return match
+        return None
 
     async def at(self, point: Point) -> Element | None:
         stack = self._stack()

@@ -74,8 +74,8 @@ class OutlineReader:
         await asyncio.gather(*(self._fill(program, wanted, stack) for program, wanted in nodes.items()))
 
     async def out_of_sight(self, program: Program) -> list[tuple[Node, Node]]:
-        """The controls of the program's pages that one would have to scroll to, each after its window."""
-        shown = [(window, page) for window, page in program.walk() if page.role in spi.PAGES]
+        """The controls of the program's pages and lists that one would have to scroll to, each after its window."""
+        shown = [(window, holder) for window, holder in program.walk() if _is_scrolled(holder)]
         pages = [(window, Node(page.key, page.role, parent=page.parent)) for window, page in shown]
         try:
             async with asyncio.timeout(_PAGE_LIMIT_S):
@@ -195,6 +195,12 @@ class OutlineReader:
         texts = await objects.all_of(self._bus, objects.text, written)
         for node, text in zip(written, texts, strict=True):
             node.label = text or ""
+
+
+def _is_scrolled(node: Node) -> bool:
+    """Whether a node is a page or a list, and in no other one."""
+    scrolled = spi.PAGES | spi.ROOMY
+    return node.role in scrolled and not any(above.role in scrolled for above in node.ancestors())
 
 
 def _of_popup(node: Node, popups: Sequence[Rect]) -> Scale | None:
