@@ -48,3 +48,37 @@ def test_a_menu_that_is_not_described_is_read_off_the_screen(wisp: CoProcess, en
         assert shown.happened(lambda line: line == "chosen Duplicate"), shown.lines
     assert 'list item "Thing 3"' in listing
     assert 'writing "Properties"' in listing
+
+
+@pytest.mark.parametrize("number", [150, 199, 7])
+def test_a_row_that_is_out_of_sight_is_scrolled_to(wisp: CoProcess, environment: dict[str, str], number: int) -> None:
+    with world("rows", environment) as shown:
+        wisp("computer_click", target=f"Row {number}")
+        assert shown.happened(lambda line: line == f"row {number}"), shown.lines
+
+
+def test_fields_and_lists_of_a_page_that_lets_nothing_be_set_are_set(
+    wisp: CoProcess, environment: dict[str, str]
+) -> None:
+    with world("chromium", environment) as shown:
+        wisp("wait_for", text="Dead")
+        name = wisp("locate_screen_element", target="Name field")["payload"]["ref"]
+        fruit = wisp("locate_screen_element", target="Fruit")["payload"]["ref"]
+        typed = wisp("set_value", ref=name, value="Ada Byron")
+        chosen = wisp("set_value", ref=fruit, value="Banana")
+        assert shown.happened(lambda line: line == "name Ada Byron"), typed["echo"]
+        assert shown.happened(lambda line: line.startswith("fruit")), chosen["echo"]
+    assert [line for line in shown.lines if line.startswith("fruit")] == ["fruit Banana"]
+    assert (typed["payload"]["proof"], chosen["payload"]["proof"]) == ("confirmed", "confirmed")
+
+
+_SIGNS = "Grüße 世界 ✓ abc → Ω≈ç√ Привет £€ "
+_HUNDRED = (_SIGNS + "".join(chr(point) for point in range(0x3B1, 0x3FF)))[:100]
+
+
+def test_every_character_reaches_a_canvas_that_takes_no_paste(wisp: CoProcess, environment: dict[str, str]) -> None:
+    with world("tk canvas", environment) as shown:
+        wisp("computer_click", target="Drawing")
+        wisp("computer_type", text=_HUNDRED)
+        shown.happened(lambda _: len(shown.lines) == len(_HUNDRED), limit_s=10)
+        assert "".join(chr(int(line.removeprefix("key "))) for line in shown.lines) == _HUNDRED

@@ -55,7 +55,7 @@ def make_backend(
 
     async def close() -> None:
         with ExitStack() as leaving:
-            for leave in (connection.close, screen.close, apps.close, keyboard.give_back):
+            for leave in (connection.close, screen.close, apps.close, keyboard.give_all_back):
                 leaving.callback(leave)
             await accessibility.close()
 

@@ -5,8 +5,9 @@ Measured: 14,000 and more characters a second, every one exact, because no key i
 
 from __future__ import annotations
 
+import asyncio
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -73,9 +74,12 @@ class Stroke:
 
 
 class Keymap:
-    """A snapshot of the keyboard map; `group` 0 is the first layout. Taken again when the server reports a change."""
+    """A snapshot of the keyboard map; `group` 0 is the first layout. Taken again when the server reports a change.
 
-    def __init__(self, display: Display, group: int) -> None:
+    `lent` keys are not the layout's: what they carry is about to be taken away.
+    """
+
+    def __init__(self, display: Display, group: int, lent: Collection[int] = ()) -> None:
         info = display.display.info
         self.first = int(info.min_keycode)
         self.rows: list[list[int]] = [
@@ -83,7 +87,8 @@ class Keymap:
         ]
         self._strokes: dict[int, Stroke] = {}
         for offset, row in enumerate(self.rows):
-            self._add(self.first + offset, row, group)
+            if self.first + offset not in lent:
+                self._add(self.first + offset, row, group)
 
     def _add(self, keycode: int, row: list[int], group: int) -> None:
         base = 2 if group and len(row) > 3 else 0
@@ -190,6 +195,8 @@ class X11Keyboard:
         self._keymap: Keymap | None = None
         self._group = -1
         self._lent: dict[int, int] = {}
+        self._kept: dict[int, int] = {}
+        self._taking_back: asyncio.TimerHandle | None = None
         connection.listen(self._note)
 
     def _note(self, event: object) -> None:
@@ -207,7 +214,8 @@ class X11Keyboard:
         group = group_of(self.state())
         self._connection.drain()
         if self._keymap is None or group != self._group:
-            self._keymap, self._group = Keymap(self._display, group), group
+            lent = {*self._lent.values(), *self._kept.values()}
+            self._keymap, self._group = Keymap(self._display, group, lent), group
         return self._keymap
 
     def can_type(self, text: str) -> bool:
@@ -321,6 +329,7 @@ class X11Keyboard:
         """Put as many symbols on spare keys as there are; symbol to key code. `give_back` ends it."""
         keymap = self.keymap()
         spare = [code for code in reversed(keymap.spare()) if code not in self._lent.values()]
+        self._lent |= {symbol: self._kept.pop(symbol) for symbol in symbols if symbol in self._kept}
         for symbol in symbols:
             if symbol and symbol not in self._lent and spare:
                 code = spare.pop(0)
@@ -341,13 +350,36 @@ class X11Keyboard:
     def is_lending(self) -> bool:
         return bool(self._lent)
 
+    def room(self) -> int:
+        """For how many symbols there are spare keys."""
+        return len(self.keymap().spare())
+
     def give_back(self) -> None:
-        """Make the spare keys carry nothing again."""
-        if not self._lent:
+        """Make the spare keys carry nothing again, but for those that are kept a while."""
+        self._take_back(self._lent)
+
+    def give_back_later(self, after_s: float) -> None:
+        """Leave the spare keys as they are for a while: a busy program asks what a key means when it reads it."""
+        self._kept |= self._lent
+        self._lent.clear()
+        if self._taking_back:
+            self._taking_back.cancel()
+        self._taking_back = asyncio.get_running_loop().call_later(after_s, self._take_back, self._kept)
+
+    def give_all_back(self) -> None:
+        """Make all spare keys carry nothing again, now."""
+        if self._taking_back:
+            self._taking_back.cancel()
+            self._taking_back = None
+        self._take_back(self._kept)
+        self._take_back(self._lent)
+
+    def _take_back(self, lent: dict[int, int]) -> None:
+        if not lent:
             return
         width = len(self.keymap().rows[0])
-        for code in self._lent.values():
+        for code in lent.values():
             self._display.change_keyboard_mapping(code, [[0] * width])
-        self._lent.clear()
+        lent.clear()
         self._display.sync()
         self._connection.drain()

@@ -6,7 +6,9 @@ Content longer than a piece travels in pieces (the INCR way of the ICCCM), in bo
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,11 @@ from Xlib.error import XError
 from Xlib.protocol.event import SelectionNotify
 from Xlib.protocol.request import SetSelectionOwner
 
+from app.base.errors import ToolFailed
 from app.desktop.backends import Formats
 from app.desktop.keys import chord as read_chord
 from app.desktop.takeover import StopFlag
+from app.desktop.text_pieces import slices
 from app.desktop.x11.connection import Connection
 from app.desktop.x11.keyboard import X11Keyboard, symbols_of
 from app.desktop.x11.windows import X11Windows
@@ -324,6 +328,10 @@ def _command(pid: int) -> bytes:
 _TAKEN_LIMIT_S = 1.0
 _BUSY_LIMIT_S = 5.0
 _WORKED_OFF_S = 1.0
+_KEPT_S = 3.0
+_LOOK_AGAIN_S = 0.02
+_SLEEPS = 4
+_PASTE = "ctrl+v"
 _HELPERS_QUIET_S = 0.06
 _HELPERS_LIMIT_S = 0.4
 """A browser fetches the text once for itself and once for the page; both come within 20 ms on an idle machine."""
@@ -341,6 +349,8 @@ class X11ExactTyping:
         self._stop = stop
 
     async def paste(self, text: str, chord: str) -> bool:
+        if chord == _PASTE and not self._windows.is_answering(self._windows.active()):
+            return False  # because to canvases of Tk and to plain X programs, ctrl+v is a key like any other
         uses_primary = chord == "shift+Insert"
         used = (self._clipboard, self._primary) if uses_primary else (self._clipboard,)
         before = [await selection.formats() for selection in used]
@@ -388,30 +398,59 @@ class X11ExactTyping:
                 self._stop.check()
                 rest = await self._remap_some(rest)
         finally:
-            await self._worked_off()
-            self._keyboard.give_back()
+            await self._read_off()
+            self._keyboard.give_back_later(_KEPT_S)
 
     async def _remap_some(self, text: str) -> str:
-        """Type the longest beginning for which there are spare keys; returns what is left."""
-        symbols: dict[str, int] = {}
-        room = len(self._keyboard.keymap().spare())
-        count = 0
-        for character in text:
-            if character not in symbols:
-                if len(symbols) == room:
-                    break
-                symbols[character] = symbols_of(character)[-1]
-            count += 1
+        """Type the longest beginning for which there are spare keys; returns what is left.
+
+        What the layout has is typed by its own keys.
+        """
+        foreign = list(dict.fromkeys(c for c in text if not self._keyboard.can_type(c)))
+        if self._keyboard.room() < len(foreign):
+            self._keyboard.give_all_back()
+        symbols = {character: symbols_of(character)[-1] for character in foreign[: self._keyboard.room()]}
         lent = self._keyboard.lend(list(symbols.values()))
-        self._keyboard.tap([lent[symbols[character]] for character in text[:count]])
-        await self._worked_off()
-        self._keyboard.give_back()
+        count = next((n for n, c in enumerate(text) if c in foreign and c not in symbols), len(text))
+        if not count:
+            raise ToolFailed(f"The keyboard has no spare key for {text[0]!r}. Write the text to a file instead.")
+        for is_foreign, run in groupby(text[:count], symbols.__contains__):
+            if is_foreign:
+                self._keyboard.tap([lent[symbols[character]] for character in run])
+            else:
+                for part in slices("".join(run)):
+                    self._keyboard.type_text(part)
+        if count < len(text):
+            await self._read_off()
+            self._keyboard.give_back()
         return text[count:]
+
+    async def _read_off(self) -> None:
+        """Return once the program has read the keys: it says so, or all of it sleeps."""
+        active = self._windows.active()
+        if await self._windows.answers(f"w{active:x}", _WORKED_OFF_S):
+            return
+        pid, asleep = self._windows.pid(active), 0
+        until = time.monotonic() + _BUSY_LIMIT_S
+        while asleep < _SLEEPS and time.monotonic() < until:
+            await asyncio.sleep(_LOOK_AGAIN_S)
+            asleep = asleep + 1 if _is_asleep(pid) else 0
 
     async def _worked_off(self, limit_s: float = _WORKED_OFF_S) -> None:
         active = self._windows.active()
         if active:
             await self._windows.answers(f"w{active:x}", limit_s)
+
+
+def _is_asleep(pid: int) -> bool:
+    """Whether no thread of a process runs, is about to, or pauses: it waits for input, and has read what there was."""
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        states = [(thread / "stat").read_text().rpartition(")")[2].split()[0] for thread in threads]
+        waits = [(thread / "wchan").read_text() for thread in threads]
+    except OSError:  # because the process has ended meanwhile, or is not known
+        return True
+    return set(states) <= {"S"} and not any("nanosleep" in wait for wait in waits)
 
 
 async def _fetched(used: tuple[Selection, ...], limit_s: float) -> bool:

@@ -349,13 +349,17 @@ class X11Windows:
             await self.changed(min(left, _LOOK_AGAIN_S))
         return True
 
+    def is_answering(self, number: int) -> bool:
+        """Whether a window's program answers `_NET_WM_PING` (Tk's and plain X programs do not)."""
+        protocols = self._property(self._connection.window(number), "WM_PROTOCOLS") or ()
+        return self._connection.atom("_NET_WM_PING") in protocols
+
     async def answers(self, ref: str, limit_s: float) -> bool:
         """By `_NET_WM_PING`: programs answer it in the order in which they work off their input."""
         number = _number(ref)
-        window = self._connection.window(number)
-        ping = self._connection.atom("_NET_WM_PING")
-        if ping not in (self._property(window, "WM_PROTOCOLS") or ()):
+        if not self.is_answering(number):
             return False
+        window, ping = self._connection.window(number), self._connection.atom("_NET_WM_PING")
         stamp = time.monotonic_ns() // 1000 & 0x7FFFFFFF
         answered = self._pings.setdefault(stamp, asyncio.Event())
         try:

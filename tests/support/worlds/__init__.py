@@ -26,6 +26,8 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "qt5": (_SYSTEMS, str(_HERE / "qt_window.py"), "5"),
     "qt6": (sys.executable, str(_HERE / "qt_window.py"), "6"),
     "tk": (_SYSTEMS, str(_HERE / "tk_window.py")),
+    "tk canvas": (_SYSTEMS, str(_HERE / "tk_canvas.py")),
+    "rows": (_SYSTEMS, str(_HERE / "rows_window.py")),
     "painted": (_SYSTEMS, str(_HERE / "painted_window.py")),
     "qt5 menu": (_SYSTEMS, str(_HERE / "menu_window.py")),
 }
