@@ -12,8 +12,9 @@ import json
 import os
 import shutil
 import stat
+import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -55,6 +56,8 @@ class Deletions:
     def __init__(self, workspace: Path, checkpoints: Checkpoints) -> None:
         self._workspace = workspace
         self._checkpoints = checkpoints
+        # Held from the count of names to the end, because each kept file has one name more for every other run.
+        self._lock = threading.Lock()
 
     def may_come_of(self, command: str, cwd: Path) -> bool:
         """Whether a command may do more than look."""
@@ -62,8 +65,13 @@ class Deletions:
 
     def keep(self, folder: Path) -> None:
         """Before a run whose own folder this is. What cannot be kept is left out."""
+        with self._lock:
+            self._keep(folder)
+
+    def _keep(self, folder: Path) -> None:
         kept = folder / _KEPT
         kept.mkdir(mode=0o700)
+        elsewhere = _kept_elsewhere(folder)
         entries: list[tuple[str, int, int, str]] = []
         until, copied = time.monotonic() + MOST_SECONDS, 0
         is_complete = True
@@ -78,7 +86,8 @@ class Deletions:
                 if not how and found.st_size <= COPIED_FILE_BYTES and copied + found.st_size <= COPIED_BYTES:
                     how = _copy(file.path, kept / name)
                     copied += found.st_size
-                entries.append((file.path, stat.S_IMODE(found.st_mode), found.st_nlink, how))
+                names = max(found.st_nlink - elsewhere[found.st_ino], 1)
+                entries.append((file.path, stat.S_IMODE(found.st_mode), names, how))
         text = json.dumps({"files": entries, "complete": is_complete})
         (folder / _LIST).write_text(text, encoding="utf-8", errors="surrogateescape")
 
@@ -87,20 +96,28 @@ class Deletions:
 
         `began_at` is when the turn began: what is older than that is not the turn's own.
         """
+        with self._lock:
+            return self._settle(folder, turn, began_at)
+
+    def _settle(self, folder: Path, turn: str, began_at: float) -> Deleted:
         try:
             listed = json.loads((folder / _LIST).read_text(encoding="utf-8", errors="surrogateescape"))
         except (OSError, ValueError):  # because the run may have ended before the list was written
             return Deleted()
+        elsewhere = _kept_elsewhere(folder)
         changes: list[Change] = []
         lost, is_older = 0, False
-        for number, (path, mode, links, how) in enumerate(listed["files"]):
-            copy = folder / _KEPT / str(number)
-            if os.path.lexists(path) or (how == "linked" and copy.stat().st_nlink > links):
+        for number, (path, mode, names, how) in enumerate(listed["files"]):
+            if os.path.lexists(path):
                 continue
-            if not how or not _is_text(path) or copy.stat().st_size > MOST_BYTES:
+            copy = folder / _KEPT / str(number)
+            found = copy.stat() if how else None
+            if found and how == "linked" and found.st_nlink - 1 - elsewhere[found.st_ino] >= names:
+                continue
+            if found is None or not _is_text(path) or found.st_size > MOST_BYTES:
                 lost += 1
                 continue
-            is_older = is_older or copy.stat().st_mtime < began_at
+            is_older = is_older or found.st_mtime < began_at
             before = self._checkpoints.adopt(copy)
             changes.append(Change(unique("c"), f"{turn}/{folder.name}", COMMAND, path, before, None, mode, time.time()))
         self._checkpoints.add(*changes)
@@ -122,6 +139,16 @@ class Deletions:
                             (last if entry.name == ".git" else near).append(entry.path)
                     elif entry.is_file(follow_symlinks=False):
                         yield entry
+
+
+def _kept_elsewhere(folder: Path) -> Counter[int]:
+    """How many names each file has in the folders of other runs, by its inode."""
+    found: Counter[int] = Counter()
+    for kept in folder.parent.glob(f"*/{_KEPT}"):
+        # Ignore an error, because another Wisp may have dropped the folder.
+        with suppress(OSError), os.scandir(kept) as entries:
+            found.update(entry.inode() for entry in entries if kept.parent != folder)
+    return found
 
 
 def _is_text(path: str) -> bool:

@@ -60,6 +60,25 @@ def test_what_was_moved_or_changed_is_not_deleted(room: _Room) -> None:
     assert room.checkpoints.changes() == []
 
 
+def test_what_one_of_several_runs_deleted_is_kept_though_the_others_go_on(room: _Room, tmp_path: Path) -> None:
+    runs = [tmp_path / "earlier", room.run, tmp_path / "later"]
+    for run in runs:
+        run.mkdir(exist_ok=True)
+        room.deletions.keep(run)
+    (room.space / "a/one.txt").unlink()
+    (room.space / "top.txt").rename(room.space / "a/moved.txt")
+    assert room.deletions.settle(room.run, "t1") == Deleted(room.gone("a/one.txt"))
+
+
+def test_what_was_moved_while_others_ended_is_not_deleted(room: _Room, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    room.deletions.keep(tmp_path / "other")
+    room.deletions.keep(room.run)
+    room.deletions.settle(tmp_path / "other", "t1")
+    (room.space / "top.txt").rename(room.space / "a/moved.txt")
+    assert room.deletions.settle(room.run, "t1") == Deleted()
+
+
 def test_on_another_disk_small_files_are_copied_and_the_rest_is_counted(
     room: _Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
