@@ -127,7 +127,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Computer(desktop, own.sight),
         Goals(desktop, own.sight),
         ScreenReading(desktop, own.sight),
-        WindowTools(desktop),
+        WindowTools(desktop, own.sight),
         Files(workspace),
         Edits(workspace, own.changes),
         Searches(workspace),

@@ -17,7 +17,7 @@ from app.agent.scheduling import Reach, reach_of, side_by_side
 from app.agent.subagent import Pursuit
 from app.agent.turn import ASK_AT, WARN_AT, Turn
 from app.base import ids
-from app.protocol.call import FINISHED, Block, JsonValue, ToolResult, tool_error
+from app.protocol.call import CHANGED_PART, FINISHED, Block, JsonValue, ToolResult, tool_error
 from app.protocol.dialects.api import Answer
 from app.protocol.spec import PROGRESS
 from app.tools.executor import Execution, Executor, Gate, note_outcome
@@ -80,7 +80,7 @@ class Calls:
         if place is None or not self.look:
             return
         last = self.answers[place]
-        if last.result.ok and not last.result.llm_media:
+        if last.result.ok and (not last.result.llm_media or CHANGED_PART in last.result.payload):
             seen = await self._looked(Block(ids.unique("call_"), self.look))
             self.answers[place] = replace(last, result=replace(last.result, llm_media=seen.llm_media))
 

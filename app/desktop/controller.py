@@ -16,7 +16,11 @@ from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
+from app.base.texts import clip_line
+from app.desktop.accessibility.constants import OPERABLE
+from app.desktop.accessibility.outline import brief_of
 from app.desktop.backends import Backend, Curtain, Window
+from app.desktop.capture import bounds_of
 from app.desktop.elements import Changes, NoChanges
 from app.desktop.input import InputController, Press
 from app.desktop.key_target import KeyTargets
@@ -28,7 +32,17 @@ from app.desktop.screen_capture import ScreenCapture, Spot
 from app.desktop.staleness import StalenessCheck
 from app.desktop.takeover import InputGuard, Reserved, StopFlag, TakeoverMonitor, nothing_reserved
 from app.desktop.targets import Aim, Marksman
-from app.desktop.verification import Patience, Proof, Receipt, Settled, SettleWatch, proven, receipt, window_changes
+from app.desktop.verification import (
+    Patience,
+    Proof,
+    Receipt,
+    Settled,
+    SettleWatch,
+    is_caused,
+    proven,
+    receipt,
+    window_changes,
+)
 
 _HELD_S = 60.0
 """A holder that was idle for this long no longer holds the desktop."""
@@ -78,6 +92,13 @@ _ALIKE_ALL_OVER = frozenset(
 )
 """What does the same wherever it is pressed: not so a slider, a text or a picture."""
 _TOLD = 8
+_MOST_OPENED = 3
+_MOST_OPENED = 3
+_TITLE_CHARS = 60
+_MARGIN_PX = 24
+_LEAST_PX = (320, 200)
+_LISTED = 24
+_LISTED_CHARS = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +121,16 @@ class Proving:
     by_changes: bool = True
     at_rest: bool = False
     window: Window | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What was there before an action: the windows, all that showed, and the window and place that it is meant for."""
+
+    windows: tuple[Window, ...]
+    shown: tuple[Window, ...]
+    meant: Window | None
+    where: Rect | None
 
 
 class DesktopController:
@@ -148,83 +179,129 @@ class DesktopController:
             await self.reins.free()
             self._lock.take()
             self.reins.acting()
-            before = self.backend.windows.all()
+            windows = self.backend.windows.all()
             proving = proof or Proving()
-            meant = proving.window or _meant(before, where)
-            changes = await self._follow(meant)
+            before = _Before(windows, self.backend.windows.shown(), proving.window or _meant(windows, where), where)
+            changes = await self._follow(before.meant)
             try:
-                return await self._watched(do, (before, meant, where), patience or _AFTER_AN_ACT, proving, changes)
+                seen, lines = await self._watched(do, before, patience or _AFTER_AN_ACT, proving, changes)
+                return await self._with_changes(seen, before, lines)
             finally:
                 changes.close()
 
     async def _follow(self, window: Window | None) -> Changes:
         """What the window's program tells of itself; nothing of what is private."""
-        if window is None or not window.pid or self.backend.is_private(window):
+        if window is None or not window.pid or self._is_private(window):
             return NoChanges()
         return await self.backend.accessibility.follow(window.pid)
+
+    def _is_private(self, window: Window) -> bool:
+        """Whether the window, or another one of its program, is private."""
+        own = (one for one in self.backend.windows.all() if one.pid == window.pid)
+        return self.backend.is_private(window) or any(self.backend.is_private(one) for one in own)
 
     async def _watched(
         self,
         do: Callable[[], Awaitable[object]],
-        around: tuple[tuple[Window, ...], Window | None, Rect | None],
+        before: _Before,
         patience: Patience,
         proving: Proving,
         changes: Changes,
-    ) -> Receipt:
-        before, meant, where = around
+    ) -> tuple[Receipt, tuple[str, ...]]:
+        """The receipt, and in sentences what the program says that changed."""
         watch = self.eyes.watch()
         await do()
         self.reins.acting()
-        answer = asyncio.create_task(self._answer(meant))
+        answer = asyncio.create_task(self._answer(before.meant))
         settling = asyncio.create_task(self._settled(watch, patience, answer))
-        proven_by = asyncio.create_task(self._proven(around, proving, changes, answer))
+        proven_by = asyncio.create_task(self._proven(before, proving, changes, answer))
         try:
             await asyncio.wait({settling, proven_by}, return_when=asyncio.FIRST_COMPLETED)
             if proven_by.done() and not settling.done():
                 self.eyes.left_unsettled(watch, self.sameness.acted)
-                return proven(proven_by.result(), self.backend.windows.all())
+                evidence, lines = proven_by.result()
+                return proven(evidence, self.backend.windows.all()), lines
             settled = await settling
         finally:
             await _ended(settling, proven_by, answer)
         self.sameness.acted(settled.frame)
         after = self.backend.windows.all()
-        told = receipt(settled.changed, where, before, after, meant)
-        found = await self._evidence(proving, changes)
-        if found.evidence:
+        told = receipt(settled.changed, before.where, before.windows, after, before.meant)
+        found, lines = await self._evidence(proving, changes, before.where)
+        if found.evidence or (lines and not found.doubt):
             told = told.with_evidence(*found.evidence)
         elif found.doubt:
             told = told.with_doubt(found.doubt)
-        elif meant and answer.cancelled() and any(window.ref == meant.ref for window in after):
-            return told.with_doubt(f"{meant.title!r} has not answered yet: it is busy or frozen.")
-        return told if settled.is_calm else told.restless()
+        elif before.meant and answer.cancelled() and any(window.ref == before.meant.ref for window in after):
+            return told.with_doubt(f"{before.meant.title!r} has not answered yet: it is busy or frozen."), lines
+        return told if settled.is_calm else told.restless(), lines
 
     async def _proven(
-        self,
-        around: tuple[tuple[Window, ...], Window | None, Rect | None],
-        proving: Proving,
-        changes: Changes,
-        answer: asyncio.Task[None],
-    ) -> tuple[str, ...]:
-        """Return the proof of an effect as soon as there is one, and the program has worked off what it was sent."""
-        before, meant, where = around
+        self, before: _Before, proving: Proving, changes: Changes, answer: asyncio.Task[None]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the proof of an effect, and what changed, as soon as there is a proof and the program has worked off
+        what it was sent.
+        """
         await asyncio.wait({answer})
         if proving.at_rest:
             await asyncio.Event().wait()
         while True:
             after = self.backend.windows.all()
-            windows = window_changes(before, after, meant, at_a_place=where is not None)
+            windows = window_changes(before.windows, after, before.meant, at_a_place=before.where is not None)
             found = [change.sentence for change in windows if change.is_effect]
-            found += (await self._evidence(proving, changes)).evidence
-            if found:
-                return tuple(found)
+            asked, lines = await self._evidence(proving, changes, before.where)
+            found += asked.evidence
+            if found or (lines and not asked.doubt):
+                return tuple(found), lines
             await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
 
-    async def _evidence(self, proving: Proving, changes: Changes) -> Proof:
-        """What the program says: of what was asked for, and of what changed near it."""
+    async def _evidence(self, proving: Proving, changes: Changes, where: Rect | None) -> tuple[Proof, tuple[str, ...]]:
+        """What the program says: of what was asked for, and of what changed near it, where that proves the effect."""
         asked = await proving.ask() if proving.ask else Proof()
-        if asked.evidence or asked.doubt or not proving.by_changes:
-            return asked
-        return Proof(await changes.told())
+        if asked.doubt or not (asked.evidence or proving.by_changes):
+            return asked, ()
+        return asked, await changes.told(where)
+
+    async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[str, ...]) -> Receipt:
+        """Add what the program said, what is in windows and pop-ups that opened, and the part that nobody describes."""
+        meant = before.meant
+        if meant is None or self._is_private(meant):
+            return seen
+        unsaid: Rect | None = None
+        lines = tuple(line for line in lines if not any(sentence in line for sentence in seen.evidence))
+        for window in self._opened(before):
+            is_told = window.is_popup and any(line.startswith("New:") for line in lines)
+            if is_told or window.is_own or self._is_private(window):
+                continue
+            told = await self.shows(window)
+            lines = (*lines, *told)
+            unsaid = unsaid if told else window.area
+        if unsaid is None and not lines and seen.proof != "confirmed":
+            unsaid = _part_of(self.active_window() or meant, seen.regions)
+        return seen.with_changes(lines, unsaid)
+
+    async def shows(self, window: Window) -> tuple[str, ...]:
+        """A sentence on what is in a window or pop-up that opened; none where nothing tells, or it is private."""
+        if self._is_private(window):
+            return ()
+        held = await self.backend.accessibility.held(window)
+        controls = [element for element in held if element.role in OPERABLE]
+        inside = [*controls, *(element for element in held if element not in controls)]
+        told = ", ".join(brief_of(element) for element in inside[:_LISTED])
+        more = f" and {len(inside) - _LISTED} more" if len(inside) > _LISTED else ""
+        name = "What opened" if window.is_popup else f'"{clip_line(window.title, _TITLE_CHARS)}"'
+        return (f"{name} shows {clip_line(told, _LISTED_CHARS)}{more}.",) if told else ()
+
+    def _opened(self, before: _Before) -> list[Window]:
+        """The windows and pop-ups that came, of the program acted on and of those that it started."""
+        known = {(window.ref, window.area if window.is_popup else None) for window in before.shown}
+        return [
+            window
+            for window in self.backend.windows.shown()
+            if (window.ref, window.area if window.is_popup else None) not in known
+            and window.pid
+            and is_caused(window, before.meant)
+        ][:_MOST_OPENED]
 
     async def _answer(self, window: Window | None) -> None:
         """Return once a program has worked off what it was sent, or at once where it does not tell."""
@@ -347,6 +424,16 @@ def _meant(windows: Sequence[Window], where: Rect | None) -> Window | None:
     if where is not None:
         return next((window for window in showing if window.area.contains(where.center)), None)
     return next((window for window in showing if window.is_active), None)
+
+
+def _part_of(window: Window, regions: Sequence[Rect]) -> Rect | None:
+    """The part of a window that changed, with enough around it to be understood."""
+    bounds = bounds_of(part for region in regions if (part := region.overlap(window.area)))
+    if bounds is None:
+        return None
+    wide = max(bounds.width + 2 * _MARGIN_PX, _LEAST_PX[0])
+    high = max(bounds.height + 2 * _MARGIN_PX, _LEAST_PX[1])
+    return Rect(bounds.center.x - wide // 2, bounds.center.y - high // 2, wide, high).overlap(window.area)
 
 
 def _is_ref(window: Window, wanted: str) -> bool:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from app.base.errors import ToolFailed
 from app.base.geometry import ModelSpace, Point, Rect
+
+if TYPE_CHECKING:
+    from app.desktop.backends import Window
 
 SECRET = "password text"
 """The role of a field whose content is never read."""
@@ -144,8 +147,8 @@ class Scene:
 class Changes(Protocol):
     """What a program says of itself that changed since this was begun; focus, hover and the like do not count."""
 
-    async def told(self) -> tuple[str, ...]:
-        """In sentences, the newest first; none where nothing changed that counts."""
+    async def told(self, near: Rect | None = None) -> tuple[str, ...]:
+        """In at most 12 sentences, the nearest to a place first; none where nothing changed that counts."""
         ...
 
     async def news(self) -> None:
@@ -160,7 +163,7 @@ class Changes(Protocol):
 class NoChanges:
     """For programs that tell nothing."""
 
-    async def told(self) -> tuple[str, ...]:
+    async def told(self, near: Rect | None = None) -> tuple[str, ...]:  # noqa: ARG002
         return ()
 
     async def news(self) -> None:
@@ -232,6 +235,10 @@ class Accessibility(Protocol):
         """Collect what the programs of a process change from now on."""
         ...
 
+    async def held(self, window: Window) -> tuple[Element, ...]:
+        """What is in a window, a menu or the like that has just opened; nothing where its program does not tell."""
+        ...
+
     async def silent(self) -> tuple[str, ...]:
         """Programs that did not answer at the last look."""
         ...
@@ -290,6 +297,9 @@ class NoAccessibility:
 
     async def follow(self, pid: int) -> Changes:  # noqa: ARG002
         return NoChanges()
+
+    async def held(self, window: Window) -> tuple[Element, ...]:  # noqa: ARG002
+        return ()
 
     async def silent(self) -> tuple[str, ...]:
         return ()

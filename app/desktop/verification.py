@@ -125,6 +125,7 @@ def is_caret(area: Rect) -> bool:
 
 
 _NEAR_PX = 48
+_SHORT_CHARS = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +142,25 @@ class Receipt:
     evidence: tuple[str, ...] = ()
     focus: str = ""
     is_calm: bool = True
+    changes: tuple[str, ...] = ()
+    unsaid: Rect | None = None
 
     @property
     def sentence(self) -> str:
-        """The line for the model."""
+        """The words for the model: one line, and one more for each change where there are many."""
         is_told_enough = self.proof == "confirmed" and not self.regions
-        parts = [*self.evidence, *([] if is_told_enough else [_SEEN[self.verdict]])]
+        is_short = sum(map(len, self.changes)) <= _SHORT_CHARS
+        parts = [
+            *self.evidence,
+            *(self.changes if is_short else ()),
+            *([] if is_told_enough else [_SEEN[self.verdict]]),
+        ]
         if not self.is_calm:
             parts.append("The screen is still moving.")
         if self.focus:
             parts.append(f"The keyboard is in {self.focus!r}.")
-        return f"{' '.join(parts)} ({self.proof})"
+        line = f"{' '.join(parts)} ({self.proof})"
+        return line if is_short else "\n".join([line, *self.changes])
 
     def restless(self) -> Receipt:
         """The same, of a screen that did not come to rest."""
@@ -160,6 +169,10 @@ class Receipt:
     def with_evidence(self, *evidence: str) -> Receipt:
         """The same with something besides pixels that says that it worked."""
         return replace(self, proof="confirmed", evidence=(*self.evidence, *evidence))
+
+    def with_changes(self, changes: Sequence[str], unsaid: Rect | None = None) -> Receipt:
+        """The same with what changed, and the part of the screen that has to be looked at."""
+        return replace(self, changes=tuple(changes), unsaid=unsaid)
 
     def with_doubt(self, sentence: str) -> Receipt:
         """The same where the program says something else than was meant, or where silence means nothing."""
@@ -238,13 +251,13 @@ def window_changes(
     one, other = _active(before), _active(after)
     if one and other and one.ref != other.ref and other.ref in old:
         is_only_raised = at_a_place and meant is not None and other.ref == meant.ref
-        is_effect = not is_only_raised and (not at_a_place or _is_caused(other, meant))
+        is_effect = not is_only_raised and (not at_a_place or is_caused(other, meant))
         told.append(WindowChange(f"{other.title!r} became active.", is_effect))
     return told
 
 
 def _differences(old: Window, new: Window, meant: Window | None) -> Iterator[WindowChange]:
-    is_effect = _is_caused(new, meant)
+    is_effect = is_caused(new, meant)
     if new.title != old.title and (is_effect or new.is_active):
         yield WindowChange(f"The window {old.title!r} is now called {new.title!r}.", is_effect)
     if new.is_minimised and not old.is_minimised:
@@ -254,10 +267,10 @@ def _differences(old: Window, new: Window, meant: Window | None) -> Iterator[Win
 
 
 def _change(sentence: str, window: Window, meant: Window | None) -> WindowChange:
-    return WindowChange(sentence, _is_caused(window, meant))
+    return WindowChange(sentence, is_caused(window, meant))
 
 
-def _is_caused(window: Window, meant: Window | None) -> bool:
+def is_caused(window: Window, meant: Window | None) -> bool:
     """Whether a window belongs to the program that was acted on, or to one that it started."""
     if meant is None or window.ref == meant.ref:
         return True

@@ -34,6 +34,8 @@ class ToolResult:
     ends_turn: str | None = None
 
 
+CHANGED_PART = "changed_part"
+"""Under this name a payload says which part of the screen, in its pixels, changed without a word of its program."""
 FINISHED = "finished"
 WAITING = "waiting"
 

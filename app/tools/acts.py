@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
 from app.base.texts import clip_line
 from app.desktop import verification
-from app.desktop.backends import Button
+from app.desktop.backends import Button, Window
 from app.desktop.capture import bounds_of
 from app.desktop.controller import DesktopController, Proving, Target
+from app.desktop.elements import SECRET, Element, TakesNoValue
 from app.desktop.input import Press
 from app.desktop.key_target import KeyTarget
-from app.desktop.keys import Chord, chords, modifiers
+from app.desktop.keys import Chord, chord, chords, modifiers
+from app.desktop.ocr.elements import is_written
 from app.desktop.programs import is_terminal
 from app.desktop.screen_capture import Spot
 from app.desktop.text_pieces import Taker
-from app.desktop.verification import Patience, Receipt
-from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.desktop.verification import Patience, Proof, Receipt
+from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult
 from app.tools.registry import Admit, admitted
+
+Act = Callable[[DesktopController, ToolCall], Awaitable[ToolResult]]
 
 
 class Move(Enum):
@@ -77,6 +81,9 @@ class Steps:
 
 _SHOWN_CHARS = 120
 _DRAG_MS = 200
+_LEAVING = "\n\r\t"
+_OPENING_S = 1.0
+_LOOK_AGAIN_S = 0.1
 _PAIR = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[,;]\s*(-?\d+(?:\.\d+)?)\s*")
 _COUNTED = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}
 
@@ -199,9 +206,120 @@ async def button(seat: DesktopController, call: ToolCall, *, down: bool) -> Tool
     return _done(call, payload, f"The {button} button is {word} at {seat.eyes.model_space().point(at)}.", seen)
 
 
+async def press(seat: DesktopController, call: ToolCall) -> ToolResult:
+    tree = seat.backend.accessibility
+    element = await tree.element(_of_a_program(call.text("ref")))
+    actions: list[str] = []
+
+    async def do() -> None:
+        actions.append(await tree.press(element.ref))
+
+    proof = Proving(lambda: verification.of_click(seat.backend, element), window=_window_of(seat, element))
+    seen = await seat.act(do, element.box, proof=proof)
+    payload = element_as_json(element) | {"action": actions[0]}
+    return _done(call, payload, f"Pressed {_named(element)} ({actions[0]}).", seen)
+
+
+async def set_value(seat: DesktopController, call: ToolCall) -> ToolResult:
+    tree = seat.backend.accessibility
+    text = call.text("value")
+    element = await tree.element(_of_a_program(call.text("ref")))
+    held: list[str] = []
+
+    async def do() -> None:
+        try:
+            await tree.set_value(element.ref, text)
+        except TakesNoValue as refusal:
+            await _enter(seat, element, text, refusal)
+
+    async def read_back() -> Proof:
+        proof, now = await verification.of_setting(seat.backend, element, text)
+        held.append(now)
+        return proof
+
+    proof = Proving(read_back, by_changes=False, at_rest=True, window=_window_of(seat, element))
+    seen = await seat.act(do, element.box, proof=proof)
+    private = " Passwords are not read back." if element.role == SECRET else ""
+    payload = element_as_json(element) | {"value": clip_line(held[-1], _SHOWN_CHARS)}
+    return _done(call, payload, f"Set {_named(element)}.{private}", seen)
+
+
+async def _enter(seat: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
+    """Put a value in by click and keyboard, where a program such as Chromium lets nothing be set. Raises the refusal.
+
+    Line breaks and tabs are not typed: they submit a form or leave the field.
+    """
+    is_list = element.role == "combo box" and not element.is_("editable")
+    is_typable = (
+        seat.backend.keyboard.can_type(text) and element.is_("expandable") if is_list else element.is_("editable")
+    )
+    if not is_typable or any(sign in text for sign in _LEAVING):
+        raise refusal
+    await seat.press(await seat.marksman.at_ref(element.ref), Press())
+    if is_list:
+        await _choose_in_list(seat, element, text, refusal)
+        return
+    await seat.hands.press([chord("ctrl+a")], 1, 0.0)
+    if text:
+        await seat.hands.type_text(text)
+    else:
+        await seat.hands.press([chord("Delete")], 1, 0.0)
+
+
+async def _choose_in_list(seat: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
+    """Choose in the open list of a combo box. Return is pressed only while the list is open: else it submits a form."""
+    limit = seat.clock.now() + _OPENING_S
+    while not await _is_open(seat, element):
+        if seat.clock.now() > limit:
+            raise refusal
+        await seat.backend.windows.changed(_LOOK_AGAIN_S)
+    await seat.hands.type_text(text)
+    if await _is_open(seat, element):
+        await seat.hands.press([chord("Return")], 1, 0.0)
+
+
+async def _is_open(seat: DesktopController, element: Element) -> bool:
+    return (await seat.backend.accessibility.element(element.ref)).is_("expanded")
+
+
+def _window_of(seat: DesktopController, element: Element) -> Window | None:
+    """The window that an element is in; any of its program's where none has its title."""
+    own = [window for window in seat.backend.windows.all() if element.pid and window.pid == element.pid]
+    return next((window for window in own if window.title == element.window), own[0] if own else None)
+
+
+def _of_a_program(ref: str) -> str:
+    """The ref, if it may be an element's. ToolMisuse for text that was read off the screen."""
+    if is_written(ref):
+        raise ToolMisuse(f"{ref} is text that was read off the screen. It can be clicked: computer_click ref={ref!r}.")
+    return ref
+
+
+def _named(element: Element) -> str:
+    return f"{element.ref} {element.role} {clip_line(element.name, _SHOWN_CHARS)!r}"
+
+
+def element_as_json(element: Element) -> dict[str, JsonValue]:
+    name = clip_line(element.name, _SHOWN_CHARS)
+    box = element.box
+    places: list[JsonValue] = [box.x, box.y, box.width, box.height]
+    return {"ref": element.ref, "role": element.role, "name": name, "box": places, "window": element.window}
+
+
 def _done(call: ToolCall, payload: dict[str, JsonValue], sentence: str, seen: Receipt) -> ToolResult:
-    told: dict[str, JsonValue] = {"verdict": seen.verdict, "proof": seen.proof, "window": seen.focus}
-    return ToolResult(True, call.name, payload | told, f"{sentence} {seen.sentence}")
+    return ToolResult(True, call.name, payload | seen_in(seen), f"{sentence} {seen.sentence}")
+
+
+def seen_in(seen: Receipt) -> dict[str, JsonValue]:
+    """What a receipt says, for programs and for what adds the picture of a part that changed."""
+    told: dict[str, JsonValue] = {
+        "verdict": seen.verdict,
+        "proof": seen.proof,
+        "window": seen.focus,
+        "changes": list(seen.changes),
+    }
+    part = seen.unsaid
+    return told | ({CHANGED_PART: [part.x, part.y, part.width, part.height]} if part else {})
 
 
 def target_of(call: ToolCall) -> Target:

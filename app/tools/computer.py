@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.texts import clip_line
 from app.desktop.backends import Button
-from app.desktop.capture import PictureBudget
+from app.desktop.capture import Capture, PictureBudget, bounds_of
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.staleness import TargetChanged
@@ -16,13 +17,16 @@ from app.desktop.targets import NotFound
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 from app.tools import acts
-from app.tools.pictures import ModelSight, shown, to_look_anew, to_point_in
+from app.tools.acts import Act
+from app.tools.pictures import ModelSight, shown, to_look_anew, to_point_in, window_changes_since, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
 _MOST = 40
 _STEP_S = 0.05
+_TITLE_CHARS = 80
+_SCREEN = "screen"
 
-Act = Callable[[DesktopController, ToolCall], Awaitable[ToolResult]]
+
 _WITH_STEPS: Mapping[str, Callable[[DesktopController, ToolCall, Admit], Awaitable[ToolResult]]] = {
     "type": acts.type_text,
     "key": acts.press_keys,
@@ -31,12 +35,12 @@ _WITH_STEPS: Mapping[str, Callable[[DesktopController, ToolCall, Admit], Awaitab
 
 
 async def _wait(seat: DesktopController, call: ToolCall) -> ToolResult:
-    seconds = call.number("seconds")
+    seconds, before = call.number("seconds"), seat.backend.windows.all()
     until = seat.clock.now() + seconds
     while (left := until - seat.clock.now()) > 0:
         seat.stop.check()
         await asyncio.sleep(min(left, _STEP_S))
-    return ToolResult(True, call.name, {}, f"Waited {seconds:g} seconds.")
+    return ToolResult(True, call.name, {}, f"Waited {seconds:g} seconds.{window_changes_since(seat, before)}")
 
 
 ACTIONS: Mapping[str, Act] = {
@@ -48,8 +52,11 @@ ACTIONS: Mapping[str, Act] = {
     "move": acts.move,
     "mouse_down": partial(acts.button, down=True),
     "mouse_up": partial(acts.button, down=False),
+    "press": acts.press,
+    "set_value": acts.set_value,
     "wait": _wait,
 }
+_ON_ELEMENTS = frozenset({"press", "set_value"})
 
 
 async def in_one_go(seat: DesktopController, call: ToolCall, budget: PictureBudget, admit: Admit) -> ToolResult:
@@ -60,14 +67,15 @@ async def in_one_go(seat: DesktopController, call: ToolCall, budget: PictureBudg
     steps = _steps(call)
     told: list[str] = []
     failure = ""
-    for number, step in enumerate(steps, 1):
-        if refusal := await admit(step):
-            failure = f"{number}. {step.name} was not run. {refusal}"
-            break
+    for number, given in enumerate(steps, 1):
         try:
+            step = await _on_element(seat, given)
+            if refusal := await admit(step):
+                failure = f"{number}. {step.name} was not run. {refusal}"
+                break
             result = await _run(seat, step, admit)
         except (ToolMisuse, ToolFailed) as error:
-            failure = f"{number}. {step.name} failed: {error}"
+            failure = f"{number}. {given.name} failed: {error}"
             break
         told.append(f"{number}. {result.llm_echo}")
     return await _answer(seat, call, budget, (told, failure, len(steps)))
@@ -76,6 +84,16 @@ async def in_one_go(seat: DesktopController, call: ToolCall, budget: PictureBudg
 async def _run(seat: DesktopController, step: ToolCall, admit: Admit) -> ToolResult:
     sequence = _WITH_STEPS.get(step.name)
     return await (sequence(seat, step, admit) if sequence else ACTIONS[step.name](seat, step))
+
+
+async def _on_element(seat: DesktopController, step: ToolCall) -> ToolCall:
+    """The step with the ref of the element that it names, so that what is judged is what is acted on."""
+    if step.name not in _ON_ELEMENTS or step.has("ref") or not step.has("target"):
+        return step
+    element = (await seat.marksman.at_name(step.text("target"))).element
+    if element is None:
+        raise ToolFailed(f"{step.text('target')!r} is no control. Use click.")
+    return ToolCall(step.id, step.name, {**step.arguments, "ref": element.ref})
 
 
 def _steps(call: ToolCall) -> list[ToolCall]:
@@ -91,6 +109,8 @@ def _step(call: ToolCall, action: JsonValue) -> ToolCall:
     if not isinstance(action, Mapping) or action.get("do") not in ACTIONS:
         raise ToolMisuse(f"Each action says what to do: {', '.join(ACTIONS)}.")
     rest = {name: value for name, value in action.items() if name != "do"}
+    if action["do"] == "set_value" and "text" in rest:
+        rest["value"] = rest.pop("text")
     return ToolCall(call.id, str(action["do"]), rest)
 
 
@@ -98,7 +118,7 @@ async def _answer(
     seat: DesktopController, call: ToolCall, budget: PictureBudget, outcome: tuple[list[str], str, int]
 ) -> ToolResult:
     told, failure, count = outcome
-    capture = await seat.eyes.capture(seat.region_of(0, ""), "screen", budget)
+    capture = await _seen(seat, call.text("picture"), budget)
     lines = [*told, *([failure] if failure else [])]
     if failure and len(lines) < count:
         lines.append(f"Actions {len(lines) + 1} to {count} were not run.")
@@ -108,6 +128,21 @@ async def _answer(
         payload |= {"tag": call.name, "reason": failure}
         return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
     return ToolResult(True, call.name, payload, picture.llm_echo, picture.llm_media)
+
+
+async def _seen(seat: DesktopController, picture: str, budget: PictureBudget) -> Capture:
+    """The active window with its menus; the screen where that is wanted, or no window is active."""
+    await seat.eyes.rest()
+    window = seat.active_window()
+    if picture == _SCREEN or window is None:
+        return await seat.eyes.capture(seat.region_of(0, ""), "screen", budget)
+    popups = [shown.area for shown in seat.backend.windows.shown() if shown.is_popup and shown.ref == window.ref]
+    label = f'window "{clip_line(window.title, _TITLE_CHARS)}"'
+    whole = bounds_of([window.area, *popups])
+    area = whole and whole.overlap(seat.region_of(0, ""))
+    if area is None or whole == window.area:
+        return await seat.eyes.capture_window(window, label, budget)
+    return await seat.eyes.capture(area, f"{label} and its menu", budget)
 
 
 class Computer:
@@ -130,10 +165,10 @@ class Computer:
         return await self._desktop.run(_at_a_place, acts.scroll, call, self._sight)
 
     async def type(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.type_text, call, from_elsewhere(turn.admit))
+        return await self._desktop.run(_stepwise, acts.type_text, call, from_elsewhere(turn.admit), self._sight)
 
     async def key(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(acts.press_keys, call, from_elsewhere(turn.admit))
+        return await self._desktop.run(_stepwise, acts.press_keys, call, from_elsewhere(turn.admit), self._sight)
 
     async def button_down(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_at_a_place, partial(acts.button, down=True), call, self._sight)
@@ -148,11 +183,21 @@ class Computer:
 async def _at_a_place(seat: DesktopController, act: Act, call: ToolCall, sight: ModelSight) -> ToolResult:
     """Act; where nothing fits the target, nothing was done, and the model is asked to point at it."""
     try:
-        return await act(seat, call)
+        return await with_changed_part(seat, await act(seat, call), sight)
     except NotFound as missing:
         return await to_point_in(seat, call, missing, sight)
     except TargetChanged as changed:
         return await to_look_anew(seat, call, changed, sight)
+
+
+async def _stepwise(
+    seat: DesktopController,
+    act: Callable[[DesktopController, ToolCall, Admit], Awaitable[ToolResult]],
+    call: ToolCall,
+    admit: Admit,
+    sight: ModelSight,
+) -> ToolResult:
+    return await with_changed_part(seat, await act(seat, call, admit), sight)
 
 
 Handler = Callable[[Computer, ToolCall, TurnContext], Awaitable[ToolResult]]
@@ -277,14 +322,15 @@ COMPUTER = Family(
         ),
         ToolSpec(
             "computer_batch",
-            "Do several actions in one call, in order, and see one picture at the end; it stops at the first that "
-            "fails. Use it when no step depends on seeing the one before.",
+            "Do several actions in one call, in order, and see a picture of the window at the end; it stops at the "
+            "first that fails. Use it when no step depends on seeing the one before.",
             Effect.DESKTOP,
             Computer.batch,
+            attrs=(Param("picture", description="screen to see all of it at the end", choices=("window", _SCREEN)),),
             children=(
                 Param(
                     "action",
-                    description="one action; what is typed stands between its tags",
+                    description="one action; what is typed or set stands between its tags",
                     attrs=(
                         Param(
                             "do", description="what to do", required=True, choices=tuple(ACTIONS), aliases=("action",)

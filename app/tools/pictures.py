@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import ModelSpace, Rect
@@ -18,7 +18,8 @@ from app.desktop.ocr.elements import SIZEABLE
 from app.desktop.screen_capture import Spot
 from app.desktop.staleness import TargetChanged
 from app.desktop.targets import NotFound
-from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
+from app.desktop.verification import window_changes
+from app.protocol.call import CHANGED_PART, JsonValue, Media, ToolCall, ToolResult
 
 _TITLE_CHARS = 80
 
@@ -58,6 +59,36 @@ async def to_look_anew(
     picture = shown(call, capture, f"{call.name}: {changed} This is how it looks now.")
     payload = {**picture.payload, "tag": call.name, "reason": str(changed)}
     return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
+
+
+async def with_changed_part(seat: DesktopController, result: ToolResult, sight: ModelSight) -> ToolResult:
+    """The result of an act, with a picture of the part of the screen that changed where no program says what; with the
+    text in it, for models without eyes.
+    """
+    part = result.payload.get(CHANGED_PART)
+    if not isinstance(part, (list, tuple)):
+        return result
+    area = Rect(*(int(number) for number in part if isinstance(number, int)))
+    if not sight.takes_pictures():
+        under = [window for window in seat.backend.windows.all() if window.area.contains(area.center)][:1]
+        texts = [clip_line(element.name, _SHOWN_CHARS) for element in (await texts_in(seat, under, area)).elements]
+        told = "; ".join(json.dumps(text, ensure_ascii=False) for text in texts[:_CARD_LINES])
+        return replace(result, llm_echo=f"{result.llm_echo} Written there now: {told}.") if told else result
+    try:
+        capture = await seat.eyes.capture(area, "part that changed", sight.budget, is_glance=True)
+    except ToolFailed as error:  # because the act was carried out, whatever became of the picture
+        return replace(result, llm_echo=f"{result.llm_echo} What changed could not be seen: {error}")
+    picture = shown(ToolCall("", result.event, {}), capture)
+    echo = f'{result.llm_echo} {picture.llm_echo} To point in it, add capture="{capture.id}".'
+    return replace(result, llm_echo=echo, llm_media=picture.llm_media)
+
+
+def window_changes_since(seat: DesktopController, before: tuple[Window, ...]) -> str:
+    """A blank and sentences on the windows that came, went and changed; empty where none did."""
+    after = seat.backend.windows.all()
+    hidden = {window.ref for window in (*before, *after) if window.is_own or seat.backend.is_private(window)}
+    old, new = ([w for w in windows if w.ref not in hidden] for windows in (before, after))
+    return "".join(f" {change.sentence}" for change in window_changes(old, new, None))
 
 
 def region_in(seat: DesktopController, text: str, capture: str, space: str) -> Rect:

@@ -5,29 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.geometry import ModelSpace, Rect
+from app.base.geometry import ModelSpace
 from app.base.texts import clip_line
 from app.desktop.backends import Window
-from app.desktop.controller import DesktopController, Proving
+from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
-from app.desktop.elements import SECRET, Element, Outline, OutlineRequest, OutlineView, TakesNoValue
-from app.desktop.input import Press
-from app.desktop.keys import chord
-from app.desktop.ocr.elements import is_written
+from app.desktop.elements import Element, Outline, OutlineRequest, OutlineView
 from app.desktop.targets import Located, Locator, NotFound, Search
-from app.desktop.verification import Proof, of_click, of_setting
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
-from app.tools.pictures import ModelSight, Texts, texts_between, texts_in, to_point_in, unread
+from app.tools import acts
+from app.tools.acts import Act, element_as_json
+from app.tools.pictures import ModelSight, Texts, texts_between, texts_in, to_point_in, unread, with_changed_part
 from app.tools.registry import Family, TurnContext
 
 _BUDGET = 2000
 _WINDOWS_READ = 3
 _SHOWN_CHARS = 120
 _CARD_LINES = 12
-_LEAVING = "\n\r\t"
-_OPENING_S = 1.0
-_LOOK_AGAIN_S = 0.1
 
 
 class ScreenReading:
@@ -45,10 +40,14 @@ class ScreenReading:
         return await self._desktop.run(_locate, call, self._sight)
 
     async def press(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_press, call)
+        return await self._desktop.run(_acted, acts.press, call, self._sight)
 
     async def set_value(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_set_value, call)
+        return await self._desktop.run(_acted, acts.set_value, call, self._sight)
+
+
+async def _acted(seat: DesktopController, act: Act, call: ToolCall, sight: ModelSight) -> ToolResult:
+    return await with_changed_part(seat, await act(seat, call), sight)
 
 
 async def _locate(seat: DesktopController, call: ToolCall, sight: ModelSight) -> ToolResult:
@@ -156,116 +155,14 @@ def _told(request: OutlineRequest, outline: Outline, lines: Sequence[str], note:
     return "\n".join([*parts, *([note] if note else [])])
 
 
-async def _press(seat: DesktopController, call: ToolCall) -> ToolResult:
-    tree = seat.backend.accessibility
-    element = await tree.element(_of_a_program(call.text("ref")))
-    actions: list[str] = []
-
-    async def do() -> None:
-        actions.append(await tree.press(element.ref))
-
-    proof = Proving(lambda: of_click(seat.backend, element), window=_window_of(seat, element))
-    seen = await seat.act(do, element.box, proof=proof)
-    payload = _as_json(element) | {"action": actions[0], "verdict": seen.verdict, "proof": seen.proof}
-    return ToolResult(True, call.name, payload, f"Pressed {_named(element)} ({actions[0]}). {seen.sentence}")
-
-
-async def _set_value(seat: DesktopController, call: ToolCall) -> ToolResult:
-    tree = seat.backend.accessibility
-    text = call.text("value")
-    element = await tree.element(_of_a_program(call.text("ref")))
-    held: list[str] = []
-
-    async def do() -> None:
-        try:
-            await tree.set_value(element.ref, text)
-        except TakesNoValue as refusal:
-            await _enter(seat, element, text, refusal)
-
-    async def read_back() -> Proof:
-        proof, now = await of_setting(seat.backend, element, text)
-        held.append(now)
-        return proof
-
-    proof = Proving(read_back, by_changes=False, at_rest=True, window=_window_of(seat, element))
-    seen = await seat.act(do, element.box, proof=proof)
-    private = " Passwords are not read back." if element.role == SECRET else ""
-    payload = _as_json(element) | {"value": clip_line(held[-1], _SHOWN_CHARS), "proof": seen.proof}
-    return ToolResult(True, call.name, payload, f"Set {_named(element)}.{private} {seen.sentence}")
-
-
-async def _enter(seat: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
-    """Put a value in by click and keyboard, where a program such as Chromium lets nothing be set. Raises the refusal.
-
-    Line breaks and tabs are not typed: they submit a form or leave the field.
-    """
-    is_list = element.role == "combo box" and not element.is_("editable")
-    is_typable = (
-        seat.backend.keyboard.can_type(text) and element.is_("expandable") if is_list else element.is_("editable")
-    )
-    if not is_typable or any(sign in text for sign in _LEAVING):
-        raise refusal
-    await seat.press(await seat.marksman.at_ref(element.ref), Press())
-    if is_list:
-        await _choose(seat, element, text, refusal)
-        return
-    await seat.hands.press([chord("ctrl+a")], 1, 0.0)
-    if text:
-        await seat.hands.type_text(text)
-    else:
-        await seat.hands.press([chord("Delete")], 1, 0.0)
-
-
-async def _choose(seat: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
-    """Choose in the open list of a combo box. Return is pressed only while the list is open: else it submits a form."""
-    limit = seat.clock.now() + _OPENING_S
-    while not await _is_open(seat, element):
-        if seat.clock.now() > limit:
-            raise refusal
-        await seat.backend.windows.changed(_LOOK_AGAIN_S)
-    await seat.hands.type_text(text)
-    if await _is_open(seat, element):
-        await seat.hands.press([chord("Return")], 1, 0.0)
-
-
-async def _is_open(seat: DesktopController, element: Element) -> bool:
-    return (await seat.backend.accessibility.element(element.ref)).is_("expanded")
-
-
-def _window_of(seat: DesktopController, element: Element) -> Window | None:
-    """The window that an element is in; any of its program's where none has its title."""
-    own = [window for window in seat.backend.windows.all() if element.pid and window.pid == element.pid]
-    return next((window for window in own if window.title == element.window), own[0] if own else None)
-
-
-def _of_a_program(ref: str) -> str:
-    """The ref, if it may be an element's. ToolMisuse for text that was read off the screen."""
-    if is_written(ref):
-        raise ToolMisuse(f"{ref} is text that was read off the screen. It can be clicked: computer_click ref={ref!r}.")
-    return ref
-
-
-def _named(element: Element) -> str:
-    return f"{element.ref} {element.role} {clip_line(element.name, _SHOWN_CHARS)!r}"
-
-
-def _as_json(element: Element) -> dict[str, JsonValue]:
-    name = clip_line(element.name, _SHOWN_CHARS)
-    return {"ref": element.ref, "role": element.role, "name": name, "box": _box(element.box), "window": element.window}
-
-
 def _place_as_json(place: Located, space: ModelSpace) -> dict[str, JsonValue]:
-    return _as_json(place.element) | {
+    return element_as_json(place.element) | {
         "x": place.point.x,
         "y": place.point.y,
         "how": place.how,
         "score": round(place.score, 3),
         "runners_up": [clip_line(other.told(space), _SHOWN_CHARS) for other in place.runners_up],
     }
-
-
-def _box(box: Rect) -> list[JsonValue]:
-    return [box.x, box.y, box.width, box.height]
 
 
 _REF = Param("ref", description="the element's ref, such as e12", required=True)

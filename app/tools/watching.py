@@ -7,16 +7,26 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from app.base.errors import Cancelled, ToolFailed, ToolMisuse
+from app.base.errors import Cancelled, NeedsPerson, ToolFailed, ToolMisuse
 from app.base.geometry import Rect
 from app.base.texts import clip_line
+from app.desktop.backends import Window
 from app.desktop.capture import Capture, PictureBudget, changed_tiles, merged
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.verification import Patience, SettleWatch
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
-from app.tools.pictures import ModelSight, everything, in_words, payload_of, region_in, shown, texts_in
+from app.tools.pictures import (
+    ModelSight,
+    everything,
+    in_words,
+    payload_of,
+    region_in,
+    shown,
+    texts_in,
+    window_changes_since,
+)
 from app.tools.registry import Family, TurnContext
 
 _SURE = 0.9
@@ -66,23 +76,46 @@ class Watching:
 
     async def wait(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         seconds = call.number("seconds")
+        before = await self._windows()
         await _sleep(seconds, turn)
-        return ToolResult(True, call.name, {"seconds": seconds}, f"Waited {seconds:g} seconds.")
+        echo = f"Waited {seconds:g} seconds.{await self._windows_since(before)}"
+        return ToolResult(True, call.name, {"seconds": seconds}, echo)
+
+    async def _windows(self) -> tuple[Window, ...] | None:
+        """The windows; None where nothing on the screen can be seen, which is no reason not to wait."""
+        try:
+            return await self._desktop.run(_open_windows)
+        except (ToolFailed, NeedsPerson):
+            return None
+
+    async def _windows_since(self, before: tuple[Window, ...] | None) -> str:
+        return "" if before is None else await self._desktop.run(_windows_since, before)
 
     async def wait_for(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         condition, what = _condition(call)
         limit_s = call.number("limit_s", _LIMIT_S)
         wants_gone = call.flag("gone")
+        before = await self._windows()
         loop = asyncio.get_running_loop()
         limit = loop.time() + limit_s
         while await self._desktop.run(condition, limit - loop.time()) == wants_gone:
             if loop.time() >= limit:
                 state = "is still there" if wants_gone else "did not come"
-                raise ToolFailed(f"After {limit_s:g} seconds {what} {state}. Look with screen_capture.")
+                windows = await self._windows_since(before)
+                raise ToolFailed(f"After {limit_s:g} seconds {what} {state}.{windows} Look with screen_capture.")
             await _sleep(_LOOK_AGAIN_S, turn)
         waited = limit_s - (limit - loop.time())
         echo = f"{what[0].upper()}{what[1:]} is {'gone' if wants_gone else 'there'}, after {waited:.1f} seconds."
+        echo += await self._windows_since(before)
         return ToolResult(True, call.name, {"what": what, "seconds": round(waited, 1)}, echo)
+
+
+async def _open_windows(seat: DesktopController) -> tuple[Window, ...]:
+    return seat.backend.windows.all()
+
+
+async def _windows_since(seat: DesktopController, before: tuple[Window, ...]) -> str:
+    return window_changes_since(seat, before)
 
 
 async def _capture(seat: DesktopController, call: ToolCall, budget: PictureBudget) -> Capture:
@@ -265,7 +298,8 @@ WATCHING = Family(
         ),
         ToolSpec(
             "wait",
-            "Do nothing for a while. Rather use wait_for when there is something to wait for.",
+            "Do nothing for a while, and hear which windows came and went. Rather use wait_for when there is something "
+            "to wait for.",
             Effect.READS,
             Watching.wait,
             attrs=(Param("seconds", ValueType.NUMBER, "how long", required=True, minimum=0, maximum=300),),

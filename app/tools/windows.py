@@ -18,6 +18,8 @@ from app.desktop.verification import Patience
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 from app.services.workspace import document_kinds
+from app.tools.acts import seen_in
+from app.tools.pictures import ModelSight, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
 _TITLE_CHARS = 80
@@ -35,10 +37,11 @@ _DROP_DOWN = frozenset({"guake", "tilda", "yakuake"})
 
 
 class WindowTools:
-    """Handlers; each hops to the desktop thread."""
+    """Handlers; each hops to the desktop thread. `sight` is how the model in use sees."""
 
-    def __init__(self, desktop: Desktop) -> None:
+    def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
+        self._sight = sight or ModelSight()
 
     async def open_app(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         result = await self._desktop.run(_open_app, call)
@@ -61,7 +64,7 @@ class WindowTools:
         return await self._desktop.run(_minimise_window, call)
 
     async def choose_menu(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_choose_menu, call, from_elsewhere(turn.admit))
+        return await self._desktop.run(_choose_menu, call, from_elsewhere(turn.admit), self._sight)
 
     async def read_clipboard(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_read_clipboard, call)
@@ -86,6 +89,7 @@ async def _open_app(seat: DesktopController, call: ToolCall) -> ToolResult:
     if _is_new_terminal(opened):
         payload["new_terminal"] = True
     echo = f"{verb} {opened.name}; its window {window.title!r} ({window.ref}) is in front and has the keyboard."
+    echo = " ".join([echo, *await seat.shows(window)])
     return ToolResult(True, call.name, payload, echo)
 
 
@@ -118,7 +122,9 @@ async def _close_window(seat: DesktopController, call: ToolCall) -> ToolResult:
     if not is_closed:
         active = seat.active_window()
         asking = f" {active.title!r} is in front; it may be asking something." if active else ""
-        raise ToolFailed(f"{window.title!r} was asked to close and is still open.{asking} Look with screen_capture.")
+        shows = await seat.shows(active) if active and active.ref != window.ref else ()
+        told = " ".join([asking, *(shows or ["Look with screen_capture."])])
+        raise ToolFailed(f"{window.title!r} was asked to close and is still open.{told}")
     payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}
     return ToolResult(True, call.name, payload, f"{window.title!r} is closed.")
 
@@ -143,7 +149,7 @@ async def _minimise_window(seat: DesktopController, call: ToolCall) -> ToolResul
     return ToolResult(True, call.name, payload, f"{window.title!r} is minimised; focus_window brings it back.")
 
 
-async def _choose_menu(seat: DesktopController, call: ToolCall, admit: Admit) -> ToolResult:
+async def _choose_menu(seat: DesktopController, call: ToolCall, admit: Admit, sight: ModelSight) -> ToolResult:
     """Opens menu after menu; on a part that is not there or may not be chosen, all of them are closed again."""
     parts = [part.strip() for part in call.text("path").replace("›", ">").split(">") if part.strip()]
     if not parts:
@@ -157,8 +163,9 @@ async def _choose_menu(seat: DesktopController, call: ToolCall, admit: Admit) ->
                 await seat.act(partial(seat.hands.press, chords("Escape"), depth, 0.0))
             raise
         seen = await seat.act(partial(seat.press, aim, Press()), aim.place)
-    payload: dict[str, JsonValue] = {"path": parts, "verdict": seen.verdict, "proof": seen.proof, "window": seen.focus}
-    return ToolResult(True, call.name, payload, f"Chose {' > '.join(parts)}. {seen.sentence}")
+    payload: dict[str, JsonValue] = {"path": parts}
+    result = ToolResult(True, call.name, payload | seen_in(seen), f"Chose {' > '.join(parts)}. {seen.sentence}")
+    return await with_changed_part(seat, result, sight)
 
 
 async def _check_entry(call: ToolCall, aim: Aim, admit: Admit, *, is_first: bool, is_last: bool) -> None:

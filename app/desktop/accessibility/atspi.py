@@ -14,11 +14,11 @@ from app.base.texts import clip_line
 from app.desktop.accessibility import acting, matching, objects, reach
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
-from app.desktop.accessibility.changes import ChangeFeed
+from app.desktop.accessibility.changes import ChangeFeed, LastRead
 from app.desktop.accessibility.matching import Description, normal, readings, roles_called
 from app.desktop.accessibility.nodes import Key, Node, Program
 from app.desktop.accessibility.objects import Surveyor
-from app.desktop.accessibility.outline import Outliner
+from app.desktop.accessibility.outline import Outliner, held_by
 from app.desktop.accessibility.reading import OutlineReader
 from app.desktop.accessibility.refs import RefBook, Stack
 from app.desktop.accessibility.scenes import bindings_of, marked_item, scene_of
@@ -46,6 +46,8 @@ _MOST_MATCHES = 50
 _SCROLL_LIMIT_S = 2.0
 _LOOK_AGAIN_S = 0.03
 _FOLLOW_LIMIT_S = 0.3
+_HELD_LIMIT_S = 0.25
+"""So long a window that opened may take to describe what is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,10 @@ class AtSpi:
         self._bus = Bus(os.environ if environment is None else environment)
         self._private = private or Private()
         self._surveyor = Surveyor(self._bus, self._is_private, self._own)
-        self._reader = OutlineReader(self._bus)
+        last_read = LastRead()
+        self._reader = OutlineReader(self._bus, last_read.keep)
         self._refs = RefBook()
-        self._feed = ChangeFeed(self._bus, self._refs.name_of)
+        self._feed = ChangeFeed(self._bus, self._refs.name_of, last_read)
         self._windows = windows
         self._monitors = monitors
         self._outliner = Outliner()
@@ -241,6 +244,21 @@ class AtSpi:
         except (TimeoutError, ToolFailed, CallRefused):  # because the screen alone can also show the effect
             return NoChanges()
         return self._feed.follow(programs) if programs else NoChanges()
+
+    async def held(self, window: Window) -> tuple[Element, ...]:
+        try:
+            limit = asyncio.get_running_loop().time() + _HELD_LIMIT_S
+            while await self._surveyor.of_process(window.pid):
+                stack = self._stack()
+                async with self._surveyor.look(window.pid) as look:
+                    programs = await look.programs(partial(self._reader.read, stack=stack))
+                found = held_by(window, programs, self._refs)
+                if found or asyncio.get_running_loop().time() > limit:
+                    return found
+                await asyncio.sleep(_LOOK_AGAIN_S)
+        except ToolFailed:  # because a picture can also show what is in it
+            pass
+        return ()
 
     async def silent(self) -> tuple[str, ...]:
         return tuple(self._surveyor.silent.values())

@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from app.base.geometry import Rect
 from app.base.texts import clip_line
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, BusLost, CallRefused
-from app.desktop.accessibility.nodes import Key, Node
+from app.desktop.accessibility.nodes import Key, Node, Program
 
 if TYPE_CHECKING:
     from dbus_fast import Message
@@ -35,12 +36,19 @@ _RULE = "type='signal',interface='org.a11y.atspi.Event.Object'"
 _INTERFACE = "org.a11y.atspi.Event.Object"
 _DAEMON = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 _REGISTRAR = (spi.REGISTRY, "/org/a11y/atspi/registry", "org.a11y.atspi.Registry")
+_CHILDREN = "ChildrenChanged"
 _EFFECTS = frozenset({"checked", "selected", "expanded", "indeterminate", "sensitive", "showing", "visible"})
 """States that change as the effect of an act; `pressed` does for toggle buttons only."""
+_SIGHT = frozenset({"showing", "visible"})
 _NO_EFFECT_ROLES = frozenset({"tool tip"})
 _DESCRIBE_LIMIT_S = 0.15
-_MOST_TOLD = 3
+_MOST_ASKED = 24
+_MOST_LINES = 12
+_MOST_NAMES = 24
+_DEEPEST = 4
+_ROUNDS = 3
 _SHOWN_CHARS = 60
+_LINE_CHARS = 600
 _REMEMBERED = 400
 _RESTLESS_S = 2.5
 _RESTLESS_TIMES = 2
@@ -50,10 +58,95 @@ _OURS_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class _Event:
+    """`child` is what came or went, where children of an object changed."""
+
     key: Key
     kind: str
     detail: str
     is_on: bool
+    child: Key | None = None
+
+    @property
+    def subject(self) -> Key:
+        """The object that the event is about."""
+        return self.child or self.key
+
+    @property
+    def fate(self) -> str:
+        """Whether the subject came, went, or changed."""
+        if self.kind == _CHILDREN and self.child:
+            return "came" if self.detail == "add" else "went"
+        if self.kind == "StateChanged" and self.detail in _SIGHT:
+            return "came" if self.is_on else "went"
+        return "changed"
+
+
+class LastRead:
+    """What programs showed when their trees were last read: what names were before, and what was there that is gone."""
+
+    def __init__(self) -> None:
+        self._programs: dict[str, Program] = {}
+        self._nodes: dict[str, dict[Key, Node]] = {}
+        self._outdated: dict[str, set[Key]] = {}
+
+    def keep(self, program: Program) -> None:
+        """Remember a tree that was read to its end."""
+        self._programs[program.bus_name] = program
+        self._nodes.pop(program.bus_name, None)
+        self._outdated.pop(program.bus_name, None)
+
+    def node(self, key: Key) -> Node | None:
+        """The object as it was then; None where it did not show, or changed since without our doing."""
+        program = self._programs.get(key[0])
+        if program is None or key in self._outdated.get(key[0], ()):
+            return None
+        if key[0] not in self._nodes:
+            self._nodes[key[0]] = {node.key: node for _, node in program.walk()}
+        return self._nodes[key[0]].get(key)
+
+    def renew(self, key: Key, now: Node | None = None) -> None:
+        """What was known of the object no longer holds; `now` is what it is instead."""
+        before = self.node(key)
+        if before is not None and now is not None:
+            before.name = now.name
+        elif key[0] in self._programs:
+            self._outdated.setdefault(key[0], set()).add(key)
+
+
+@dataclass(slots=True)
+class _Subject:
+    """An object that changed: what the newest event says of it, how it was before, and how it is.
+
+    `holder` is what it came into or went from, where the object itself says nothing. `is_introduced`: the name that was
+    reported is not new.
+    """
+
+    event: _Event
+    before: Node | None
+    node: Node = field(init=False)
+    holder: Node | None = None
+    is_asked: bool = False
+    is_lost: bool = False
+    is_introduced: bool = False
+
+    def __post_init__(self) -> None:
+        self.node = Node(self.event.subject)
+
+    @property
+    def names(self) -> list[Node]:
+        """Those of the object and what came with it that have a name."""
+        whole = self.before if self.event.fate == "went" and self.before is not None else self.node
+        nodes = (node for node in whole.walk() if node.role not in spi.WINDOWS)
+        return [node for node in nodes if (node.name if node.children else node.called).strip()]
+
+    @property
+    def is_in_sight(self) -> bool:
+        """Whether somebody who looks sees it, or no longer sees it."""
+        if self.event.fate == "went":
+            return (self.is_lost or not self.node.shows) and bool(self.names)
+        is_window = self.node.role in spi.WINDOWS  # of which the windows tell
+        has_words = not is_window if self.event.fate == "changed" else bool(self.names)
+        return not self.is_lost and self.node.shows and has_words
 
 
 class Following:
@@ -63,21 +156,42 @@ class Following:
         self._feed = feed
         self._programs = programs
         self._events: OrderedDict[tuple[Key, str, str], _Event] = OrderedDict()
+        self._subjects: dict[Key, _Subject] = {}
         self._news = asyncio.Event()
 
     def note(self, event: _Event) -> None:
         if event.key[0] not in self._programs or self._feed.is_restless(event):
             return
-        place = (event.key, event.kind, event.detail)
+        place = (event.subject, event.kind, event.detail)
         before = self._events.pop(place, None)
+        self._subjects.pop(event.subject, None)
         if event.kind == "StateChanged" and before is not None and before.is_on != event.is_on:
             return  # it is again what it was
         self._events[place] = event
         self._news.set()
 
-    async def told(self) -> tuple[str, ...]:
-        """What changed, in sentences, the newest first; none where nothing did that counts."""
-        return await self._feed.described(list(reversed(self._events.values())))
+    async def told(self, near: Rect | None = None) -> tuple[str, ...]:
+        """What changed, in at most 12 sentences, the nearest to a place first; none where nothing did that counts."""
+        for _ in range(_ROUNDS):
+            count = len(self._events)
+            subjects = self._newest()
+            await self._feed.ask(subjects, with_places=near is not None and len(subjects) > 1)
+            if len(self._events) == count:
+                break  # else the program told more while it was asked
+        asked = [subject for subject in subjects if subject.is_asked]
+        return tuple(dict.fromkeys(_lines(asked, near)))[:_MOST_LINES]
+
+    def _newest(self) -> list[_Subject]:
+        """One for each object that changed, by the newest event."""
+        latest: dict[Key, _Event] = {}
+        for event in reversed(self._events.values()):
+            known = latest.setdefault(event.subject, event)
+            if known.fate == "changed" != event.fate:  # because coming and going matters more than a state
+                latest[event.subject] = event
+        for key, event in list(latest.items())[:_MOST_ASKED]:
+            if key not in self._subjects:
+                self._subjects[key] = _Subject(event, self._feed.last_read.node(key))
+        return [self._subjects[key] for key in latest if key in self._subjects]
 
     async def news(self) -> None:
         """Return when something changed since the last time this was asked."""
@@ -86,17 +200,22 @@ class Following:
 
     def close(self) -> None:
         self._feed.end(self)
+        for event in self._events.values():
+            subject = self._subjects.get(event.subject)
+            self._feed.last_read.renew(event.subject, subject.node if subject and subject.is_asked else None)
 
 
 class ChangeFeed:
     """Listens to the bus; remembers what has the focus, and what changes all the time without us.
 
-    `name_before` tells the name that an object had when it was last read, if it ever was.
+    `name_before` tells the name that an object had when it was last given a ref, `last_read` all that showed when its
+    program was last read.
     """
 
-    def __init__(self, bus: Bus, name_before: Callable[[Key], str | None]) -> None:
+    def __init__(self, bus: Bus, name_before: Callable[[Key], str | None], last_read: LastRead) -> None:
         self._bus = bus
         self._name_before = name_before
+        self.last_read = last_read
         self._followings: list[Following] = []
         self._recent: OrderedDict[tuple[Key, str], deque[float]] = OrderedDict()
         self._acted_at = 0.0
@@ -144,6 +263,8 @@ class ChangeFeed:
             return
         for following in self._followings:
             following.note(event)
+        if not self._followings:
+            self.last_read.renew(event.subject)
         if not self._followings and time.monotonic() - self._acted_at > _OURS_S:
             self._remember(event)
 
@@ -155,33 +276,57 @@ class ChangeFeed:
         while len(self._recent) > _REMEMBERED:
             self._recent.popitem(last=False)
 
-    async def described(self, events: Sequence[_Event]) -> tuple[str, ...]:
-        """In sentences, what the events tell; each object once."""
-        told: dict[Key, str] = {}
+    async def ask(self, subjects: Sequence[_Subject], *, with_places: bool) -> None:
+        """Ask what there is to tell of each that was not asked for yet, as far as the time allows."""
+        waiting = [subject for subject in subjects if not subject.is_asked]
         try:
             async with asyncio.timeout(_DESCRIBE_LIMIT_S):
-                for event in events:
-                    if event.key not in told and (sentence := await self._sentence(event)):
-                        told[event.key] = sentence
-                    if len(told) == _MOST_TOLD:
-                        break
+                await asyncio.gather(*(self._ask(subject, with_place=with_places) for subject in waiting))
         except (TimeoutError, BusLost):  # because sentences found in time are worth more than all of them late
             pass
-        return tuple(told.values())
 
-    async def _sentence(self, event: _Event) -> str:
-        node = Node(event.key)
+    async def _ask(self, subject: _Subject, *, with_place: bool) -> None:
+        node, event, before = subject.node, subject.event, subject.before
+        if before is not None:
+            node.role, node.name = before.role, before.called
         try:
-            await asyncio.gather(
-                objects.role(self._bus, node), objects.name(self._bus, node), objects.state(self._bus, node)
-            )
+            asked = [objects.state(self._bus, node)]
+            asked += [] if before is not None else [objects.role(self._bus, node)]
+            asked += [] if before is not None and event.fate == "went" else [objects.name(self._bus, node)]
+            await asyncio.gather(*asked)
             if event.kind in ("TextChanged", "PropertyChange"):
                 node.value = await objects.value(self._bus, node)
+            if event.fate == "came" and event.child and node.shows:
+                await self._grow(node)
+            if with_place and event.fate == "changed":
+                node.box = await objects.box(self._bus, node)
+        except CallRefused:  # because it is gone already
+            subject.is_lost = True
+        if event.child and (subject.is_lost or not subject.names):
+            subject.holder = await self._holder(event.key)
+        subject.is_introduced = event.detail == "accessible-name" and self._is_introduced(node)
+        subject.is_asked = True
+
+    async def _holder(self, key: Key) -> Node | None:
+        """What something came into or went from; None where that is gone, too."""
+        node = Node(key)
+        try:
+            await asyncio.gather(objects.role(self._bus, node), objects.name(self._bus, node))
         except CallRefused:
-            return ""  # it is gone already
-        if event.detail == "accessible-name" and self._is_introduced(node):
-            return ""
-        return _told(event, node)
+            return None
+        return node
+
+    async def _grow(self, root: Node) -> None:
+        """Read what came with an object, as far as it can be told."""
+        level, count = [root], 0
+        for _ in range(_DEEPEST):
+            families = await objects.all_of(self._bus, objects.read_children, [node.key for node in level])
+            for node, keys in zip(level, families, strict=True):
+                node.children = await objects.described(self._bus, (keys or [])[: _MOST_NAMES - count], node)
+                count += len(node.children)
+            level = [child for node in level for child in node.children]
+            if not level or count >= _MOST_NAMES:
+                return
 
     def _is_introduced(self, node: Node) -> bool:
         """Return whether a reported name is not new. GTK 4 reports the name again when an object gets the focus."""
@@ -191,13 +336,89 @@ class ChangeFeed:
         return before == node.name
 
 
+def _lines(subjects: Sequence[_Subject], near: Rect | None) -> list[str]:
+    """What is in sight; where nothing of it is, one sentence on what else changed."""
+    told = [one for one in subjects if not one.is_introduced and one.node.role not in _NO_EFFECT_ROLES]
+    seen = [one for one in told if one.is_in_sight]
+    changed, came, went = ([one for one in seen if one.event.fate == fate] for fate in ("changed", "came", "went"))
+    changed.sort(key=lambda one: (one.event.kind == "SelectionChanged", _distance(one.node, near)))
+    lines = [_change(one) for one in changed if one.event.kind != "SelectionChanged" or one is seen[0] is seen[-1]]
+    lines += _renamed(came, went)
+    lines += [_listed("New", came), _listed("Gone", went)]
+    return [line for line in lines if line] or [line for one in told if one not in seen and (line := _rest(one))][:1]
+
+
+def _rest(subject: _Subject) -> str:
+    """A sentence on something that is not in sight, or has no name; "" for what is gone without a trace."""
+    if subject.holder is not None:
+        return _told(replace(subject.event, child=None), subject.holder)
+    return "" if subject.is_lost or subject.event.child else _told(subject.event, subject.node)
+
+
+def _renamed(came: list[_Subject], went: list[_Subject]) -> Iterator[str]:
+    """Chromium puts a new text in the place of the old one."""
+    for new in list(came):
+        same = [old for old in went if old.event.key == new.event.key and old.node.role == new.node.role]
+        if len(same) == 1 and new.event.child and len(new.names) == len(same[0].names) == 1:
+            came.remove(new)
+            went.remove(same[0])
+            yield f"{new.node.role} {_quoted(same[0].names[0])} became {_quoted(new.names[0])}."
+
+
+def _listed(word: str, subjects: Sequence[_Subject]) -> str:
+    """All names in one line, in the order in which they came: `New: button "OK", "Cancel", label "Sure?".`"""
+    nodes: dict[str, Node] = {}
+    for node in (node for subject in reversed(subjects) for node in subject.names):
+        if node.called not in nodes or (node.is_operable and not nodes[node.called].is_operable):
+            nodes[node.called] = node
+    parts: list[str] = []
+    role = ""
+    for node in nodes.values():
+        parts.append(_quoted(node) if node.role == role else f"{node.role} {_quoted(node)}")
+        role = node.role
+    more = f" and {len(parts) - _MOST_NAMES} more" if len(parts) > _MOST_NAMES else ""
+    return f"{word}: {clip_line(', '.join(parts[:_MOST_NAMES]), _LINE_CHARS)}{more}." if parts else ""
+
+
+def _quoted(node: Node) -> str:
+    return f'"{clip_line(node.called, _SHOWN_CHARS)}"'
+
+
+def _distance(node: Node, near: Rect | None) -> float:
+    """How far an object is from the act; what tells no place is far."""
+    if near is None or node.box is None or node.box.size.area == 0:
+        return float("inf")
+    one, other = node.box.center, near.center
+    return abs(one.x - other.x) + abs(one.y - other.y)
+
+
+def _change(subject: _Subject) -> str:
+    """A sentence on an object that shows before and after."""
+    before, node = subject.before, subject.node
+    if before is not None and before.name.strip() and node.name.strip() and node.role not in (spi.SECRET, *spi.TEXTS):
+        if before.name != node.name:
+            return f"{node.role} {_quoted(before)} became {_quoted(node)}."
+        if subject.event.detail == "accessible-name":
+            return ""
+    return _told(subject.event, node)
+
+
 def _event_of(message: Message) -> _Event | None:
     body = message.body
     if len(body) < 2 or not isinstance(body[0], str) or not isinstance(body[1], int):
         return None
     kind = message.member or ""
+    key = (str(message.sender), str(message.path))
     # The second field is an index for children and texts, and 1 or 0 for a state.
-    return _Event((str(message.sender), str(message.path)), kind, body[0].split(":")[0], bool(body[1]))
+    return _Event(key, kind, body[0].split(":")[0], bool(body[1]), _child_of(message) if kind == _CHILDREN else None)
+
+
+def _child_of(message: Message) -> Key | None:
+    """The object that came or went: the fourth field, where the toolkit fills it in."""
+    told = getattr(message.body[3], "value", None) if len(message.body) > 3 else None
+    if not isinstance(told, (list, tuple)) or len(told) != 2 or told[1] == spi.NULL:
+        return None
+    return str(told[0]), str(told[1])
 
 
 def _may_be_effect(event: _Event) -> bool:
@@ -205,7 +426,7 @@ def _may_be_effect(event: _Event) -> bool:
         return event.detail in _EFFECTS or event.detail == "pressed"
     if event.kind == "PropertyChange":
         return event.detail in ("accessible-name", "accessible-value")
-    if event.kind == "ChildrenChanged":
+    if event.kind == _CHILDREN:
         return event.key[1] != spi.ROOT
     return event.kind in ("TextChanged", "SelectionChanged")
 
@@ -222,7 +443,7 @@ def _told(event: _Event, node: Node) -> str:
         return f"{called} is {'now' if event.is_on else 'no longer'} {event.detail}."
     if event.kind == "SelectionChanged":
         return f"Another entry of {called} is selected."
-    if event.kind == "ChildrenChanged":
+    if event.kind == _CHILDREN:
         return f"{called} {'got' if event.detail == 'add' else 'lost'} an entry."
     if node.role == spi.SECRET:
         return f"{called} holds another text."

@@ -10,12 +10,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.base.geometry import ModelSpace
+from app.base.geometry import ModelSpace, Rect
 from app.base.texts import clip_line
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import normal
 from app.desktop.accessibility.nodes import Key, Node, Program
-from app.desktop.accessibility.refs import COVERED, RefBook, Stack
+from app.desktop.accessibility.refs import COVERED, RefBook, Stack, is_in_popup
+from app.desktop.backends import Window
 from app.desktop.elements import Element, Match, Outline, OutlineRequest, OutlineView
 
 _NAME_CHARACTERS = 80
@@ -109,6 +110,37 @@ def line_of(element: Element, space: ModelSpace = _SCREEN_PIXELS) -> str:
     if element.role in spi.OPERABLE and not element.is_("sensitive"):
         parts.append("greyed")
     return " ".join(parts)
+
+
+def brief_of(element: Element) -> str:
+    """One element among others of a sentence: without its place, and of its states only what forbids to use it."""
+    parts = [element.ref, element.role]
+    if element.name.strip():
+        parts.append(_quoted(element.name))
+    if element.value and element.value.strip() != element.name.strip():
+        parts.append(f"= {_with_blanks(element.value)}")
+    if element.role in spi.OPERABLE and not element.is_("sensitive"):
+        parts.append("greyed")
+    return " ".join(parts)
+
+
+def held_by(shown: Window, programs: Sequence[Program], refs: RefBook) -> tuple[Element, ...]:
+    """What is in a window, by its title; in a menu or the like (and where no window has the title), by its place."""
+    by_title = not shown.is_popup and any(
+        window.name == shown.title for program in programs for window in program.windows
+    )
+    return tuple(
+        refs.element(program, window, node)
+        for program in programs
+        for window in program.windows
+        if window.name == shown.title or not by_title
+        for _, node in _inside(window, by_place=program.is_unordered)
+        if is_in_popup(window, node) == shown.is_popup and (by_title or _is_at(node, shown.area))
+    )
+
+
+def _is_at(node: Node, area: Rect) -> bool:
+    return node.box is not None and area.contains(node.box.center)
 
 
 def _lines(program: Program, window: Node, refs: RefBook, stack: Stack) -> Iterator[_Line]:

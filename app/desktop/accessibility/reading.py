@@ -8,7 +8,7 @@ only for nodes somebody wants to know about.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from app.base.errors import ToolFailed
@@ -42,10 +42,11 @@ Pair = tuple[Program, Node]
 
 
 class OutlineReader:
-    """Reads through one bus; each program only for as long as it may cost."""
+    """Reads through one bus; each program only for as long as it may cost. `keep` gets each tree that is complete."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Bus, keep: Callable[[Program], None]) -> None:
         self._bus = bus
+        self._keep = keep
 
     async def grow(self, program: Program) -> None:
         """Read the tree, once. Marks a program that is slow."""
@@ -57,6 +58,7 @@ class OutlineReader:
         try:
             async with program.limited():
                 await self._grow(program)
+            self._keep(program)
         except TimeoutError:  # so that a slow program gives a partial outline, not none
             program.is_cut = True
 

@@ -41,7 +41,7 @@ class Stack:
         """Whether a click at a point of the node would reach another window."""
         own = [known for known in self._windows if known.pid == program.pid]
         top = self._top(point)
-        if top is None or not own or _is_in_popup(window, node):
+        if top is None or not own or is_in_popup(window, node):
             return False
         if top.pid != program.pid:
             return True
@@ -51,7 +51,7 @@ class Stack:
         return next((window for window in self._windows if window.area.contains(point)), None)
 
 
-def _is_in_popup(window: Node, node: Node) -> bool:
+def is_in_popup(window: Node, node: Node) -> bool:
     """Menus and drop-down lists lie over everything and are in no list of windows."""
     return window.role in _POPUPS or any(above.role in _POPUPS for above in node.ancestors())
 

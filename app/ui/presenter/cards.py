@@ -336,7 +336,8 @@ def _outcome(event: agent.ToolFinished) -> str:
 def place_of(event: agent.ToolFinished) -> tuple[int, int] | None:
     """Where on the screen a call acted, in screen pixels; None where it did not, or pictures of its own show it."""
     x, y = _number(event.payload, "x"), _number(event.payload, "y")
-    return (int(x), int(y)) if event.ok and not event.media and x is not None and y is not None else None
+    has_own = event.media and "changed_part" not in event.payload
+    return (int(x), int(y)) if event.ok and not has_own and x is not None and y is not None else None
 
 
 def _picture(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> ShownPicture | None:
@@ -348,8 +349,11 @@ def _picture(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> Show
 
 def _ring(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> tuple[int, int] | None:
     """Return the place of the last action in the picture: from the result, or from the captured region."""
-    media, region = event.media[-1], event.payload.get("region")
+    media, part = event.media[-1], event.payload.get("changed_part")
     x, y = _number(event.payload, "x"), _number(event.payload, "y")
+    region = part or event.payload.get("region")
+    if part and x is not None and y is not None:
+        pointed, x, y = (int(x), int(y)), None, None
     if x is None and pointed is not None and isinstance(region, (list, tuple)) and len(region) == 4:
         left, top, width, height = (value if isinstance(value, int) else 0 for value in region)
         x = (pointed[0] - left) * media.width / max(width, 1)
