@@ -274,6 +274,8 @@ class DesktopController:
             if is_told or window.is_own or self._is_private(window):
                 continue
             told = await self.shows(window)
+            if told and not window.is_popup:
+                lines = tuple(line for line in lines if not line.startswith("New:"))
             lines = (*lines, *told)
             unsaid = unsaid if told else window.area
         if unsaid is None and not lines and seen.proof != "confirmed":

@@ -316,8 +316,9 @@ def seen_in(seen: Receipt) -> dict[str, JsonValue]:
         "verdict": seen.verdict,
         "proof": seen.proof,
         "window": seen.focus,
-        "changes": list(seen.changes),
     }
+    if seen.changes:
+        told["changes"] = list(seen.changes)
     part = seen.unsaid
     return told | ({CHANGED_PART: [part.x, part.y, part.width, part.height]} if part else {})
 

@@ -298,8 +298,7 @@ WATCHING = Family(
         ),
         ToolSpec(
             "wait",
-            "Do nothing for a while, and hear which windows came and went. Rather use wait_for when there is something "
-            "to wait for.",
+            "Do nothing for a while. Rather use wait_for when there is something to wait for.",
             Effect.READS,
             Watching.wait,
             attrs=(Param("seconds", ValueType.NUMBER, "how long", required=True, minimum=0, maximum=300),),

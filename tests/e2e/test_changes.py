@@ -1,0 +1,87 @@
+"""Every act answers with what it changed, so that no look is needed after it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from app.desktop.x11.apps import describing
+from tests.e2e.conftest import Screen
+from tests.support.co_process import CoProcess
+from tests.support.worlds import world
+
+
+@pytest.fixture
+def wisp(screen: Screen) -> Iterator[CoProcess]:
+    with CoProcess(screen.environment) as process:
+        yield process
+
+
+@pytest.mark.parametrize("kit", ["gtk3", "qt6", "chromium"])
+def test_changed_texts_and_what_a_dialog_holds_come_with_the_act(wisp: CoProcess, screen: Screen, kit: str) -> None:
+    with world(kit, screen.environment):
+        wisp("wait_for", text="Dead")
+        counted = wisp("computer_click", target="Count button")
+        opened = wisp("computer_click", target="Show note button")
+        closed = wisp("computer_click", target="Dismiss button")
+    assert '"count 0" became "count 1".' in counted["echo"]
+    assert 'button "Dismiss"' in opened["echo"]
+    assert closed["payload"]["proof"] == "confirmed", closed["echo"]
+    assert not (counted["media"] or opened["media"])
+    assert all(len(told["payload"].get("changes", ())) <= 12 for told in (counted, opened, closed))
+
+
+def test_a_menu_and_a_dialog_of_an_editor_list_their_entries(wisp: CoProcess, screen: Screen) -> None:
+    opened = wisp("open_app", name="text editor")
+    assert '" shows e' in opened["echo"]
+    menu = wisp("computer_click", target="File")["echo"]
+    assert all(f'"{name}"' in menu for name in ("Open...", "Save As...", "Quit")), menu
+    wisp("computer_key", keys="Escape")
+    dialog = wisp("choose_menu", path="File > Save As")["echo"]
+    assert 'button "Cancel"' in dialog, dialog
+    assert 'button "Save"' in dialog, dialog
+
+
+def test_what_only_pixels_show_comes_as_a_picture_of_the_part(wisp: CoProcess, screen: Screen) -> None:
+    with world("tk", screen.environment) as shown:
+        wisp("wait_for", window="World")
+        told = wisp("computer_click", x=310, y=114, space="screen")
+        assert shown.happened(lambda line: line == "count 1"), told["echo"]
+    (picture,) = told["media"]
+    left, top, width, height = told["payload"]["changed_part"]
+    assert (width, height) == (picture["width"], picture["height"])
+    assert left <= 310 < left + width
+    assert top <= 160 < top + height
+    assert (width, height) < (420, 301)
+
+
+def test_a_batch_presses_and_sets_by_name_and_shows_the_window(wisp: CoProcess, screen: Screen) -> None:
+    steps: list[dict[str, Any]] = [
+        {"do": "set_value", "target": "Name field", "text": "Ada"},
+        {"do": "press", "target": "Count button"},
+    ]
+    with world("gtk3", screen.environment) as shown:
+        wisp("wait_for", text="Dead")
+        ref = wisp("locate_screen_element", target="Count button")["payload"]["ref"]
+        done = wisp("computer_batch", action=[*steps, {"do": "press", "ref": ref}])
+        whole = wisp("computer_batch", action=[{"do": "wait", "seconds": 0}], picture="screen")
+        assert shown.happened(lambda line: line == "name Ada")
+        assert shown.happened(lambda line: line == "count 2")
+    assert '"count 0" became "count 1".' in done["echo"]
+    assert done["payload"]["label"] == 'window "World GTK 3"'
+    assert done["payload"]["width"] < 600
+    assert (whole["payload"]["label"], whole["payload"]["width"]) == ("screen", 1280)
+
+
+def test_waiting_tells_which_windows_came_and_went(wisp: CoProcess, screen: Screen) -> None:
+    command = ("sh", "-c", "sleep 0.5; exec xterm -title Visitor -e sleep 3")
+    with subprocess.Popen(command, env=describing(screen.environment), stderr=subprocess.DEVNULL) as visitor:
+        came = wisp("wait_for", window="Visitor")
+        wisp.start("wait", seconds=1)
+        visitor.kill()
+        went = wisp.answer()
+    assert "The window 'Visitor' opened." in came["echo"]
+    assert "The window 'Visitor' closed." in went["echo"]
