@@ -24,13 +24,13 @@ _SPECS = registry().specs
 class CoProcess:
     """`wisp("computer_click", target="Save")` gives the answer's fields; it must have worked unless `attempt` is used.
 
-    `environment` is the desktop's; the process ends with the context.
+    `environment` is the desktop's, `root` the checkout that is run; the process ends with the context.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], root: Path = _ROOT) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "app", "tool"],
-            cwd=_ROOT,
+            cwd=root,
             env=dict(environment),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
