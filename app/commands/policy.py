@@ -17,7 +17,7 @@ from pathlib import Path
 from app.agent.policy import Control, Decision, Mode, Policy, Provenance, Verdict, call_analysis, sentences
 from app.agent.policy.sentences import table
 from app.base.clock import SystemClock
-from app.base.errors import WispError
+from app.base.errors import ToolMisuse, WispError
 from app.base.texts import clip_line
 from app.commands import options as shared
 from app.desktop.choose import launcher_named
@@ -28,6 +28,7 @@ from app.protocol.dialects.choose import by_name
 from app.protocol.message import CallClosed
 from app.protocol.spec import Effect, ToolSpec
 from app.services.workspace import origins
+from app.tools.computer import step_of
 
 _MISUSED = 2
 _STOPS = 1
@@ -143,9 +144,12 @@ def _steps(call: ToolCall, spec: ToolSpec, known: Mapping[str, ToolSpec]) -> Ite
     inner: Mapping[str, str] = table("calls")["steps"]
     actions = call.arguments.get("action", ())
     for action in actions if isinstance(actions, (list, tuple)) else ():
-        name = inner.get(str(action.get("do", ""))) if isinstance(action, Mapping) else None
-        if name and isinstance(action, Mapping):
-            yield ToolCall(call.id, name, {key: value for key, value in action.items() if key != "do"}), known[name]
+        try:
+            step = step_of(call, action)
+        except ToolMisuse:  # because what is no action is never run
+            continue
+        if name := inner.get(step.name):
+            yield replace(step, name=name), known[name]
 
 
 def _seen(options: argparse.Namespace, call: ToolCall) -> tuple[Control, ...]:

@@ -102,10 +102,11 @@ def _steps(call: ToolCall) -> list[ToolCall]:
         raise ToolMisuse('A batch needs actions, as in <action do="click" target="OK"/>.')
     if len(given) > _MOST:
         raise ToolMisuse(f"{len(given)} actions are too many for one call; at most {_MOST}.")
-    return [_step(call, action) for action in given]
+    return [step_of(call, action) for action in given]
 
 
-def _step(call: ToolCall, action: JsonValue) -> ToolCall:
+def step_of(call: ToolCall, action: JsonValue) -> ToolCall:
+    """The call that an action of a batch stands for, by the name of the action. ToolMisuse where it is none."""
     if not isinstance(action, Mapping) or action.get("do") not in ACTIONS:
         raise ToolMisuse(f"Each action says what to do: {', '.join(ACTIONS)}.")
     rest = {name: value for name, value in action.items() if name != "do"}

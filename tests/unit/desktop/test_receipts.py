@@ -57,3 +57,12 @@ def test_what_a_program_denies_is_never_confirmed() -> None:
 def test_a_screen_that_still_moves_is_told() -> None:
     told = receipt([_SPOT], _SPOT, (_BELOW,), (_BELOW,)).restless()
     assert "The screen is still moving." in told.sentence
+
+
+def test_a_few_changes_stand_in_the_line_and_many_below_it() -> None:
+    told = receipt([], _SPOT, (_BELOW,), (_BELOW,)).with_evidence()
+    assert told.with_changes(['label "0" became "1".']).sentence == (
+        'label "0" became "1". The keyboard is in \'Notes\'. (confirmed)'
+    )
+    many = [f"check box {count} is now checked." for count in range(12)]
+    assert told.with_changes(many).sentence.splitlines() == ["The keyboard is in 'Notes'. (confirmed)", *many]

@@ -1,0 +1,132 @@
+"""What programs say that changed, in sentences: said once, clipped, and nothing of a password."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from dbus_fast import Message, MessageType, Variant
+
+from app.base.geometry import Rect
+from app.desktop.accessibility import constants as spi
+from app.desktop.accessibility.bus import Bus, CallRefused
+from app.desktop.accessibility.changes import ChangeFeed, LastRead
+from app.desktop.accessibility.nodes import Node, Program
+
+_PROGRAM = ":1.7"
+_SHOWING = spi.BITS["showing"] | spi.BITS["visible"]
+
+
+class Programs(Bus):
+    """A bus with one program on it; `objects` are its objects by path: role, name, text, children."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.objects: dict[str, tuple[str, str, str, tuple[str, ...]]] = {}
+        self.hidden: set[str] = set()
+        self.tell: Callable[[Message], None] = lambda _: None
+
+    async def on_message(self, handler: Callable[[Message], None], ready: Callable[[], Awaitable[None]]) -> None:
+        self.tell = handler
+
+    async def call(self, _name: str, path: str, _interface: str, member: str, *_: Any) -> list[Any]:
+        role, _, text, children = self._object(path)
+        states = 0 if path in self.hidden else _SHOWING
+        answers: dict[str, list[Any]] = {
+            "GetState": [[states & 0xFFFFFFFF, states >> 32]],
+            "GetRole": [spi.ROLES.index(role)],
+            "GetText": [text],
+            "GetChildren": [[(_PROGRAM, child) for child in children]],
+            "GetExtents": [(len(path) * 100, 0, 10, 10)],
+        }
+        return answers[member]
+
+    async def get(self, _name: str, path: str, _interface: str, name: str) -> Any:
+        _, called, text, _ = self._object(path)
+        return {"Name": called, "CharacterCount": len(text)}[name]
+
+    def _object(self, path: str) -> tuple[str, str, str, tuple[str, ...]]:
+        if path not in self.objects:
+            raise CallRefused("gone")
+        return self.objects[path]
+
+    def event(self, path: str, member: str, detail: str, number: int, told: Variant | None = None) -> None:
+        body = [detail, number, 0, told or Variant("i", 0), {}]
+        self.tell(
+            Message(
+                message_type=MessageType.SIGNAL,
+                sender=_PROGRAM,
+                path=path,
+                interface="org.a11y.atspi.Event.Object",
+                member=member,
+                signature="siiva{sv}",
+                body=body,
+            )
+        )
+
+
+@pytest.fixture
+async def programs() -> Programs:
+    return Programs()
+
+
+async def _told(programs: Programs, last_read: LastRead, *events: tuple[Any, ...]) -> tuple[str, ...]:
+    feed = ChangeFeed(programs, lambda _: None, last_read)
+    await feed.listen()
+    following = feed.follow(frozenset({_PROGRAM}))
+    for event in events:
+        programs.event(*event)
+    return await following.told(Rect(0, 0, 10, 10))
+
+
+def _read(*nodes: tuple[str, str, str]) -> LastRead:
+    """A window that held these when it was read: path, role, name."""
+    last_read, window = LastRead(), Node((_PROGRAM, "/window"), "frame")
+    window.children = [Node((_PROGRAM, path), role, name, states=_SHOWING) for path, role, name in nodes]
+    last_read.keep(Program(_PROGRAM, windows=[window]))
+    return last_read
+
+
+async def test_a_text_that_changed_is_told_with_what_it_was(programs: Programs) -> None:
+    programs.objects["/a"] = ("label", "1 item", "", ())
+    told = await _told(programs, _read(("/a", "label", "0 items")), ("/a", "PropertyChange", "accessible-name", 0))
+    assert told == ('label "0 items" became "1 item".',)
+
+
+async def test_nothing_of_a_password_is_told(programs: Programs) -> None:
+    programs.objects["/a"] = ("password text", "Password", "hunter2", ())
+    told = await _told(programs, LastRead(), ("/a", "TextChanged", "insert", 0, Variant("s", "hunter2")))
+    assert told == ('password text "Password" holds another text.',)
+
+
+async def test_what_came_is_listed_in_one_line_and_what_went_by_its_last_name(programs: Programs) -> None:
+    programs.objects |= {
+        "/list": ("list", "", "", ("/b",)),
+        "/b": ("panel", "", "", ("/c", "/d")),
+        "/c": ("button", "Save", "", ()),
+        "/d": ("button", "Cancel", "", ()),
+    }
+    told = await _told(
+        programs,
+        _read(("/old", "button", "Close")),
+        ("/list", "ChildrenChanged", "remove", 0, Variant("(so)", (_PROGRAM, "/old"))),
+        ("/list", "ChildrenChanged", "add", 0, Variant("(so)", (_PROGRAM, "/b"))),
+    )
+    assert told == ('New: button "Save", "Cancel".', 'Gone: button "Close".')
+
+
+async def test_at_most_twelve_lines_are_told_the_nearest_first(programs: Programs) -> None:
+    paths = ["/" + "x" * count for count in range(1, 21)]
+    programs.objects |= {path: ("check box", path, "", ()) for path in paths}
+    told = await _told(programs, LastRead(), *((path, "StateChanged", "checked", 1) for path in reversed(paths)))
+    assert told == tuple(f'check box "{path}" is now checked.' for path in paths[:12])
+
+
+async def test_what_nobody_sees_is_told_only_where_nothing_else_changed(programs: Programs) -> None:
+    programs.objects |= {"/undo": ("menu item", "Undo", "", ()), "/a": ("check box", "Agree", "", ())}
+    programs.hidden.add("/undo")
+    unseen = ("/undo", "StateChanged", "sensitive", 1)
+    assert await _told(programs, LastRead(), unseen) == ('menu item "Undo" is now sensitive.',)
+    both = await _told(programs, LastRead(), unseen, ("/a", "StateChanged", "checked", 1))
+    assert both == ('check box "Agree" is now checked.',)
