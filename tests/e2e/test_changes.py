@@ -48,14 +48,14 @@ def test_a_menu_and_a_dialog_of_an_editor_list_their_entries(wisp: CoProcess, sc
 def test_what_only_pixels_show_comes_as_a_picture_of_the_part(wisp: CoProcess, screen: Screen) -> None:
     with world("tk", screen.environment) as shown:
         wisp("wait_for", window="World")
-        told = wisp("computer_click", x=310, y=114, space="screen")
+        told = wisp("computer_click", target="Count")
         assert shown.happened(lambda line: line == "count 1"), told["echo"]
     (picture,) = told["media"]
     left, top, width, height = told["payload"]["changed_part"]
     assert (width, height) == (picture["width"], picture["height"])
-    assert left <= 310 < left + width
-    assert top <= 160 < top + height
-    assert (width, height) < (420, 301)
+    assert left <= told["payload"]["x"] < left + width
+    assert top <= told["payload"]["y"] < top + height
+    assert width * height < 420 * 300
 
 
 def test_a_batch_presses_and_sets_by_name_and_shows_the_window(wisp: CoProcess, screen: Screen) -> None:
@@ -77,11 +77,11 @@ def test_a_batch_presses_and_sets_by_name_and_shows_the_window(wisp: CoProcess, 
 
 
 def test_waiting_tells_which_windows_came_and_went(wisp: CoProcess, screen: Screen) -> None:
-    command = ("sh", "-c", "sleep 0.5; exec xterm -title Visitor -e sleep 3")
-    with subprocess.Popen(command, env=describing(screen.environment), stderr=subprocess.DEVNULL) as visitor:
-        came = wisp("wait_for", window="Visitor")
-        wisp.start("wait", seconds=1)
-        visitor.kill()
-        went = wisp.answer()
+    wisp("list_windows")
+    wisp.start("wait_for", window="Visitor")
+    command = ("sh", "-c", "sleep 0.5; exec xterm -title Visitor -e sleep 2")
+    with subprocess.Popen(command, env=describing(screen.environment), stderr=subprocess.DEVNULL):
+        came = wisp.answer()
+        went = wisp("wait", seconds=3)
     assert "The window 'Visitor' opened." in came["echo"]
     assert "The window 'Visitor' closed." in went["echo"]
