@@ -68,12 +68,13 @@ async def with_changed_part(seat: DesktopController, result: ToolResult, sight: 
     part = result.payload.get(CHANGED_PART)
     if not isinstance(part, (list, tuple)):
         return result
-    area = Rect(*(int(number) for number in part if isinstance(number, int)))
+    told = Rect(*(int(number) for number in part if isinstance(number, int)))
+    area = told.overlap(seat.backend.screen.extent()) or told
     if not sight.takes_pictures():
         under = [window for window in seat.backend.windows.all() if window.area.contains(area.center)][:1]
         texts = [clip_line(element.name, _SHOWN_CHARS) for element in (await texts_in(seat, under, area)).elements]
-        told = "; ".join(json.dumps(text, ensure_ascii=False) for text in texts[:_CARD_LINES])
-        return replace(result, llm_echo=f"{result.llm_echo} Written there now: {told}.") if told else result
+        written = "; ".join(json.dumps(text, ensure_ascii=False) for text in texts[:_CARD_LINES])
+        return replace(result, llm_echo=f"{result.llm_echo} Written there now: {written}.") if written else result
     try:
         capture = await seat.eyes.capture(area, "part that changed", sight.budget, is_glance=True)
     except ToolFailed as error:  # because the act was carried out, whatever became of the picture

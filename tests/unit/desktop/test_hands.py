@@ -15,6 +15,8 @@ from app.desktop.backends import Button, Window
 from app.desktop.desktop import Desktop
 from app.desktop.headless import HeadlessDesktop, Moved, Pressed, Released, Scrolled, Started, Typed
 from app.desktop.takeover import StopFlag
+from app.protocol.call import CHANGED_PART, JsonValue, ToolResult
+from app.tools.pictures import ModelSight, with_changed_part
 from tests.support.hands import Tools
 
 
@@ -220,3 +222,16 @@ async def test_the_program_works_off_each_chord_before_the_next_one_is_judged(he
         desktop.close()
     tab, space = headless.done.index(Released("Tab")), headless.done.index(Pressed("space"))
     assert [str(one) for one in headless.done[tab + 1 : space]] == ["answered"]
+
+
+async def test_a_part_that_changed_without_a_word_comes_as_a_picture_or_as_its_text(
+    tools: Tools,
+) -> None:
+    part: list[JsonValue] = [10, 10, 60, 40]
+    result = ToolResult(True, "computer_click", {CHANGED_PART: part}, "Clicked.")
+    seen = await tools.desktop.run(with_changed_part, result, ModelSight())
+    read = await tools.desktop.run(with_changed_part, result, ModelSight(takes_pictures=lambda: False))
+    (picture,) = seen.llm_media
+    assert (picture.width, picture.height) == (60, 40)
+    assert 'To point in it, add capture="c1".' in seen.llm_echo
+    assert (read.llm_media, read.llm_echo.startswith("Clicked.")) == ((), True)
