@@ -180,7 +180,9 @@ class Calls:
             self._cards.progress(call_id, event, payload)
 
         turn = self._turn
-        context = TurnContext(call_id, emit, cancelled=turn.cancelled, turn_id=turn.id, began_at=turn.began_at)
+        context = TurnContext(
+            call_id, emit, cancelled=turn.cancelled, turn_id=turn.id, began_at=turn.began_at, heard=turn.heard
+        )
         if self.turn_gate:
             context = replace(context, admit=self.turn_gate.admit_step)
         if self.pursuit:

@@ -181,7 +181,7 @@ class Session:
         words = Words(text, media)
         if self._turn and self._running:
             running = self._running
-            self._turn.meanwhile.append(words)
+            self._turn.hear_meanwhile(words)
             self._parts.record.said_meanwhile(text)
             self._tell(SaidMeanwhile(text))
             await self._settle()

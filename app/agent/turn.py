@@ -189,6 +189,7 @@ class Turn:
     budget: Budget
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     meanwhile: list[Words] = field(default_factory=list)
+    heard: asyncio.Event = field(default_factory=asyncio.Event)
     repetition: LoopDetector = field(default_factory=LoopDetector)
     follows_plan: bool = False
     refused: int = 0
@@ -234,6 +235,12 @@ class Turn:
         if line and len(line.splitlines()) == 1:
             self.typed[app] = (*self.typed.get(app, ()), line[:_LONGEST_LINE_CHARS])[-LINES_KEPT:]
 
+    def hear_meanwhile(self, words: Words) -> None:
+        """The person says something while the turn runs: a wait ends early, and the next pass reads it."""
+        self.meanwhile.append(words)
+        self.heard.set()
+
     def take_meanwhile(self) -> list[Words]:
         taken, self.meanwhile = self.meanwhile, []
+        self.heard.clear()
         return taken

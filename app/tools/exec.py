@@ -15,7 +15,7 @@ from app.services.processes import waiting
 from app.services.processes.commands import Follower, Processes, Run, Why
 from app.services.processes.waiting import Condition
 from app.services.sandbox.sandbox import CommandClass, SandboxRequest, classify
-from app.tools.registry import Family, TurnContext
+from app.tools.registry import HEARD, Family, TurnContext
 
 _STDOUT_BYTES, _STDERR_BYTES = 65_536, 32_768
 _ALONE = "inside its sandbox only; start it with network=true for others to reach it"
@@ -429,14 +429,16 @@ class Waits:
         def tick(left_s: float) -> None:
             turn.emit("wait_until", {"for": what, "left_s": round(left_s, 1), "limit_s": limit_s})
 
-        met = await waiting.until(condition, limit_s, self._clock, turn.cancelled, tick)
+        met = await waiting.until(condition, limit_s, self._clock, (turn.cancelled, turn.heard), tick)
         if turn.cancelled.is_set() and not met:
             raise Cancelled("The waiting was stopped.")
         waited_s = round(self._clock.now() - begun, 1)
         payload: dict[str, JsonValue] = {"for": what, "met": bool(met), "waited_s": waited_s, "limit_s": limit_s}
-        if call.has("seconds"):
+        has_said = turn.heard.is_set() and not met
+        if call.has("seconds") and not has_said:
             return ToolResult(True, "wait_until", {**payload, "met": True}, f"{waited_s:g} seconds have passed.")
         echo = f"After {waited_s:g} s: {met}." if met else f"Not yet: waited {waited_s:g} s for {what}."
+        echo += f" Stopped early: {HEARD}" if has_said else ""
         return ToolResult(True, "wait_until", payload, echo)
 
     async def _condition(self, call: ToolCall) -> tuple[Condition, str]:

@@ -106,13 +106,17 @@ async def admitted(_step: ToolCall) -> str:
     return ""
 
 
+HEARD = "the person has said something, which you read next."
+
+
 @dataclass(frozen=True, slots=True)
 class TurnContext:
     """`emit(event, payload)` feeds the call's card while it runs; `audit(kind, details)` records a state change;
     `admit(step)` must be asked before each action of a call that holds several: empty, or why it may not happen.
     `cancelled` is set when the person stops the turn (handlers that wait must watch it). `turn_id` groups what one
     turn changed, so that all of it can be taken back together; `began_at` is when it began, in seconds since 1970.
-    `pursue(goal, limits)` has the model reach a goal.
+    `pursue(goal, limits)` has the model reach a goal. `heard` is set while the model has not yet read what the person
+    said meanwhile: waits end early then.
     """
 
     call_id: str = ""
@@ -123,6 +127,7 @@ class TurnContext:
     began_at: float = 0.0
     admit: Admit = admitted
     pursue: Pursue = nobody_pursues
+    heard: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 def from_elsewhere(admit: Admit) -> Admit:

@@ -27,7 +27,7 @@ from app.tools.pictures import (
     texts_in,
     window_changes_since,
 )
-from app.tools.registry import Family, TurnContext
+from app.tools.registry import HEARD, Family, TurnContext
 
 _SURE = 0.9
 _LOOK_AGAIN_S = 0.2
@@ -77,9 +77,11 @@ class Watching:
     async def wait(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         seconds = call.number("seconds")
         before = await self._windows()
-        await _sleep(seconds, turn)
-        echo = f"Waited {seconds:g} seconds.{await self._windows_since(before)}"
-        return ToolResult(True, call.name, {"seconds": seconds}, echo)
+        began = asyncio.get_running_loop().time()
+        has_rested = await _sleep(seconds, turn)
+        waited = seconds if has_rested else round(asyncio.get_running_loop().time() - began, 1)
+        echo = f"Waited {waited:g} seconds.{'' if has_rested else f' Stopped early: {HEARD}'}"
+        return ToolResult(True, call.name, {"seconds": waited}, echo + await self._windows_since(before))
 
     async def _windows(self) -> tuple[Window, ...] | None:
         """The windows; None where nothing on the screen can be seen, which is no reason not to wait."""
@@ -103,7 +105,8 @@ class Watching:
                 state = "is still there" if wants_gone else "did not come"
                 windows = await self._windows_since(before)
                 raise ToolFailed(f"After {limit_s:g} seconds {what} {state}.{windows} Look with screen_capture.")
-            await _sleep(_LOOK_AGAIN_S, turn)
+            if not await _sleep(_LOOK_AGAIN_S, turn):
+                return ToolResult(True, call.name, {"what": what}, f"Stopped waiting for {what}: {HEARD}")
         waited = limit_s - (limit - loop.time())
         echo = f"{what[0].upper()}{what[1:]} is {'gone' if wants_gone else 'there'}, after {waited:.1f} seconds."
         echo += await self._windows_since(before)
@@ -248,15 +251,17 @@ async def _screen_rests(seat: DesktopController, left_s: float) -> bool:
     return settled.is_calm
 
 
-async def _sleep(seconds: float, turn: TurnContext) -> None:
-    """Wait, unless the person stops the turn. Raises Cancelled."""
+async def _sleep(seconds: float, turn: TurnContext) -> bool:
+    """Wait; false where it ended early, because the person said something. Raises Cancelled if they stop the turn."""
+    ends = [asyncio.ensure_future(event.wait()) for event in (turn.cancelled, turn.heard)]
     try:
-        # Not `wait_for`, because before Python 3.12 it swallows a cancellation that comes together with the event.
-        async with asyncio.timeout(seconds):
-            await turn.cancelled.wait()
-    except TimeoutError:
-        return
-    raise Cancelled("Stopped while waiting.")
+        await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for end in ends:
+            end.cancel()
+    if turn.cancelled.is_set():
+        raise Cancelled("Stopped while waiting.")
+    return not turn.heard.is_set()
 
 
 _REGION = Param("region", description="left,top,right,bottom in pixels of the newest capture")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from app.base.clock import Clock
@@ -27,22 +27,25 @@ Condition = Callable[[], Awaitable[str]]
 
 
 async def until(
-    condition: Condition, limit_s: float, clock: Clock, cancelled: asyncio.Event, tick: Callable[[float], None]
+    condition: Condition, limit_s: float, clock: Clock, ends: Sequence[asyncio.Event], tick: Callable[[float], None]
 ) -> str:
-    """What was met, or empty after `limit_s` or when cancelled. `tick(seconds_left)` is called about once a second."""
+    """What was met, or empty after `limit_s` or when one of `ends` is set.
+
+    `tick(seconds_left)` is called about once a second.
+    """
     end = clock.now() + limit_s
     ticked = clock.now() - _TICK_S
     while True:
         if met := await condition():
             return met
         left = end - clock.now()
-        if left <= 0 or cancelled.is_set():
+        if left <= 0 or any(one.is_set() for one in ends):
             return ""
         if clock.now() - ticked >= _TICK_S:
             ticked = clock.now()
             tick(left)
         with suppress(TimeoutError):
-            await asyncio.wait_for(cancelled.wait(), min(_STEP_S, left))
+            await asyncio.wait_for(ends[0].wait(), min(_STEP_S, left))
 
 
 async def never() -> str:

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from pathlib import Path
 
 import pytest
 
+from app.base.clock import SystemClock
+from app.desktop.choose import open_desktop
+from app.services.files.places import Workspace
+from app.services.processes.commands import Processes
+from app.tools.exec import WAITS, Waits
+from app.tools.executor import Executor
+from app.tools.pictures import ModelSight
+from app.tools.registry import Registry
+from app.tools.say import SAY, Speech
+from app.tools.watching import WATCHING, Watching
+from tests.unit.agent.stage import Stage
 from tests.unit.tools_work.bench import Bench
 
 
@@ -56,6 +68,26 @@ async def test_stopping_the_turn_ends_the_waiting(bench: Bench) -> None:
     asyncio.get_running_loop().call_later(0.1, bench.cancelled.set)
     result = await bench.call("wait_until", seconds=3000)
     assert result.llm_echo == "wait_until: The waiting was stopped."
+
+
+@pytest.mark.parametrize("call", ['<wait_until seconds="3000"/>', '<wait seconds="30"/>'])
+async def test_what_the_person_says_ends_the_waiting_and_the_turn_goes_on(tmp_path: Path, call: str) -> None:
+    workspace, clock = Workspace(tmp_path), SystemClock()
+    waits = Waits(workspace, Processes(tmp_path / "runs", clock), clock)
+    tools = Registry(SAY, WAITS, WATCHING)
+    stage = Stage(
+        tmp_path,
+        call,
+        "I go on.",
+        registry=tools,
+        executor=Executor(tools, [Speech(), waits, Watching(open_desktop(dry_run=True), ModelSight())], clock),
+    )
+    turn = asyncio.ensure_future(stage.send("Wait an hour."))
+    asyncio.get_running_loop().call_later(0.3, lambda: asyncio.ensure_future(stage.session.send("That is enough.")))
+    ended = await asyncio.wait_for(turn, 20)
+    assert ended.text == "I go on."
+    assert "the person has said something, which you read next." in stage.asked(1)
+    assert "That is enough." in stage.asked(1)
 
 
 @pytest.mark.parametrize(
