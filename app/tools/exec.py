@@ -64,7 +64,7 @@ def left_behind(run: Run) -> str:
             f" While it went on, something appeared that runs by itself: {unclear}. Nothing tells whether the command "
             "or the person made it, so it was left alone. Tell the person to look at it before they use that folder."
         )
-    return found
+    return found + run.record.unsettled
 
 
 def _deleted(run: Run) -> str:

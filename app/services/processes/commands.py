@@ -6,14 +6,14 @@ import asyncio
 import json
 import os
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 
 from app.base.clock import Clock
-from app.base.errors import ToolFailed, ToolMisuse
+from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
 from app.base.texts import without_secrets
 from app.services.processes import starting
@@ -35,8 +35,8 @@ class RunRecord:
     `stopped` says why it was ended by us: a sentence without a full stop, or empty. `walled` tells that it runs behind
     the wall, `network` that it was granted the network, `before` what its workspace held then. `left_at` is when the
     turn stopped waiting for it. `set_aside` and `unclear` say what it left that could run by itself (see `Settled`),
-    `deleted`, `lost` and `asks` which files of the workspace are gone (see `Deleted`). `turn_began` is when its turn
-    began.
+    `deleted`, `lost` and `asks` which files of the workspace are gone (see `Deleted`), `unsettled` the sentence if an
+    error kept this from being known. `turn_began` is when its turn began.
     """
 
     id: str
@@ -61,6 +61,7 @@ class RunRecord:
     lost: int = 0
     is_kept_whole: bool = True
     asks: bool = False
+    unsettled: str = ""
 
     def save(self, folder: Path) -> None:
         beside = folder / "run.new"
@@ -198,12 +199,15 @@ class Processes:
         loop = asyncio.get_running_loop()
 
         def ended(code: int) -> None:
-            self._settle(run)
-            with suppress(RuntimeError):  # because the loop may be closed when the process ends
-                loop.call_soon_threadsafe(self._ended, run, code)
+            try:
+                self._settle(run)
+            finally:
+                with suppress(RuntimeError):  # because the loop may be closed when the process ends
+                    loop.call_soon_threadsafe(self._ended, run, code)
 
         try:
-            await asyncio.to_thread(self._make_room)
+            for forgotten in await asyncio.to_thread(self._make_room):
+                self._runs.pop(forgotten, None)
             enclosure = await asyncio.to_thread(self._enclose, run, wishes)
             launch = self._launch(run, enclosure)
             if self._deletions and self._deletions.may_come_of(command, cwd):
@@ -217,7 +221,6 @@ class Processes:
         self._runs[run_id] = run
         if timeout_s is not None:
             self._watch(run, timeout_s)
-        self._forget_old()
         return run
 
     def find(self, run_id: str) -> Run:
@@ -301,11 +304,13 @@ class Processes:
         """Blocks until the last process behind the wall is gone. A short run can end before it is in `_runs`."""
         record = run.record
         if self._wall is not None and record.walled:
-            self._set_aside(run, self._wall, is_earlier=is_earlier)
+            with _noting_errors(record):
+                self._set_aside(run, self._wall, is_earlier=is_earlier)
         if self._deletions:
-            deleted = self._deletions.settle(run.folder, record.turn, record.turn_began)
-            record.deleted, record.lost = list(deleted.paths), deleted.lost
-            record.is_kept_whole, record.asks = deleted.is_complete, deleted.asks
+            with _noting_errors(record):
+                deleted = self._deletions.settle(run.folder, record.turn, record.turn_began)
+                record.deleted, record.lost = list(deleted.paths), deleted.lost
+                record.is_kept_whole, record.asks = deleted.is_complete, deleted.asks
 
     def _set_aside(self, run: Run, wall: Sandbox, *, is_earlier: bool) -> None:
         record = run.record
@@ -357,48 +362,54 @@ class Processes:
             if self._clock.now() >= until:
                 await self.stop(run, f"it was ended after its {timeout_s:g} seconds")
 
-    def _make_room(self) -> None:
-        """Drop the output of the commands that ended longest ago, so that one more, too, can keep what it may."""
-        stored = {folder: _stored_bytes(folder) for folder in self._folder.iterdir()}
+    def _make_room(self) -> list[str]:
+        """Drop the output of what ended longest ago, so that one more command can keep its own; the forgotten runs."""
+        stored = {folder: _stored_bytes(folder) for folder in sorted(self._folder.iterdir(), key=_changed_at)}
         running = {run.folder for run in list(self._runs.values()) if run.is_running}
         left = self.limits.kept_bytes_in_all - self.limits.kept_bytes * (len(running) + 1)
         over = sum(size for folder, size in stored.items() if folder not in running) - left
-        for folder in sorted(stored, key=lambda folder: _changed_at(folder / _RECORD)):
-            if (over > 0 and stored[folder]) or any((folder / stream).exists() for stream in STREAMS):
+        for folder, size in stored.items():
+            if (over > 0 and size) or any((folder / stream).exists() for stream in STREAMS):
                 record = None if folder in running else RunRecord.load(folder)
                 if record and (record.ended_at is not None or not starting.is_alive(record.pid, record.born)):
-                    over -= stored[folder]
+                    over -= size
                     _drop_output(Run(record, folder))
+        return [folder.name for folder in [*stored][: -self.limits.kept_runs] if _is_forgotten(folder)]
 
-    def _forget_old(self) -> None:
-        if len(self._runs) <= self.limits.kept_runs:
-            return
-        done = [
-            run
-            for run in self.recent(10**6)[self.limits.kept_runs :]
-            if not run.is_running and not run.record.set_aside
-        ]
-        for run in done:
-            self._runs.pop(run.id, None)
-            shutil.rmtree(run.folder, ignore_errors=True)
+
+def _is_forgotten(folder: Path) -> bool:
+    """Delete the folder of a run, unless it goes on, is not settled, or something that it left can be put back."""
+    record = RunRecord.load(folder)
+    if record is None or record.ended_at is None or record.set_aside:
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    return True
+
+
+@contextmanager
+def _noting_errors(record: RunRecord) -> Iterator[None]:
+    """Note an error of the disk, or of another Wisp that settles the same run: the end of a run is reported anyway."""
+    try:
+        yield
+    except (OSError, WispError) as error:
+        record.unsettled = f" What it deleted or left is not known ({error}): tell the person to look."
 
 
 def _stored_bytes(folder: Path) -> int:
-    return sum(_size(path) for stream in STREAMS for _, path in segments(str(folder), stream))
+    found = (_stat(path) for stream in STREAMS for _, path in segments(str(folder), stream))
+    return sum(one.st_size for one in found if one)
 
 
-def _size(path: str) -> int:
+def _changed_at(folder: Path) -> float:
+    found = _stat(folder / _RECORD)
+    return found.st_mtime if found else 0.0
+
+
+def _stat(path: str | Path) -> os.stat_result | None:
     try:
-        return Path(path).stat().st_size
+        return Path(path).stat()
     except OSError:  # because its recorder or another Wisp may have dropped it
-        return 0
-
-
-def _changed_at(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:  # because the run may be forgotten by now
-        return 0.0
+        return None
 
 
 def _drop_output(run: Run) -> None:

@@ -220,11 +220,17 @@ def record(recorder: Recorder, sources: Sequence[int], control: int, answers: in
             for fd, number in numbers.items():
                 _is_ended(recorder, number, fd)
             recorder.finish()
-            if not os.read(control, 1):
-                poll.unregister(control)  # because Wisp has ended
-            else:
-                os.write(answers, b".")
+            if not _is_answered(control, answers):
+                poll.unregister(control)
     recorder.finish()
+
+
+def _is_answered(control: int, answers: int) -> bool:
+    """Answer that all is on disk; not where Wisp has ended, maybe between its question and the answer."""
+    try:
+        return bool(os.read(control, 1)) and bool(os.write(answers, b"."))
+    except OSError:
+        return False
 
 
 def _is_ended(recorder: Recorder, number: int, source: int) -> bool:
@@ -247,7 +253,10 @@ def main(arguments: Sequence[str]) -> None:
 
     size, table = int.from_bytes(os.read(0, 8), "big"), b""
     while len(table) < size:
-        table += os.read(0, size - len(table))
+        part = os.read(0, size - len(table))
+        if not part:  # because Wisp has ended
+            return
+        table += part
     mark, rules = marshal.loads(table)
     folder, kept_bytes, *sources = arguments
     record(Recorder(folder, redaction_of(mark, rules), int(kept_bytes)), [int(fd) for fd in sources], 0, 1)

@@ -14,9 +14,10 @@ import psutil
 import pytest
 
 from app.base.clock import SystemClock
+from app.base.redaction import Redaction
 from app.base.texts import shown
 from app.protocol.call import ToolResult
-from app.services.processes import starting
+from app.services.processes import output_recorder, starting
 from app.services.processes.commands import CommandLimits, Processes
 from tests.support.observer import eventually
 from tests.unit.tools_work.bench import Bench
@@ -426,6 +427,36 @@ async def test_old_runs_are_forgotten(tmp_path: Path) -> None:
     for number in range(6):
         await bench.call("execute_command", command=f"echo {number}")
     assert len(list((tmp_path / "runs").iterdir())) <= 4
+
+
+async def test_old_runs_of_earlier_starts_are_forgotten_too(tmp_path: Path) -> None:
+    for number in range(6):
+        await Bench(tmp_path, CommandLimits(kept_runs=3)).call("execute_command", command=f"echo {number}")
+    assert len(list((tmp_path / "runs").iterdir())) <= 4
+
+
+async def test_a_run_whose_deletions_cannot_be_kept_ends_and_says_so(open_bench: Bench, tmp_path: Path) -> None:
+    (open_bench.root / "one.txt").write_text("one")
+    shutil.rmtree(tmp_path / "checkpoints/objects")
+    result = await open_bench.call("execute_command", command="rm one.txt")
+    assert (result.payload["running"], result.payload["exit_code"]) == (False, 0)
+    assert "What it deleted or left is not known (" in result.llm_echo
+
+
+def test_a_recorder_ends_where_wisp_does_not_wait_for_its_answer(tmp_path: Path) -> None:
+    (source, writer), (control, asking), (unread, answers) = os.pipe(), os.pipe(), os.pipe()
+    for fd, data in ((writer, b"kept"), (asking, b".")):
+        os.write(fd, data)
+        os.close(fd)
+    os.close(unread)
+    output_recorder.record(output_recorder.Recorder(str(tmp_path), Redaction("*", [])), [source], control, answers)
+    assert (tmp_path / "stdout.0").read_bytes() == b"kept"
+
+
+def test_a_recorder_that_gets_only_a_part_of_its_table_ends() -> None:
+    code = "from app.services.processes.output_recorder import main; main(['/nowhere', '1'])"
+    half = (8).to_bytes(8, "big") + b"half"
+    assert subprocess.run([_PYTHON, "-c", code], input=half, timeout=20, check=False).returncode == 0
 
 
 async def test_secrets_that_a_command_prints_are_read_by_nobody(bench: Bench) -> None:
