@@ -212,8 +212,15 @@ class ChangeFeed:
     program was last read.
     """
 
-    def __init__(self, bus: Bus, name_before: Callable[[Key], str | None], last_read: LastRead) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        name_before: Callable[[Key], str | None],
+        last_read: LastRead,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._bus = bus
+        self._now = now
         self._name_before = name_before
         self.last_read = last_read
         self._followings: list[Following] = []
@@ -233,7 +240,7 @@ class ChangeFeed:
 
     def follow(self, programs: frozenset[str]) -> Following:
         """Collect what the programs of these bus names change from now on."""
-        self._acted_at = time.monotonic()
+        self._acted_at = self._now()
         following = Following(self, programs)
         self._followings.append(following)
         return following
@@ -241,11 +248,11 @@ class ChangeFeed:
     def end(self, following: Following) -> None:
         if following in self._followings:
             self._followings.remove(following)
-            self._acted_at = time.monotonic()
+            self._acted_at = self._now()
 
     def is_restless(self, event: _Event) -> bool:
         """Whether the object changed more than once lately while we did nothing: a clock, an animation."""
-        since = time.monotonic() - _RESTLESS_S
+        since = self._now() - _RESTLESS_S
         times = self._recent.get((event.key, event.kind), ())
         return sum(at > since for at in times) >= _RESTLESS_TIMES
 
@@ -265,13 +272,14 @@ class ChangeFeed:
             following.note(event)
         if not self._followings:
             self.last_read.renew(event.subject)
-        if not self._followings and time.monotonic() - self._acted_at > _OURS_S:
+        is_not_ours = not self._followings and self._now() - self._acted_at > _OURS_S
+        if is_not_ours or self.is_restless(event):  # so that a clock stays one during a run of acts
             self._remember(event)
 
     def _remember(self, event: _Event) -> None:
         place = (event.key, event.kind)
         times = self._recent.pop(place, None) or deque(maxlen=_RESTLESS_TIMES)
-        times.append(time.monotonic())
+        times.append(self._now())
         self._recent[place] = times
         while len(self._recent) > _REMEMBERED:
             self._recent.popitem(last=False)

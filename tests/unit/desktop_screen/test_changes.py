@@ -130,3 +130,25 @@ async def test_what_nobody_sees_is_told_only_where_nothing_else_changed(programs
     assert await _told(programs, LastRead(), unseen) == ('menu item "Undo" is now sensitive.',)
     both = await _told(programs, LastRead(), unseen, ("/a", "StateChanged", "checked", 1))
     assert both == ('check box "Agree" is now checked.',)
+
+
+async def test_a_clock_stays_one_during_a_run_of_acts() -> None:
+    programs, now = Programs(), [100.0]
+    programs.objects["/clock"] = ("label", "second 9", "", ())
+    feed = ChangeFeed(programs, lambda _: None, LastRead(), lambda: now[0])
+    await feed.listen()
+
+    def tick() -> None:
+        now[0] += 0.5
+        programs.event("/clock", "PropertyChange", "accessible-name", 0)
+
+    tick(), tick()
+    for _ in range(8):
+        following = feed.follow(frozenset({_PROGRAM}))
+        tick()
+        assert await following.told() == ()
+        following.close()
+    now[0] += 9
+    following = feed.follow(frozenset({_PROGRAM}))
+    tick()
+    assert await following.told() != ()
