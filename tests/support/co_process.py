@@ -24,10 +24,12 @@ _SPECS = registry().specs
 class CoProcess:
     """`wisp("computer_click", target="Save")` gives the answer's fields; it must have worked unless `attempt` is used.
 
-    `environment` is the desktop's, `root` the checkout that is run; the process ends with the context.
+    `environment` is the desktop's, `root` the checkout that is run; the process ends with the context. An answer that
+    takes longer than `limit_s` raises queue.Empty.
     """
 
-    def __init__(self, environment: Mapping[str, str], root: Path = _ROOT) -> None:
+    def __init__(self, environment: Mapping[str, str], root: Path = _ROOT, limit_s: float = _ANSWER_LIMIT_S) -> None:
+        self._limit_s = limit_s
         self._process = subprocess.Popen(
             [sys.executable, "-m", "app", "tool"],
             cwd=root,
@@ -85,7 +87,11 @@ class CoProcess:
         self._process.stdin.write(write_xml([ToolCall("1", tool, {**(arguments or {}), **more})], _SPECS) + "\n")
         self._process.stdin.flush()
 
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+
     def answer(self) -> dict[str, Any]:
         """The next line it writes."""
-        told: dict[str, Any] = json.loads(self._lines.get(timeout=_ANSWER_LIMIT_S))
+        told: dict[str, Any] = json.loads(self._lines.get(timeout=self._limit_s))
         return told

@@ -20,11 +20,14 @@ _HERE = Path(__file__).parent
 _SYSTEMS = "/usr/bin/python3"
 _READY_S = 30.0
 _CHROMIUM = ("chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", "--force-renderer-accessibility")
+_IN_A_TERMINAL = "WORLD_TELLS=/proc/$$/fd/1 exec xterm -title 'World terminal' -e \"$@\""
 _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "gtk3": (_SYSTEMS, str(_HERE / "gtk_window.py"), "3"),
     "gtk4": (_SYSTEMS, str(_HERE / "gtk_window.py"), "4"),
     "qt5": (_SYSTEMS, str(_HERE / "qt_window.py"), "5"),
     "qt6": (sys.executable, str(_HERE / "qt_window.py"), "6"),
+    "calc": (_SYSTEMS, str(_HERE / "calc_window.py")),
+    "xterm": ("sh", "-c", _IN_A_TERMINAL, "sh", _SYSTEMS, str(_HERE / "terminal_window.py")),
     "tk": (_SYSTEMS, str(_HERE / "tk_window.py")),
     "tk canvas": (_SYSTEMS, str(_HERE / "tk_canvas.py")),
     "rows": (_SYSTEMS, str(_HERE / "rows_window.py")),

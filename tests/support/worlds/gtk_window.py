@@ -11,6 +11,7 @@ gi.require_version("Gtk", "4.0" if _GTK_4 else "3.0")
 from gi.repository import GLib, Gtk  # noqa: E402
 
 clicks: list[int] = []
+ticks: list[int] = []
 
 
 def tell(*words: object) -> None:
@@ -48,6 +49,25 @@ def note(_button: object) -> None:
     tell("note")
 
 
+def said(text: str, *words: object) -> None:
+    label.set_text(text)
+    tell(*(words or (text,)))
+
+
+def clock(_button: object) -> None:
+    ticks.append(0) if len(ticks) < 2 else ticks.clear()
+    tell("clock", bool(ticks))
+    if ticks:
+        GLib.timeout_add(300, tick)
+
+
+def tick() -> bool:
+    if ticks:
+        ticks.append(0)
+        hours.set_text(f"second {len(ticks)}")
+    return bool(ticks)
+
+
 def put(holder: Gtk.Window, child: Gtk.Widget) -> None:
     (holder.set_child if _GTK_4 else holder.add)(child)
 
@@ -64,18 +84,70 @@ def named(widget: Gtk.Widget, name: str) -> Gtk.Widget:
     return widget
 
 
+def add(holder: Gtk.Box, *widgets: Gtk.Widget) -> None:
+    for widget in widgets:
+        holder.append(widget) if _GTK_4 else holder.add(widget)
+
+
+def entry(name: str, text: str = "", **more: object) -> Gtk.Entry:
+    made = named(Gtk.Entry(text=text, **more), name)
+    made.connect("changed", lambda e: tell(name.lower(), e.get_text()))
+    return made
+
+
+def sizes() -> list[Gtk.Widget]:
+    if _GTK_4:
+        small, large = Gtk.CheckButton(label="Small"), Gtk.CheckButton(label="Large")
+        large.set_group(small)
+        small.set_active(True)
+    else:
+        small = Gtk.RadioButton(label="Small")
+        large = Gtk.RadioButton(label="Large", group=small)
+    for button in (small, large):
+        button.connect("toggled", lambda b: b.get_active() and tell("size", b.get_label()))
+    return [small, large]
+
+
+def more() -> list[Gtk.Widget]:
+    off = Gtk.Button(label="Off", sensitive=False)
+    buttons = {
+        "Save": lambda _: said("could not save", "save failed"),
+        "Keep": lambda _: tell("keep failed"),
+        "Clock": clock,
+    }
+    made = [off]
+    for name, act in buttons.items():
+        made.append(Gtk.Button(label=name))
+        made[-1].connect("clicked", act)
+    bold = Gtk.ToggleButton(label="Bold")
+    bold.connect("toggled", lambda b: tell("bold", b.get_active()))
+    order = entry("Order")
+    order.connect("activate", lambda _: said("entered"))
+    rows = Gtk.ScrolledWindow(height_request=90)
+    (rows.set_child if _GTK_4 else rows.add)(Gtk.Label(label="\n".join(f"row {n}" for n in range(40))))
+    rows.get_vadjustment().connect("value-changed", lambda a: tell("rows", round(a.get_value())))
+    fields = [
+        order, entry("Sealed", "sealed", editable=False), entry("Short", max_length=3),
+        entry("Secret", visibility=False, input_purpose=Gtk.InputPurpose.PASSWORD), rows,
+        Gtk.Label(label="Plain words"), hours,
+    ]  # fmt: skip
+    return [*made, bold, *sizes(), *fields]
+
+
 def build() -> None:
-    column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=4)
-    put(window, column)
+    both = Gtk.Box(spacing=12)
+    column, second = (Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=4) for _ in range(2))
+    put(window, both)
+    add(both, column, second)
+    add(second, *more())
     buttons = {"Count": counted, "Dead": lambda _: None, "Late": later, "Show note": note}
     for name, act in buttons.items():
         button = Gtk.Button(label=name)
         button.connect("clicked", act)
-        column.append(button) if _GTK_4 else column.add(button)
+        add(column, button)
     check = Gtk.CheckButton(label="Agree")
     check.connect("toggled", lambda c: tell("agree", c.get_active()))
-    name = named(Gtk.Entry(), "Name")
-    name.connect("changed", lambda e: tell("name", e.get_text()))
+    name = entry("Name")
     fixed = named(Gtk.Entry(text="locked"), "Fixed")
     fixed.connect("changed", reverts)
     volume = named(Gtk.Scale.new_with_range(Gtk.Orientation.HORIZONTAL, 0, 100, 1), "Volume")
@@ -88,14 +160,13 @@ def build() -> None:
         fruit.append_text(text)
     fruit.set_active(0)
     fruit.connect("changed", lambda c: tell("fruit", c.get_active_text()))
-    for widget in (label, check, name, fixed, volume, body, named(fruit, "Fruit")):
-        column.append(widget) if _GTK_4 else column.add(widget)
+    add(column, label, check, name, fixed, volume, body, named(fruit, "Fruit"))
 
 
 window = Gtk.Window(title=f"World GTK {sys.argv[1]}")
-label = Gtk.Label(label="count 0")
+label, hours = Gtk.Label(label="count 0"), Gtk.Label(label="second 0")
 build()
-window.set_default_size(420, 480)
+window.set_default_size(640, 520)
 loop = GLib.MainLoop()
 show(window)
 tell("ready")

@@ -11,10 +11,13 @@ if sys.argv[1] == "5":
         QCheckBox,
         QComboBox,
         QDialog,
+        QHBoxLayout,
         QLabel,
         QLineEdit,
         QPlainTextEdit,
         QPushButton,
+        QRadioButton,
+        QScrollArea,
         QSlider,
         QVBoxLayout,
         QWidget,
@@ -26,10 +29,13 @@ else:
         QCheckBox,
         QComboBox,
         QDialog,
+        QHBoxLayout,
         QLabel,
         QLineEdit,
         QPlainTextEdit,
         QPushButton,
+        QRadioButton,
+        QScrollArea,
         QSlider,
         QVBoxLayout,
         QWidget,
@@ -46,10 +52,15 @@ class World(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setWindowTitle(f"World Qt {sys.argv[1]}")
-        self.setGeometry(400, 200, 420, 480)
+        self.setGeometry(400, 150, 640, 500)
         self.count = 0
         self.label = QLabel("count 0")
-        column = QVBoxLayout(self)
+        self.ticks, self.hours, self.clock = 0, QLabel("second 0"), QTimer()
+        self.clock.timeout.connect(self.tick)
+        both = QHBoxLayout(self)
+        column, second = QVBoxLayout(), QVBoxLayout()
+        both.addLayout(column)
+        both.addLayout(second)
         for name, act in (
             ("Count", self.counted), ("Dead", lambda: None), ("Late", self.later), ("Show note", self.note),
         ):  # fmt: skip
@@ -58,6 +69,47 @@ class World(QWidget):
             column.addWidget(button)
         for widget in (self.label, *self.fields()):
             column.addWidget(widget)
+        for widget in (*self.buttons(), *self.more(), QLabel("Plain words"), self.hours):
+            second.addWidget(widget)
+
+    def buttons(self) -> list[QWidget]:
+        made = [QPushButton(name) for name in ("Off", "Save", "Keep", "Clock", "Bold")]
+        off, save, keep, clock, bold = made
+        off.setEnabled(False)
+        save.clicked.connect(lambda: (self.label.setText("could not save"), tell("save failed")))
+        keep.clicked.connect(lambda: tell("keep failed"))
+        clock.clicked.connect(self.starts)
+        bold.setCheckable(True)
+        bold.toggled.connect(lambda on: tell("bold", on))
+        small, large = QRadioButton("Small"), QRadioButton("Large")
+        small.setChecked(True)
+        for name, button in (("Small", small), ("Large", large)):
+            button.toggled.connect(lambda on, name=name: on and tell("size", name))
+        return [*made, small, large]
+
+    def more(self) -> list[QWidget]:
+        fields = {name: QLineEdit() for name in ("Order", "Sealed", "Short", "Secret")}
+        fields["Sealed"].setText("sealed")
+        for name, field in fields.items():
+            field.setAccessibleName(name)
+            field.textChanged.connect(lambda text, name=name: tell(name.lower(), text))
+        fields["Order"].returnPressed.connect(lambda: (self.label.setText("entered"), tell("entered")))
+        fields["Sealed"].setReadOnly(True)
+        fields["Short"].setMaxLength(3)
+        fields["Secret"].setEchoMode(QLineEdit.EchoMode.Password)
+        rows = QScrollArea()
+        rows.setWidget(QLabel("\n".join(f"row {n}" for n in range(40))))
+        rows.setMinimumHeight(90)
+        rows.verticalScrollBar().valueChanged.connect(lambda value: tell("rows", value))
+        return [*fields.values(), rows]
+
+    def starts(self) -> None:
+        (self.clock.stop if self.clock.isActive() else lambda: self.clock.start(300))()
+        tell("clock", self.clock.isActive())
+
+    def tick(self) -> None:
+        self.ticks += 1
+        self.hours.setText(f"second {self.ticks}")
 
     def fields(self) -> list[QWidget]:
         check = QCheckBox("Agree")

@@ -11,7 +11,7 @@ def tell(*words: object) -> None:
 
 root = tk.Tk()
 root.title("World Tk")
-root.geometry("420x300+100+100")
+root.geometry("420x620+100+60")
 label = tk.Label(root, text="count 0")
 count = tk.IntVar()
 
@@ -29,5 +29,37 @@ tk.Button(root, text="Dead").pack()
 label.pack()
 tk.Checkbutton(root, text="Agree", variable=agree, command=lambda: tell("agree", agree.get())).pack()
 tk.Entry(root, textvariable=name).pack()
+tk.Button(root, text="Disabled", state="disabled", command=lambda: tell("disabled")).pack()
+tk.Button(root, text="Save", command=lambda: (label.config(text="could not save"), tell("save failed"))).pack()
+tk.Button(root, text="Keep", command=lambda: tell("keep failed")).pack()
+sealed = tk.Entry(root)
+sealed.insert(0, "sealed words")
+sealed.configure(state="readonly")
+sealed.pack()
+size = tk.StringVar(value="Small")
+for word in ("Small", "Large"):
+    tk.Radiobutton(root, text=word, variable=size, value=word, command=lambda: tell("size", size.get())).pack()
+rows = tk.Listbox(root, height=4, yscrollcommand=lambda first, _last: tell("rows", first))
+rows.insert(0, *(f"row {number}" for number in range(40)))
+rows.pack()
+tk.Label(root, text="Plain words").pack()
+hours, ticks = tk.Label(root, text="second 0"), []
+hours.pack()
+
+
+def tick() -> None:
+    if ticks:
+        ticks.append(0)
+        hours["text"] = f"second {len(ticks)}"
+        root.after(300, tick)
+
+
+def starts() -> None:
+    ticks.clear() if ticks else ticks.append(0)
+    tell("clock", bool(ticks))
+    tick()
+
+
+tk.Button(root, text="Clock", command=starts).pack()
 root.after(300, lambda: tell("ready"))
 root.mainloop()
