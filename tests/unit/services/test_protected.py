@@ -119,3 +119,16 @@ async def test_a_search_shows_no_line_of_a_secret_under_another_name(workspace: 
     (home / "proj/plain.txt").write_text("planted")
     hits = await search(workspace.locate("."), Query("planted"), asyncio.Event())
     assert (hits.text, hits.files, hits.matches) == ("plain.txt\n1: planted", 1, 1)
+
+
+def test_a_secret_that_comes_into_a_folder_that_was_looked_at_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "_SETTLED_NS", 0)
+    (tmp_path / "sub").mkdir()
+    for secret in (tmp_path / "sub/.env", tmp_path / "sub/server.pem"):
+        before = (places.local_secrets_in(tmp_path), secret.parent.stat().st_ctime_ns)
+        while secret.parent.stat().st_ctime_ns == before[1]:  # until the kernel's clock has gone on
+            secret.write_text("-----BEGIN PRIVATE KEY-----")
+            secret.parent.chmod(0o700)
+        assert places.local_secrets_in(tmp_path) == [*before[0], secret]
