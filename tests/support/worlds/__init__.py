@@ -18,7 +18,9 @@ from app.desktop.x11.apps import describing
 
 _HERE = Path(__file__).parent
 _SYSTEMS = "/usr/bin/python3"
-_READY_S = 30.0
+_FLOOD_S = 2.0
+"""A window that never stops writing is read no longer than this beyond the limit."""
+_READY_S = 60.0
 _CHROMIUM = ("chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", "--force-renderer-accessibility")
 _IN_A_TERMINAL = "WORLD_TELLS=/proc/$$/fd/1 exec xterm -title 'World terminal' -e \"$@\""
 _COMMANDS: Mapping[str, tuple[str, ...]] = {
@@ -50,6 +52,8 @@ class World:
         """Whether such a line is there, or comes before the limit."""
         limit = time.monotonic() + limit_s
         while not any(map(is_it, self.lines)):
+            if time.monotonic() > limit + _FLOOD_S:
+                return False
             try:
                 self.lines.append(self._news.get(timeout=max(limit - time.monotonic(), 0.01)))
             except queue.Empty:

@@ -12,6 +12,8 @@ from com.sun.star.beans import PropertyValue
 from com.sun.star.connection import NoConnectException
 
 _PIPE = f"world{os.getpid()}"
+_START_AGAIN = 81
+"""What it ends with once it has made a new profile."""
 _CELLS = [f"{column}{row}" for column in "ABC" for row in range(1, 6)]
 
 
@@ -23,16 +25,26 @@ def ends_with_us() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def connected(limit_s: float = 60.0) -> object:
+def started(profile: str) -> subprocess.Popen[bytes]:
+    command = (
+        "/usr/lib/libreoffice/program/soffice.bin", f"-env:UserInstallation=file://{profile}", "--norestore",
+        "--nologo", "--nofirststartwizard", f"--accept=pipe,name={_PIPE};urp;",
+    )  # fmt: skip
+    return subprocess.Popen(command, preexec_fn=ends_with_us)  # noqa: PLW1509 - one prctl call, no Python locks taken
+
+
+def connected(profile: str, limit_s: float = 60.0) -> object:
     here = uno.getComponentContext()
     resolver = here.ServiceManager.createInstanceWithContext("com.sun.star.bridge.UnoUrlResolver", here)
-    limit = time.monotonic() + limit_s
+    limit, office = time.monotonic() + limit_s, started(profile)
     while True:
         try:
             return resolver.resolve(f"uno:pipe,name={_PIPE};urp;StarOffice.ComponentContext")
         except NoConnectException:
             if time.monotonic() > limit:
                 raise
+            if office.poll() == _START_AGAIN:
+                office = started(profile)
             time.sleep(0.2)
 
 
@@ -52,15 +64,8 @@ def watch(document: object) -> None:
         time.sleep(0.1)
 
 
-with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-    office = subprocess.Popen(
-        (
-            "/usr/lib/libreoffice/program/soffice.bin", f"-env:UserInstallation=file://{profile}", "--norestore",
-            "--nologo", "--nofirststartwizard", f"--accept=pipe,name={_PIPE};urp;",
-        ),
-        preexec_fn=ends_with_us,  # noqa: PLW1509 - one prctl call, no Python locks taken
-    )  # fmt: skip
-    context = connected()
+with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+    context = connected(folder)
     desktop = context.ServiceManager.createInstanceWithContext("com.sun.star.frame.Desktop", context)
     document = desktop.loadComponentFromURL("private:factory/scalc", "_blank", 0, (PropertyValue(),))
     tell("ready")

@@ -34,7 +34,7 @@ def later(_button: object) -> None:
 
 
 def reverts(entry: Gtk.Entry) -> None:
-    if entry.get_text() != "locked":
+    if entry.get_text() not in ("", "locked"):  # because GTK 4 empties a field before it sets it
         tell("tried", entry.get_text())
         GLib.idle_add(entry.set_text, "locked")
 
