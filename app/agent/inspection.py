@@ -34,7 +34,7 @@ _TOLD_STATES = frozenset({"editable", "read-only"})
 
 
 class DesktopInspector:
-    """Implements `agent.policy.Resolve`."""
+    """Implements `agent.policy.TargetInspector`."""
 
     def __init__(self, desktop: Desktop) -> None:
         self._desktop = desktop

@@ -343,7 +343,7 @@ class DesktopController:
         return replace(aim, point=self.hands.apart(aim.point, element.box, press.button))
 
     async def press(self, aim: Aim, press: Press) -> None:
-        """Click where it was aimed, once it is sure that the press arrives there. Raises Unreachable."""
+        """Click where it was aimed, once it is sure that the press arrives there. Raises OutOfReach."""
         if aim.element and aim.element.role == "icon":
             # Icon views such as PCManFM's open the icon that was pressed before, however far away, if this comes soon.
             await self.hands.outlast_double_click()

@@ -319,7 +319,7 @@ class Marksman:
         return aim
 
     async def hit_test(self, aim: Aim) -> None:
-        """Make sure, right before a press, that it reaches what was aimed at and judged. Raises Unreachable."""
+        """Make sure, right before a press, that it reaches what was aimed at and judged. Raises OutOfReach."""
         if aim.element is not None:
             await self._check_element(aim.element, aim.point)
         top = self._top_at(aim.point)
@@ -330,7 +330,7 @@ class Marksman:
             )
 
     def check_drop(self, aims: Sequence[Aim]) -> None:
-        """Make sure, right before the button is let go, that no window came up there. Raises Unreachable.
+        """Make sure, right before the button is let go, that no window came up there. Raises OutOfReach.
 
         A window that is dragged itself is under the pointer at the end, too.
         """

@@ -34,7 +34,7 @@ class RunRecord:
 
     `stopped` says why it was ended by us: a sentence without a full stop, or empty. `walled` tells that it runs behind
     the wall, `network` that it was granted the network, `before` what its workspace held then. `left_at` is when the
-    turn stopped waiting for it. `set_aside` and `unclear` say what it left that could run by itself (see `Settled`),
+    turn stopped waiting for it. `set_aside` and `unclear` say what it left that could run by itself (see `SettledRun`),
     `deleted`, `lost` and `asks` which files of the workspace are gone (see `Deleted`), `unsettled` the sentence if an
     error kept this from being known. `turn_began` is when its turn began.
     """
