@@ -280,6 +280,8 @@ class PermissionGate:
         if self._approvals.attended:
             self._turn.mood.become(State.NEEDS_YOU)
         wanted = await self._wanted(case)
+        # Taken before the answer, because a call that runs beside this one may read something meanwhile.
+        known = self._known()
         with self._turn.budget.waiting():
             answer = await self._approvals.ask(wanted, self._turn.tell)
         if answer.refusal:
@@ -289,7 +291,7 @@ class PermissionGate:
             self._turn.repetition.forgive()
         if not await self._is_as_it_was(case):
             return told("changed_meanwhile")
-        self._keep(case, answer.scope)
+        self._keep(case, answer.scope, known)
         return ""
 
     async def _is_as_it_was(self, case: _Case) -> bool:
@@ -297,9 +299,9 @@ class PermissionGate:
         aim = table("calls")["aims"].get(case.spec.name, "")
         return not aim or tuple(await self._judges.resolve.seen(case.call, aim)) == case.seen
 
-    def _keep(self, case: _Case, scope: Scope) -> None:
+    def _keep(self, case: _Case, scope: Scope, known: Sequence[str]) -> None:
         """What the person allowed for longer than this once, where they answered for what is unknown, and which hosts
-        are no new ones any more.
+        are no new ones any more. `known` are the sources that the question named.
         """
         verdict = case.verdict
         if verdict.act is None:
@@ -309,7 +311,7 @@ class PermissionGate:
         self._turn.learned.allow_hosts(verdict.act.hosts, {*self._turn.tainted_by, brought})
         if scope is Scope.ONCE:
             return
-        self._turn.permits.add(verdict.act, {*self._known(), *verdict.act.secrets, brought})
+        self._turn.permits.add(verdict.act, {*known, *verdict.act.secrets, brought})
         if scope is Scope.ALWAYS:
             try:
                 self._turn.tell(Notice("info", self._judges.policy.remember(verdict.act)))

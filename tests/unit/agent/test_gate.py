@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, Scope
+from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, Scope, ToolFinished
 from app.agent.policy import Action, Control, Mode
 from app.agent.turn import Grants
 from app.protocol.call import Media, ToolCall
@@ -93,6 +94,30 @@ async def test_what_is_read_afterwards_ends_the_cover(tmp_path: Path) -> None:
     last = _asked(stage)[-1]
     assert last.sources == ("a command's output", "the web")
     assert Scope.ALWAYS not in last.scopes
+
+
+async def test_a_yes_covers_nothing_that_was_read_while_it_was_awaited(tmp_path: Path) -> None:
+    fetch, run = (
+        {"name": "fetch", "args": {"url": "https://example.com/"}},
+        {"name": "run", "args": {"command": "make"}},
+    )
+    passes = (f"<execute>{json.dumps(calls)}</execute>" for calls in ([fetch, run], [run]))
+    stage = Stage(tmp_path, *passes, "Done.", dialect="batch", mode=Mode.AUTO)
+
+    def hear(event: AgentEvent) -> None:
+        if isinstance(event, ApprovalWanted):
+            stage.bench.hold.set()
+            waiting.append(event.approval_id)
+        if waiting and (len(_asked(stage)) > 1 or isinstance(event, ToolFinished)):
+            stage.session.answer(waiting.pop(), allow=True, scope="task")
+
+    waiting: list[str] = []
+    stage.session.subscribe(hear)
+    await stage.send("Look at example.com and build.")
+    assert [(wanted.tool, wanted.sources) for wanted in _asked(stage)] == [
+        ("run", ()),
+        ("run", ("the web", "a command's output")),
+    ]
 
 
 async def test_always_is_not_offered_once_others_words_were_read(tmp_path: Path) -> None:
