@@ -32,10 +32,6 @@ class GlyphButton(QAbstractButton):
         side = self._theme.size("icon_button")
         return QSize(side, side)
 
-    def set_glyph(self, glyph: str) -> None:
-        self._glyph = glyph
-        self.update()
-
     def choose(self, *, chosen: bool) -> None:
         """What it opens is open."""
         self._chosen = chosen

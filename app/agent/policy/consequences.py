@@ -250,7 +250,6 @@ def _is_unspaced(phrase: tuple[str, ...]) -> bool:
 
 
 _BUTTON = "button"
-_TERMINAL_ROLE = "terminal"
 _BREAKS = "\n\r"
 
 
@@ -282,7 +281,7 @@ def of_text(text: str, control: Control) -> frozenset[str]:
     if _breaks(text):
         found |= of_keys(pressed("Return"), control)
     if control.is_terminal and any(unicodedata.category(sign) == "Cc" for sign in text):
-        found.add(_TERMINAL_ROLE)
+        found.add(_TERMINAL)
     signs = text.translate({ord(sign): None for sign in _BREAKS})
     return frozenset(found | (_of_signs(signs, control) if signs else set()))
 
@@ -312,7 +311,7 @@ def is_affirming(control: Control) -> bool:
 def of_paste(control: Control) -> frozenset[str]:
     """Judge a paste as typing the pasted text. Unknown text counts as one with a line break."""
     if control.runs_programs:
-        return frozenset({"password"} if is_password(control) else {_TERMINAL_ROLE})
+        return frozenset({"password"} if is_password(control) else {_TERMINAL})
     return of_text("x\n" if control.pasted is None else control.pasted, control)
 
 
@@ -320,7 +319,7 @@ def of_drop(control: Control) -> frozenset[str]:
     """What letting go of something there comes to: terminals and launchers take it as words."""
     if is_password(control):
         return frozenset({"password"})
-    return frozenset({_TERMINAL_ROLE} if control.runs_programs else ())
+    return frozenset({_TERMINAL} if control.runs_programs else ())
 
 
 def _breaks(text: str) -> bool:
@@ -334,12 +333,12 @@ def _taken(one: Pressed, control: Control) -> frozenset[str]:
     found: frozenset[str] = frozenset()
     submits = () if _is_choosing(control) else ("submits",)
     if control.runs_programs and one.holds(_listed_chords("activates", "pastes", *submits)):
-        found |= {_TERMINAL_ROLE}
+        found |= {_TERMINAL}
     if control.builds and one.holds(_listed_chords("activates", "builds")):
         found |= {Consequence.LAUNCHES}
     if control.is_menu_open:
         return found | _in_menu(one, control)
-    if control.is_terminal and control.role in ("", _TERMINAL_ROLE):
+    if control.is_terminal and control.role in ("", _TERMINAL):
         return found | _in_terminal(one)
     if one.holds(_listed_chords("activates", "pastes")):
         return found | of_paste(control) | _others(one, control)
@@ -366,7 +365,7 @@ def _in_password(one: Pressed, control: Control) -> frozenset[str]:
 def _in_terminal(one: Pressed) -> frozenset[str]:
     known = _listed_chords("harmless", "terminal")
     is_known = all(stroke.is_sign or stroke.whole in known for stroke in one.strokes)
-    return frozenset() if is_known else frozenset({_TERMINAL_ROLE})
+    return frozenset() if is_known else frozenset({_TERMINAL})
 
 
 def _in_menu(one: Pressed, control: Control) -> frozenset[str]:

@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -293,11 +294,18 @@ def _names_paths(act: Action, told: Instructions, deed: str) -> bool:
     """Whether a sentence with that verb names each path as it resolves, or the folder that a new file goes into."""
     sentences = [one for one in told.counting if _has_verb(one, deed)]
     denied = {path for one in told.sentences if not one.counts for path in (*_files_in(one), *_folders_in(one))}
-    named = {path for one in sentences for path in _files_in(one)} - denied
+    named = {path for one in sentences for path in (*_files_in(_after_verb(one, deed)),) or _files_in(one)} - denied
     folders = {
         path for one in sentences if deed == "write" and not _names_in(one) for path in _folders_in(one)
     } - denied
     return bool(act.paths) and all(path in named or _is_new_in(path, folders) for path in act.paths)
+
+
+def _after_verb(one: SpokenSentence, deed: str) -> SpokenSentence:
+    """The sentence from its first verb of that deed on: what is named before is the object of another verb."""
+    words = one.raw.split()
+    at = next((at for at, word in enumerate(words) if word.strip(_PATH_EDGES).casefold() in listed("deeds", deed)), 0)
+    return replace(one, raw=" ".join(words[at:]))
 
 
 def _is_new_in(path: str, folders: set[str]) -> bool:

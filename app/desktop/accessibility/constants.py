@@ -19,8 +19,6 @@ PROPERTIES = "org.freedesktop.DBus.Properties"
 
 ON_SCREEN = 0
 """AtspiCoordType: relative to the screen."""
-IN_WINDOW = 1
-"""AtspiCoordType: relative to the top-level window."""
 ANYWHERE = 6
 """AtspiScrollType: wherever it can be seen."""
 LABELLED_BY = 2

@@ -143,11 +143,7 @@ def local_secrets_in(workspace: Path) -> list[Path]:
 
 
 def _local_names_in(folder: Path) -> tuple[str, ...]:
-    """The names there that may be secrets. A folder that has not changed is not read again.
-
-    Reading 25,000 names takes over 100 ms, and the policy asks several times for each command. The time of change is
-    the kernel's: no program can set it back.
-    """
+    """The names there that may be secrets. A folder is read again when its time of change, the kernel's, is another."""
     changed_ns = folder.stat().st_ctime_ns
     is_settled = changed_ns < time.time_ns() - _SETTLED_NS
     return (_read_names if is_settled else _read_names.__wrapped__)(str(folder), changed_ns)

@@ -252,10 +252,7 @@ def main(arguments: Sequence[str]) -> None:
     import marshal
 
     size, table = int.from_bytes(os.read(0, 8), "big"), b""
-    while len(table) < size:
-        part = os.read(0, size - len(table))
-        if not part:  # because Wisp has ended
-            return
+    while len(table) < size and (part := os.read(0, size - len(table))):
         table += part
     mark, rules = marshal.loads(table)
     folder, kept_bytes, *sources = arguments

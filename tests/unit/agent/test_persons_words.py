@@ -96,6 +96,24 @@ def test_only_the_sentence_that_names_a_program_runs_it(said: str, runs: bool, t
     assert (_decided(row, tmp_path, commands=SandboxOnly()).decision is Decision.ALLOW) is runs
 
 
+@pytest.mark.parametrize(
+    ("said", "tool", "name", "decision"),
+    [
+        ("Compare ~/a.txt with ~/b.txt and delete ~/b.txt.", "delete_file", "b.txt", Decision.ALLOW),
+        ("Compare ~/a.txt with ~/b.txt and delete ~/b.txt.", "delete_file", "a.txt", Decision.ASK),
+        ("Read ~/a.txt and write a summary to ~/b.txt.", "write_file", "b.txt", Decision.ALLOW),
+        ("Read ~/a.txt and write a summary to ~/b.txt.", "write_file", "a.txt", Decision.ASK),
+        ("In ~/a.txt change one to two.", "write_file", "a.txt", Decision.ALLOW),
+    ],
+)
+def test_only_the_files_behind_the_verb_are_its_objects(
+    said: str, tool: str, name: str, decision: Decision, tmp_path: Path
+) -> None:
+    content = {"content": "x"} if tool == "write_file" else {}
+    row = {"said": said, "tool": tool, "args": {"path": f"~/{name}", **content}}
+    assert _decided(row, tmp_path).decision is decision
+
+
 def test_what_words_permit_is_noted_as_such(tmp_path: Path) -> None:
     assert _decided(ROWS[0], tmp_path).rule == RULE
 
