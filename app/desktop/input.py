@@ -88,7 +88,7 @@ class InputController:
         self._rest = rest
         self._clock = clock
         self._keys: list[str] = []
-        self._buttons: list[Button] = []
+        self._buttons: dict[Button, Point] = {}
         self._typed_at = -math.inf
         self._typing_into: Window | None = None
         self._last_click: tuple[Point, Button, float] | None = None
@@ -209,26 +209,26 @@ class InputController:
         """Press and keep pressed until `button_up`, a stop, or the end."""
         self._reins.check()
         self._guard.check_press(self._backend.pointer.position())
-        self._buttons.append(button)
+        self._buttons[button] = self._backend.pointer.position()
         self._backend.pointer.button(button, down=True)
 
     async def button_up(self, button: Button) -> None:
         if button in self._buttons:
             self._guard.check_press(self._backend.pointer.position())
-            self._buttons.remove(button)
+            del self._buttons[button]
         self._backend.pointer.button(button, down=False)
 
     @contextmanager
     def _pressing(self, button: Button) -> Iterator[None]:
         self._reins.check()
         self._guard.check_press(self._backend.pointer.position())
-        self._buttons.append(button)
+        self._buttons[button] = self._backend.pointer.position()
         try:
             self._backend.pointer.button(button, down=True)
             yield
         finally:
             if button in self._buttons:
-                self._buttons.remove(button)
+                del self._buttons[button]
                 self._backend.pointer.button(button, down=False)
 
     # --- keyboard
@@ -382,11 +382,14 @@ class InputController:
     # --- what surrounds an action
 
     def release_all(self) -> None:
-        """Let go of every key and button that we hold. Harmless when nothing is held."""
+        """Let go of all keys that we hold, and of buttons where they were pressed: no drop elsewhere was judged."""
         while self._keys:
             self._backend.keyboard.key(self._keys.pop(), down=False)
         while self._buttons:
-            self._backend.pointer.button(self._buttons.pop(), down=False)
+            button, pressed_at = self._buttons.popitem()
+            if self._backend.pointer.position() != pressed_at:
+                self._backend.pointer.move(pressed_at)
+            self._backend.pointer.button(button, down=False)
         self._backend.keyboard.give_back()
 
     async def _give_back(self) -> None:

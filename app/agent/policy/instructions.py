@@ -35,8 +35,7 @@ class SpokenSentence:
     counts: bool
 
     def quote(self, token: str) -> str | None:
-        found = _SLOT.fullmatch(token)
-        return self.quotes[int(found[1])] if found else None
+        return self.quotes[int(found[1])] if (found := _SLOT.fullmatch(token)) else None
 
     def holds(self, words: Sequence[str]) -> bool:
         """Whether the words stand anywhere in it, quoted or not."""
@@ -218,9 +217,11 @@ def _commands(text: str) -> frozenset[str]:
 
 
 def _command_in(line: str, found: re.Match[str]) -> tuple[str, str]:
-    """The command after a verb of running, and what stands around it."""
+    """The command after a verb of running that begins a clause, and what stands around it."""
     before, rest = line[: found.start()], line[found.end() :]
-    quoted = _QUOTED.match(rest)
-    if quoted:
+    tokens = tuple(_TOKEN.findall(_SENTENCE.split(before)[-1].casefold()))
+    if not begins_clause(SpokenSentence(tokens, (), before, counts=True), len(tokens)):
+        return "", line
+    if quoted := _QUOTED.match(rest):
         return next(group for group in quoted.groups() if group is not None).strip(), before + rest[quoted.end() :]
     return (rest.strip(), before) if found[1] else ("", line)

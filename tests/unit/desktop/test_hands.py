@@ -141,6 +141,17 @@ async def test_a_button_held_down_is_let_go_at_a_stop(tools: Tools, headless: He
     assert headless.done == [Moved(Point(1, 1)), Pressed(Button.LEFT), Released(Button.LEFT)]
 
 
+async def test_a_button_that_nobody_let_go_of_is_let_go_where_it_was_pressed(
+    tools: Tools, headless: HeadlessDesktop
+) -> None:
+    await tools("mouse_down", x=1, y=1)
+    await tools("computer_move", x=50, y=60)
+    tools.desktop.stop()
+    await tools.desktop.run(_nothing)
+    moves = [Moved(Point(1, 1)), Pressed(Button.LEFT), Moved(Point(50, 60))]
+    assert headless.done == [*moves, Moved(Point(1, 1)), Released(Button.LEFT)]
+
+
 async def _nothing(_seat: object) -> None:
     return None
 
