@@ -86,6 +86,7 @@ _AFTER_AN_ACT = Patience(first_s=0.5)
 """Nothing is only called a no-op after a while: programs may answer a click when a timer of theirs has run out."""
 _ANSWER_LIMIT_S = 10.0
 _LOOK_AGAIN_S = 0.1
+_PROOF_S = 0.3  # because Qt shows a button pressed for 100 ms before it does what it does
 _ALIKE = 78
 _ALIKE_ALL_OVER = frozenset(
     {"button", "toggle button", "check box", "radio button", "menu item", "page tab", "list item"}
@@ -211,6 +212,7 @@ class DesktopController:
         """The receipt, and in sentences what the program says that changed."""
         watch = self.eyes.watch()
         await do()
+        acted_at = self.clock.now()
         self.reins.acting()
         answer = asyncio.create_task(self._answer(before.meant))
         settling = asyncio.create_task(self._settled(watch, patience, answer))
@@ -222,6 +224,8 @@ class DesktopController:
                 evidence, lines = proven_by.result()
                 return proven(evidence, self.backend.windows.all()), lines
             settled = await settling
+            if settled.changed and proving.ask and proving.by_changes:
+                await asyncio.wait({proven_by}, timeout=max(acted_at + _PROOF_S - self.clock.now(), 0))
         finally:
             await _ended(settling, proven_by, answer)
         self.sameness.acted(settled.frame)
@@ -260,7 +264,10 @@ class DesktopController:
         asked = await proving.ask() if proving.ask else Proof()
         if asked.doubt or not (asked.evidence or proving.by_changes):
             return asked, ()
-        return asked, await changes.told(where)
+        lines = await changes.told(where)
+        if proving.ask and not proving.by_changes:  # because a field may take back what was typed into it
+            asked = await proving.ask()
+        return asked, () if asked.doubt else lines
 
     async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[str, ...]) -> Receipt:
         """Add what the program said, what is in windows and pop-ups that opened, and the part that nobody describes."""

@@ -46,10 +46,6 @@ class Settled:
     is_calm: bool
 
 
-def _never() -> bool:
-    return False
-
-
 class SettleWatch:
     """Looks at one area from before an action until it has settled. `is_mine` tells areas that show our own windows.
 
@@ -70,7 +66,7 @@ class SettleWatch:
         self._before = grab()
         self._moves: dict[tuple[int, int], int] = {}
 
-    async def settle(self, patience: Patience, is_busy: Callable[[], bool] = _never) -> Settled:
+    async def settle(self, patience: Patience, is_busy: Callable[[], bool] = lambda: False) -> Settled:
         """Return once the screen is at rest and the program acted on is no longer busy, or at the limit."""
         started = calm_since = self._clock.now()
         last, has_changed = self._before, False
@@ -243,8 +239,8 @@ def window_changes(
 ) -> list[WindowChange]:
     """What came, went and changed. `at_a_place`: a window that only comes forward there is no effect."""
     old, new = {w.ref: w for w in before}, {w.ref: w for w in after}
-    told = [_change(f"The window {w.title!r} opened.", w, meant) for ref, w in new.items() if ref not in old]
-    told += [_change(f"The window {w.title!r} closed.", w, meant) for ref, w in old.items() if ref not in new]
+    told = [WindowChange(f"The window {w.title!r} opened.", is_caused(w, meant)) for w in after if w.ref not in old]
+    told += [WindowChange(f"The window {w.title!r} closed.", is_caused(w, meant)) for w in before if w.ref not in new]
     for ref, window in new.items():
         if ref in old:
             told += _differences(old[ref], window, meant)
@@ -264,10 +260,6 @@ def _differences(old: Window, new: Window, meant: Window | None) -> Iterator[Win
         yield WindowChange(f"The window {new.title!r} is minimised.", is_effect)
     elif new.area != old.area and is_effect:
         yield WindowChange(f"The window {new.title!r} has another place or size now.", is_effect=True)
-
-
-def _change(sentence: str, window: Window, meant: Window | None) -> WindowChange:
-    return WindowChange(sentence, is_caused(window, meant))
 
 
 def is_caused(window: Window, meant: Window | None) -> bool:
@@ -339,7 +331,9 @@ async def of_typing(backend: Backend, text: str) -> Proof:
         return Proof()
     if _plain(text) in _plain(held):
         return Proof(("The field holds the text.",))
-    return Proof((), f"The field does not hold it as typed; it ends in {_end(held)!r}.")
+    return Proof(
+        (), f"The field does not hold it as typed; it ends in {clip_line(held[-_SHOWN_CHARS:], _SHOWN_CHARS)!r}."
+    )
 
 
 async def of_setting(backend: Backend, element: Element, text: str) -> tuple[Proof, str]:
@@ -365,7 +359,3 @@ def _is_one_number(held: str, text: str) -> bool:
 
 def _plain(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
-
-
-def _end(text: str) -> str:
-    return clip_line(text[-_SHOWN_CHARS:], _SHOWN_CHARS)

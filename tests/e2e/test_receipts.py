@@ -29,7 +29,10 @@ def test_a_button_that_works_is_confirmed_and_a_dead_one_never(wisp: CoProcess, 
         dead = wisp("computer_click", target="Dead button")
         works = wisp("computer_click", target="Count button")
         assert shown.happened(lambda line: line == "count 1")
+        pressed = wisp("press", ref=wisp("locate_screen_element", target="Count button")["payload"]["ref"])
+        assert shown.happened(lambda line: line == "count 2")
     assert (dead["payload"]["proof"] != "confirmed", works["payload"]["proof"]) == (True, "confirmed"), dead["echo"]
+    assert pressed["payload"]["proof"] == "confirmed", pressed["echo"]
 
 
 @pytest.mark.parametrize("kit", ["gtk3", "gtk4", "qt5", "qt6", "chromium"])

@@ -167,7 +167,8 @@ async def whole_text(bus: Bus, key: Key, element: Element) -> str:
     try:
         async with asyncio.timeout(_LIMIT_S):
             text = await objects.text(bus, Node(key), _WHOLE)
-            return text if text != _IN_PLACE_OF_AN_OBJECT else await _chosen(bus, key)
+            # Chromium's sliders have a text, too, which is empty.
+            return (text or element.value) if text != _IN_PLACE_OF_AN_OBJECT else await _chosen(bus, key)
     except TimeoutError as late:
         raise ToolFailed(f"{element.app} did not answer in {_LIMIT_S:g} s.", transient=True) from late
     except CallRefused:  # because the object has no text interface

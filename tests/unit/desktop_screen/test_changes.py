@@ -9,10 +9,12 @@ import pytest
 from dbus_fast import Message, MessageType, Variant
 
 from app.base.geometry import Rect
+from app.desktop.accessibility import acting
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.changes import ChangeFeed, LastRead
 from app.desktop.accessibility.nodes import Node, Program
+from app.desktop.elements import Element
 
 _PROGRAM = ":1.7"
 _SHOWING = spi.BITS["showing"] | spi.BITS["visible"]
@@ -152,3 +154,9 @@ async def test_a_clock_stays_one_during_a_run_of_acts() -> None:
     following = feed.follow(frozenset({_PROGRAM}))
     tick()
     assert await following.told() != ()
+
+
+async def test_a_slider_whose_text_is_empty_is_read_by_its_number(programs: Programs) -> None:
+    programs.objects["/volume"] = ("slider", "Volume", "", ())
+    slider = Element("e1", "slider", "Volume", "40", Rect(0, 0, 10, 10), frozenset(), "World", "chromium", 7)
+    assert await acting.whole_text(programs, (_PROGRAM, "/volume"), slider) == "40"
