@@ -63,7 +63,7 @@ _MOVES = {
 def test_a_window_that_comes_up_ends_what_was_meant_for_another(model: Model, name: str, tmp_path: Path) -> None:
     trigger, call = _MOVES[name]
     with TwoWindows(trigger, tmp_path, model.screen.environment) as windows:
-        said = model.says(f'<focus_window title="{FIRST}"/>', call)
+        said = model.says(f'<focus_window title="{FIRST}"/>', call, mode="yolo")
         time.sleep(0.5)
         assert windows.has_come_up, said
         reached = [line for line in windows.reached if line.startswith(("key", "press", "release"))]
