@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.desktop.elements import Accessibility
 from app.desktop.keys import Chord
@@ -72,6 +73,13 @@ class Landing:
     place: str = ""
     window: str = ""
     is_own: bool = False
+
+
+class KeyboardMoved(ToolFailed):
+    """Nothing was pressed, because the keyboard is no longer where it was judged to be."""
+
+    def __init__(self) -> None:
+        super().__init__("The keyboard went to another window at this moment.")
 
 
 def landing(shown: Sequence[Window], point: Point | None = None) -> Landing:
@@ -188,6 +196,13 @@ class Keyboard(Protocol):
 
     def plain(self) -> AbstractContextManager[None]:
         """While inside, caps lock is off and no key that the person holds changes what is typed."""
+        ...
+
+    def only_into(self, place: str) -> AbstractContextManager[None]:
+        """While inside, what is pressed goes to that `Landing.place`; ToolFailed where the keyboard is elsewhere.
+
+        A system that cannot promise it checks nothing.
+        """
         ...
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from app.base.errors import ToolFailed
@@ -170,6 +170,9 @@ class _Keyboard:
     @contextmanager
     def plain(self) -> Iterator[None]:
         yield
+
+    def only_into(self, place: str) -> AbstractContextManager[None]:  # noqa: ARG002
+        return nullcontext()
 
     def give_back(self) -> None:
         return None

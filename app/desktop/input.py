@@ -15,7 +15,7 @@ from itertools import pairwise
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Backend, Button, Curtain, Landing, Window
+from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Window
 from app.desktop.keys import Chord
 from app.desktop.programs import is_terminal
 from app.desktop.takeover import InputGuard, TakeoverMonitor
@@ -91,6 +91,7 @@ class InputController:
         self._buttons: dict[Button, Point] = {}
         self._typed_at = -math.inf
         self._typing_into: Window | None = None
+        self._judged = Landing()
         self._last_click: tuple[Point, Button, float] | None = None
 
     # --- pointer
@@ -239,9 +240,12 @@ class InputController:
         """Each chord in turn, the whole `repeat` times, each held for `hold_s`. `before` is asked with those that are
         left, and the one sent last; what it raises ends the sequence.
         """
-        whole = [*chords] * repeat
+        with self._judged_apart():
+            await self._press_in_turn([*chords] * repeat, hold_s, before)
+
+    async def _press_in_turn(self, whole: Sequence[Chord], hold_s: float, before: BeforeChords) -> None:
         has_just_typed = self._clock.now() - self._typed_at < _JUST_S
-        if has_just_typed and any(key in _SUBMITS for chord in chords for key in chord.keys):
+        if has_just_typed and any(key in _SUBMITS for chord in whole for key in chord.keys):
             await self._before_submitting()
         try:
             for number, chord in enumerate(whole):
@@ -259,6 +263,22 @@ class InputController:
                     await self._switched()
         finally:
             await self._give_back()
+
+    def judged(self, landing: Landing) -> None:
+        """What is pressed next was judged by where the keyboard is: it reaches that or nothing."""
+        self._judged = landing
+
+    @contextmanager
+    def _judged_apart(self) -> Iterator[None]:
+        """Forget at the end where the keyboard was judged to be."""
+        try:
+            yield
+        finally:
+            self._judged = Landing()
+
+    def _only_where_judged(self) -> AbstractContextManager[None]:
+        place = self._judged.place
+        return self._backend.keyboard.only_into(place) if place else nullcontext()
 
     async def _switched(self) -> None:
         """Return once the window manager has done what such a chord asks for: what is sent sooner, it swallows."""
@@ -287,7 +307,7 @@ class InputController:
         left = with_lead(left) if is_dialog else left
         routes: list[Route] = []
         done = since_pause = 0
-        with self._backend.keyboard.plain():
+        with self._backend.keyboard.plain(), self._judged_apart():
             while left:
                 if done and len(left) == 1 and left[0].text in _SUBMITS:
                     await self._before_submitting()
@@ -296,7 +316,10 @@ class InputController:
                 except ToolFailed as error:
                     raise _stopped(done, len(text), "characters", error) from None
                 piece, *left = with_first_word(left) if taker is Taker.ENTRY else left
-                since_pause = await self._type(piece, since_pause)
+                try:
+                    since_pause = await self._type(piece, since_pause)
+                except KeyboardMoved as error:
+                    raise ToolFailed(f"Typing stopped half way: {error} {_LOOK}") from None
                 if left:
                     await self._taken(piece, taker, opens_field=is_dialog and not done)
                 done += len(piece.source)
@@ -333,7 +356,8 @@ class InputController:
                 self._check_window()
             self._reins.acting()
             self._guard.check_keyboard()
-            self._backend.keyboard.type_text(part)
+            with self._only_where_judged():
+                self._backend.keyboard.type_text(part)
             since_pause += len(part)
             await asyncio.sleep(0)
             if since_pause >= _PACE_CHARS:
@@ -369,7 +393,8 @@ class InputController:
             for key in keys:
                 self._reins.check()
                 self._guard.check_key(key, self._keys)
-                self._backend.keyboard.key(key, down=True)
+                with self._only_where_judged():
+                    self._backend.keyboard.key(key, down=True)
                 self._keys.append(key)
                 pressed.append(key)
             yield

@@ -9,7 +9,7 @@ import time
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -178,6 +178,9 @@ class PortableKeyboard:
     @contextmanager
     def plain(self) -> Iterator[None]:
         yield
+
+    def only_into(self, place: str) -> AbstractContextManager[None]:  # noqa: ARG002
+        return nullcontext()
 
     def give_back(self) -> None:
         return None

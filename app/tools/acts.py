@@ -10,7 +10,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
 from app.base.texts import clip_line
 from app.desktop import verification
-from app.desktop.backends import Button, Window
+from app.desktop.backends import Button, KeyboardMoved, Window
 from app.desktop.capture import bounds_of
 from app.desktop.controller import DesktopController, Proving, Target
 from app.desktop.elements import SECRET, Element, TakesNoValue
@@ -65,7 +65,8 @@ class Steps:
                 raise ToolFailed(refusal)
             self._judged = targets.take(rest.id) or await targets.now(now)
         if not targets.is_still(self._judged):
-            raise ToolFailed("The keyboard went to another window at this moment.")
+            raise KeyboardMoved
+        self._seat.hands.judged(self._judged.landing)
         return self._judged.taker
 
     def _check_move(self, was: KeyTarget, now: KeyTarget, may_move: Move) -> None:

@@ -19,6 +19,7 @@ from Xlib.ext import xtest
 from Xlib.protocol import rq
 
 from app.base.errors import ToolMisuse
+from app.desktop.backends import KeyboardMoved
 from app.desktop.keys import named_keys
 from app.desktop.x11.connection import Connection
 
@@ -305,6 +306,19 @@ class X11Keyboard:
         finally:
             if was_caps and not is_caps(self.state()):
                 self._tap("Caps_Lock")
+            self._display.sync()
+
+    @contextmanager
+    def only_into(self, place: str) -> Iterator[None]:
+        """As long as the server is grabbed it does nothing for other programs, so that none can move the keyboard."""
+        self._display.grab_server()
+        try:
+            focus = self._display.get_input_focus().focus
+            if f"{focus if isinstance(focus, int) else int(focus.id):x}" != place:
+                raise KeyboardMoved
+            yield
+        finally:
+            self._display.ungrab_server()
             self._display.sync()
 
     def _held_modifiers(self) -> list[int]:
