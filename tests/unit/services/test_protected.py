@@ -28,7 +28,9 @@ _STARTS = """
 bin/ls .vscode/tasks.json .idea/x .envrc .cursor/mcp.json .devcontainer/devcontainer.json
 .claude/settings.json .git/hooks/pre-commit .git/config .gitconfig .bashrc .zshenv .profile .Xresources
 .config/hypr/hyprland.conf proj/sitecustomize.py proj/.venv/lib/python3.11/site-packages/x.pth proj/.mcp.json
-.ipython/profile_default/startup/a.py
+.ipython/profile_default/startup/a.py .iex.exs proj/.mvn/jvm.config proj/.nvim.lua .lvimrc _vimrc proj/.bazelrc
+proj/.theia/tasks.json proj/.vs/tasks.vs.json proj/a.code-workspace proj/.jj/repo/config.toml
+proj/.bzr/branch/branch.conf proj/.autoenv.zsh proj/CLAUDE.md proj/AGENTS.md proj/.cursorrules
 """
 _NEITHER = """
 proj/main.py proj/model.pth proj/bin/run proj/README.md proj/history.txt proj/.github/workflows/ci.yml
