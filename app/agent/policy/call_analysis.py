@@ -218,7 +218,10 @@ class CallAnalyzer:
         text = _text(call.arguments, table("calls")["typed"].get(call.name, ""))
         chords = _text(call.arguments, table("calls")["pressed"].get(call.name, ""))
         aim = table("calls")["aims"].get(call.name, "")
-        if not seen or not consequences.affirms(aim, pressed(chords, dict(control.symbols)), text, control):
+        keys = pressed(chords, dict(control.symbols))
+        if seen and consequences.saves(aim, keys, control) and (starting := _starting_in(control.window)):
+            return (starting,), {"starts"}
+        if not seen or not consequences.affirms(aim, keys, text, control):
             return (), set()
         lines = [*provenance.typed.get(control.app, ()), text.strip("\r\n"), control.pasted or ""]
         kinds: set[str] = set()
@@ -276,6 +279,12 @@ def _paths_in(lines: Sequence[str], copied: Sequence[str]) -> Iterator[str]:
             yield path
         elif path and "\0" not in path and places.starts_by_itself(at_home.parts):
             yield str(at_home)
+
+
+def _starting_in(title: str) -> str:
+    """The start-up file, or the folder of such files, that a window's title names; empty where it names none."""
+    words = (word.strip("*()[]:,•●") for word in title.split())
+    return next((word for word in words if places.starts_by_itself(Path(word).parts)), "")
 
 
 def _is_opening(aim: str, control: Control) -> bool:

@@ -28,8 +28,7 @@ _MONEY = re.compile(
     r"[$€£¥₽₹₩₺₴]|\b\d+[.,]\d\d\b(?![.,:]\d)|\b(?:EUR|USD|GBP|CHF|JPY|CNY|RUB|INR|SEK|DKK|NOK|PLN|BTC|ETH)\b"
 )
 _DOTS = ("…", "...")
-_MENU, _TERMINAL = "menu item", "terminal"
-_EDITABLE, _READ_ONLY = "editable", "read-only"
+_MENU, _TERMINAL, _EDITABLE, _READ_ONLY = "menu item", "terminal", "editable", "read-only"
 _DOTTED_I = "i\u0307"
 """What the Turkish capital becomes without case."""
 _PICTURES = ("So", "Co", "Cn")
@@ -183,8 +182,7 @@ def _group(role: str) -> int | None:
     roles = table("controls")["roles"]
     for group in (roles["pressed"], roles["perhaps"]):
         if role in group["roles"]:
-            most: int = group["most_words"]
-            return most
+            return int(group["most_words"])
     return None
 
 
@@ -249,8 +247,7 @@ def _is_unspaced(phrase: tuple[str, ...]) -> bool:
     return first.startswith(("CJK", "HIRAGANA", "KATAKANA"))
 
 
-_BUTTON = "button"
-_BREAKS = "\n\r"
+_BUTTON, _BREAKS = "button", "\n\r"
 
 
 def may_paste(keys: str) -> bool:
@@ -298,6 +295,15 @@ def affirms(aim: str, keys: Sequence[Pressed], text: str, control: Control) -> b
             is_pressed and is_affirming(control)
         )
     return not text and is_affirming(control)
+
+
+def saves(aim: str, keys: Sequence[Pressed], control: Control) -> bool:
+    """Whether an act saves the document that its window shows. A page writes its own title, so browsers count not."""
+    if control.is_terminal or sends_on_return(control):
+        return False
+    if aim == "focus":
+        return any(one.holds(_listed_chords("activates", "saves")) for one in keys)
+    return is_pressed_role(control.role) and _plain(control.name) in _spoken("saves")
 
 
 def is_affirming(control: Control) -> bool:

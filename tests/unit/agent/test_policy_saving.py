@@ -18,6 +18,7 @@ FIELD = Control("Save As", "Mousepad", "text", default="Save", is_dialog=True)
 SAVE = Control("Save As", "Mousepad", "push button", "_Save", is_dialog=True)
 DOCUMENT = Control("Untitled", "Mousepad", "text")
 RETURN, CLICK = ("computer_key", {"keys": "Return"}), ("computer_click", {"target": "Save"})
+SAVES = ("computer_key", {"keys": "ctrl+s"})
 PASTE = ("computer_key", {"keys": "ctrl+v KP_Enter"})
 STARTS = "~/.bashrc"
 DESKTOP = frozenset({Effect.DESKTOP})
@@ -46,6 +47,12 @@ DESKTOP = frozenset({Effect.DESKTOP})
         (CLICK, replace(SAVE, name="Cancel"), {"Mousepad": (STARTS,)}, "", "allow"),
         (RETURN, FIELD, {"Other": (STARTS,)}, "", "allow"),
         (RETURN, DOCUMENT, {"Mousepad": (STARTS,)}, "", "allow"),
+        (SAVES, replace(DOCUMENT, window="*~/.bashrc - Mousepad"), {}, "", "deny"),
+        (SAVES, replace(DOCUMENT, window="a.desktop - /home/ada/.config/autostart - Geany"), {}, "", "deny"),
+        (CLICK, replace(SAVE, role="menu item", window=".bashrc - Mousepad", is_dialog=False), {}, "", "deny"),
+        (("choose_menu", {"path": "File > Save"}), replace(DOCUMENT, window=".bashrc - Mousepad"), {}, "", "deny"),
+        (SAVES, replace(DOCUMENT, window="notes.txt - Mousepad"), {}, "", "allow"),
+        (("computer_key", {"keys": "ctrl+c"}), replace(DOCUMENT, window=".bashrc - Mousepad"), {}, "", "allow"),
         (RETURN, replace(FIELD, default="Open"), {"Mousepad": (STARTS,)}, "", "allow"),
         (RETURN, replace(FIELD, default="Open"), {"Mousepad": ("~/.ssh/id_rsa",)}, "", "deny"),
     ],
