@@ -75,6 +75,13 @@ class Landing:
     is_own: bool = False
 
 
+class WindowCame(ToolFailed):
+    """Nothing was pressed, because the pointer is no longer over the window that was judged."""
+
+    def __init__(self) -> None:
+        super().__init__("Another window came up there at this moment.")
+
+
 class KeyboardMoved(ToolFailed):
     """Nothing was pressed, because the keyboard is no longer where it was judged to be."""
 
@@ -165,6 +172,13 @@ class Pointer(Protocol):
     def move(self, to: Point) -> None: ...
 
     def button(self, button: Button, *, down: bool) -> None: ...
+
+    def only_at(self, place: str) -> AbstractContextManager[None]:
+        """While inside, a press goes to that `Landing.place`; ToolFailed where the pointer is over something else.
+
+        A system that cannot promise it checks nothing.
+        """
+        ...
 
     def scroll(self, dx: int, dy: int) -> None:
         """One notch in each direction that is not 0 (-1, 0 or 1); positive is right and down."""

@@ -135,6 +135,9 @@ class _Pointer:
     def double_click_s(self) -> float:
         return 0.0
 
+    def only_at(self, place: str) -> AbstractContextManager[None]:  # noqa: ARG002
+        return nullcontext()
+
     def move(self, to: Point) -> None:
         self._at = to
         self._desktop.done.append(Moved(to))

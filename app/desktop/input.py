@@ -15,7 +15,7 @@ from itertools import pairwise
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Window
+from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Window, WindowCame
 from app.desktop.keys import Chord
 from app.desktop.programs import is_terminal
 from app.desktop.takeover import InputGuard, TakeoverMonitor
@@ -106,16 +106,19 @@ class InputController:
         await self._keep_apart(at, press.button)
         with self._cleared(at), self._holding(press.modifiers):
             await self.move(at)
+            first = self._backend.windows.under(at)
             if check:
                 await check()
-            first = self._backend.windows.under(at)
             for number in range(press.count):
                 if number:
                     # Pause, because a window manager handles each press first: a faster one may count apart.
                     await asyncio.sleep(_BETWEEN_CLICKS_S)
                     self._check_still(at, first, number, press.count)
-                with self._pressing(press.button):
-                    pass
+                try:
+                    with self._pressing(press.button, first.place):
+                        pass
+                except WindowCame as error:
+                    raise ToolFailed(f"{number} of {press.count} presses were made. {error} {_LOOK}") from None
         self._last_click = (at, press.button, self._clock.now())
 
     def apart(self, at: Point, inside: Rect, button: Button) -> Point:
@@ -170,9 +173,10 @@ class InputController:
         steps = list(_steps(path))
         with self._cleared(*path), self._holding(press.modifiers):
             await self.move(path[0])
+            first = self._backend.windows.under(path[0])
             if check:
                 await check()
-            with self._pressing(press.button):
+            with self._pressing(press.button, first.place):
                 for point in steps:
                     await asyncio.sleep(duration_s / len(steps))
                     await self.move(point)
@@ -220,12 +224,13 @@ class InputController:
         self._backend.pointer.button(button, down=False)
 
     @contextmanager
-    def _pressing(self, button: Button) -> Iterator[None]:
+    def _pressing(self, button: Button, place: str) -> Iterator[None]:
         self._reins.check()
         self._guard.check_press(self._backend.pointer.position())
         self._buttons[button] = self._backend.pointer.position()
         try:
-            self._backend.pointer.button(button, down=True)
+            with self._backend.pointer.only_at(place):
+                self._backend.pointer.button(button, down=True)
             yield
         finally:
             if button in self._buttons:

@@ -235,6 +235,9 @@ class PortablePointer:
     def double_click_s(self) -> float:
         return _DOUBLE_CLICK_S
 
+    def only_at(self, place: str) -> AbstractContextManager[None]:  # noqa: ARG002
+        return nullcontext()
+
     def move(self, to: Point) -> None:
         self._sent.moved(to)
         mouse_driver().moveTo(to.x, to.y, duration=0)

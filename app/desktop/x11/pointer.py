@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import mss
 from mss.base import MSS
 from mss.exception import ScreenShotError
@@ -10,7 +13,7 @@ from Xlib.ext import xtest
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Button, Frame
+from app.desktop.backends import Button, Frame, WindowCame
 from app.desktop.x11.connection import Connection
 from app.desktop.x11.xsettings import setting
 
@@ -36,6 +39,21 @@ class X11Pointer:
 
     def move(self, to: Point) -> None:
         self._send(X.MotionNotify, x=to.x, y=to.y)
+
+    @contextmanager
+    def only_at(self, place: str) -> Iterator[None]:
+        """As long as the server is grabbed it does nothing for other programs, so that no window can come up."""
+        connection = self._connection
+        connection.display.grab_server()
+        try:
+            at = connection.root.query_pointer()
+            child = connection.root.translate_coords(connection.root, at.root_x, at.root_y).child
+            if (f"{int(child.id):x}" if child else "") != place:
+                raise WindowCame
+            yield
+        finally:
+            connection.display.ungrab_server()
+            connection.display.sync()
 
     def button(self, button: Button, *, down: bool) -> None:
         self._send(X.ButtonPress if down else X.ButtonRelease, _NUMBERS[button])
