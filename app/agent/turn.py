@@ -15,6 +15,7 @@ from app.agent.evidence import Evidence
 from app.agent.policy.values import LINES_KEPT, Action, Stakes
 from app.protocol.call import JsonValue, Media, ToolResult
 from app.protocol.message import ImagePart, Part, TextPart
+from app.protocol.spec import Effect
 
 
 class Grants:
@@ -42,8 +43,11 @@ class Grants:
 
 def _key(act: Action) -> tuple[object, ...]:
     controls = tuple((control.app, control.role, control.name, control.default) for control in act.controls)
-    to = act.arguments.get("run_id")
-    return (act.tool, act.kinds, controls, act.paths, act.hosts, act.keys, act.command, act.text, to)
+    is_known = Effect.DESKTOP in act.effects or act.paths or act.hosts or act.command or act.text
+    # Where its object is not known, and for what others made, any argument may be what it acts on.
+    names = ("run_id", "cwd") if is_known and not act.tool.startswith("mcp_") else act.arguments
+    rest = json.dumps({name: act.arguments.get(name) for name in names}, sort_keys=True, default=str)
+    return (act.tool, act.kinds, controls, act.paths, act.hosts, act.keys, act.command, act.text, rest)
 
 
 WARN_AT = 3

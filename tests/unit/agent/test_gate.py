@@ -14,7 +14,7 @@ import pytest
 from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, Scope, ToolFinished
 from app.agent.policy import Action, Control, Mode
 from app.agent.turn import Grants
-from app.protocol.call import Media, ToolCall
+from app.protocol.call import JsonValue, Media, ToolCall
 from app.protocol.spec import Effect
 from tests.unit.agent.stage import PICTURE, Stage
 
@@ -160,3 +160,22 @@ async def test_a_yes_for_the_task_covers_no_other_text(tmp_path: Path) -> None:
     assert permits.cover(typed, ("screen",))
     assert not permits.cover(replace(typed, text="rm -r ~\n"), ("screen",))
     assert not permits.cover(typed, ("screen", "web"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "effect", "command", "allowed", "other"),
+    [
+        ("mcp_mail_send", Effect.NETWORK, "", {"to": "bob"}, {"to": "eve"}),
+        ("mcp_db_run", Effect.EXECUTES, "ls", {"command": "ls", "to": "bob"}, {"command": "ls", "to": "eve"}),
+        ("set_option", Effect.SETTINGS, "", {"name": "sound"}, {"name": "mode"}),
+        ("execute_command", Effect.EXECUTES, "make", {"command": "make"}, {"command": "make", "cwd": "other"}),
+    ],
+)
+async def test_a_yes_for_the_task_covers_no_other_arguments(
+    tool: str, effect: Effect, command: str, allowed: dict[str, JsonValue], other: dict[str, JsonValue]
+) -> None:
+    permits = Grants()
+    sent = Action(tool, frozenset({effect}), command=command, arguments=allowed)
+    permits.add(sent, ())
+    assert permits.cover(replace(sent, arguments=dict(allowed)), ())
+    assert not permits.cover(replace(sent, arguments=other), ())
