@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -34,6 +34,7 @@ RULE = "your words"
 
 _PATH_EDGES = ".,;:!?\"'`()[]<>"
 _FILE = re.compile(r"[\w][\w .-]*\.\w{1,8}")
+_WORD = re.compile(r"\"[^\"]*\"|[^\s\"]+")
 _MOST_FILLERS = 6
 _RETURN = frozenset({"Return", "KP_Enter"})
 _ENDS_LINE = _RETURN | {"ctrl+c", "ctrl+u"}
@@ -218,11 +219,11 @@ def _names_search(act: Action, provenance: Provenance, told: Instructions) -> bo
     typed, is_return = set(plain_words(line)), bool(act.text) or (len(act.keys) == 1 and act.keys[0] in _RETURN)
     if not is_return or not typed or _UNKNOWN in line or not is_field(act.control):
         return False
-    return any(typed <= set(plain_words(one.raw)) and _has_verb(one, "search") for one in told.counting)
+    return any(typed <= set(plain_words(one.raw)) and _is_told(one, "search") for one in told.counting)
 
 
-def _has_verb(one: SpokenSentence, deed: str) -> bool:
-    return any(token in listed("deeds", deed) for token in one.tokens)
+def _is_told(one: SpokenSentence, deed: str) -> bool:
+    return any(token in listed("deeds", deed) and begins_clause(one, at) for at, token in enumerate(one.tokens))
 
 
 def _names_command(act: Action, told: Instructions) -> bool:
@@ -254,16 +255,14 @@ def _names_of(file: str) -> set[str]:
 
 
 def _asks_for(one: SpokenSentence, command: str, program: str, rest: Sequence[str]) -> bool:
-    begins = {token for at, token in enumerate(one.tokens) if begins_clause(one, at)}
     for chore in table("words")["chores"].values():
-        if command in chore["commands"] and begins & set(chore["verbs"]) and set(chore["nouns"]) & set(one.tokens):
+        if command in chore["commands"] and set(chore["nouns"]) & _spoken_in(_objects(one, chore["verbs"])):
             return True
-    raw = _spoken_in(one)
     if program in listed("objects", "runners") and len(rest) == 1:
-        return bool(begins & listed("deeds", "run")) and Path(rest[0]).name.casefold() in raw
+        return Path(rest[0]).name.casefold() in _spoken_in(_objects(one, listed("deeds", "run")))
     files = [part for part in rest if not part.startswith("-")]
-    is_named = all(_names_of(part) & raw for part in files)
-    return program in begins and bool(files) and is_named
+    named = _spoken_in(_objects(one, (program,)))
+    return bool(files) and all(_names_of(part) & named for part in files)
 
 
 def _typed_line(act: Action, provenance: Provenance) -> str:
@@ -281,7 +280,7 @@ def _typed_line(act: Action, provenance: Provenance) -> str:
 
 
 def _names_hosts(act: Action, told: Instructions) -> bool:
-    sentences = [one for one in told.counting if _has_verb(one, "visit")]
+    sentences = [_objects(one, listed("deeds", "visit")) for one in told.counting]
     denied = [one.raw for one in told.sentences if not one.counts]
     return bool(act.hosts) and all(
         any(addresses.is_named(host, one.raw) for one in sentences)
@@ -292,20 +291,87 @@ def _names_hosts(act: Action, told: Instructions) -> bool:
 
 def _names_paths(act: Action, told: Instructions, deed: str) -> bool:
     """Whether a sentence with that verb names each path as it resolves, or the folder that a new file goes into."""
-    sentences = [one for one in told.counting if _has_verb(one, deed)]
+    models = listed("objects", "models") | (listed("objects", "sources") if deed == "write" else frozenset())
+    sentences = [_objects(one, listed("deeds", deed), models) for one in told.counting]
     denied = {path for one in told.sentences if not one.counts for path in (*_files_in(one), *_folders_in(one))}
-    named = {path for one in sentences for path in (*_files_in(_after_verb(one, deed)),) or _files_in(one)} - denied
+    named = {path for one in sentences for path in _files_in(one)} - denied
     folders = {
         path for one in sentences if deed == "write" and not _names_in(one) for path in _folders_in(one)
     } - denied
     return bool(act.paths) and all(path in named or _is_new_in(path, folders) for path in act.paths)
 
 
-def _after_verb(one: SpokenSentence, deed: str) -> SpokenSentence:
-    """The sentence from its first verb of that deed on: what is named before is the object of another verb."""
-    words = one.raw.split()
-    at = next((at for at, word in enumerate(words) if word.strip(_PATH_EDGES).casefold() in listed("deeds", deed)), 0)
-    return replace(one, raw=" ".join(words[at:]))
+def _objects(one: SpokenSentence, verbs: Collection[str], models: Collection[str] = ()) -> SpokenSentence:
+    """The parts of a sentence that are the objects of these verbs: behind each that begins a clause, or before it in a
+    sentence that begins with a place. What follows one of the `models` is only read.
+    """
+    words = tuple(_WORD.findall(one.raw))
+    spoken = tuple(_bare(word) for word in words)
+    found: list[str] = []
+    for at, word in enumerate(spoken):
+        if word in verbs and _begins(words, spoken, at):
+            is_placed = at and spoken[0] in listed("openings", "places") and not set(spoken[:at]) & _verbs()
+            found += [*(words[:at] if is_placed else ()), *_object(words[at + 1 :], spoken[at + 1 :], models)]
+    return replace(one, raw=" ".join(found))
+
+
+def _bare(word: str) -> str:
+    """A word without its marks; empty for a quotation."""
+    return "" if word.startswith('"') else word.strip(_PATH_EDGES).casefold()
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return frozenset(verb for verbs in table("words")["deeds"].values() for verb in verbs)
+
+
+def _begins(words: Sequence[str], spoken: Sequence[str], at: int) -> bool:
+    """Whether a verb there can be a command."""
+    is_placed = 0 < at <= _MOST_FILLERS and spoken[0] in listed("openings", "places")
+    is_first = not at or words[at - 1][-1] in ",:" or spoken[at - 1] in listed("openings", "words")
+    return is_first or is_placed or " ".join(spoken[:at]) in listed("openings", "polite")
+
+
+def _object(words: Sequence[str], spoken: Sequence[str], models: Collection[str]) -> list[str]:
+    """The words up to the next clause. Once something is named, only a list of more, or its place, goes on."""
+    found: list[str] = []
+    joins, small, places = listed("fillers", "joins"), _small(), listed("objects", "towards")
+    is_named = is_read = False
+    for at, (word, bare) in enumerate(zip(words, spoken, strict=True)):
+        is_thing = _is_thing(word)
+        is_next = at > 0 and (spoken[at - 1] in joins or words[at - 1][-1] in ",;:")
+        after = next(
+            (each for each, spelled in zip(words[at + 1 :], spoken[at + 1 :], strict=True) if spelled not in small), ""
+        )
+        if is_next and (
+            bare in _verbs() or (bare not in small | joins and not is_thing and (is_named or _is_thing(after)))
+        ):
+            break
+        if is_named and not is_thing and bare not in small | joins | places | set(models):
+            break
+        if bare in places and _is_written(after) and any(map(_is_written, found)):
+            return []  # Which of the two is the object and which is its place, nobody knows.
+        is_read = bare in models or (is_read and bare not in places)
+        if not is_read or not is_thing:
+            is_named = is_named or is_thing
+            found.append(word)
+    return found
+
+
+@cache
+def _small() -> frozenset[str]:
+    """Words that may stand around a name."""
+    folders = {word for name, words in table("words")["folders"].items() for word in (name, *words)}
+    return listed("fillers", "articles") | listed("objects", "vague") | folders
+
+
+def _is_thing(word: str) -> bool:
+    """Whether it can name a file or a host by itself."""
+    return word.startswith('"') or _is_written(word) or "." in word.strip(_PATH_EDGES)
+
+
+def _is_written(word: str) -> bool:
+    return word.strip(_PATH_EDGES).startswith(("~/", "/", "device:/"))
 
 
 def _is_new_in(path: str, folders: set[str]) -> bool:

@@ -114,6 +114,25 @@ def test_only_the_files_behind_the_verb_are_its_objects(
     assert _decided(row, tmp_path).decision is decision
 
 
+@pytest.mark.parametrize(
+    ("said", "command", "runs"),
+    [
+        ("Run main.py and look at wipe.sh.", "python3 main.py", True),
+        ("Run main.py and look at wipe.sh.", "bash wipe.sh", False),
+        ("Run main.py, compare wipe.sh with it.", "bash wipe.sh", False),
+        ("Run main.py like wipe.sh.", "bash wipe.sh", False),
+        ("Look at main.py and run wipe.sh.", "bash wipe.sh", True),
+        ("Look at main.py and run wipe.sh.", "python3 main.py", False),
+        ("Run main.py and look at the tests.", "make test", False),
+        ("Open the list and run the unit tests.", "make test", True),
+        ("Cat a.txt and look at b.txt.", "cat b.txt", False),
+    ],
+)
+def test_only_the_program_behind_the_verb_runs(said: str, command: str, runs: bool, tmp_path: Path) -> None:
+    row = {"said": said, "tool": "execute_command", "args": {"command": command}}
+    assert (_decided(row, tmp_path, commands=SandboxOnly()).decision is Decision.ALLOW) is runs
+
+
 def test_what_words_permit_is_noted_as_such(tmp_path: Path) -> None:
     assert _decided(ROWS[0], tmp_path).rule == RULE
 
