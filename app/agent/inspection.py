@@ -71,7 +71,7 @@ def _started(seat: DesktopController, call: ToolCall) -> tuple[Control, ...]:
         return ()
     apps = seat.backend.apps
     try:
-        program = choose(name, apps.installed(), apps.command)
+        program = choose(name, apps.installed(), apps.command, apps.preferred)
         words = apps.command_line(program)
     except WispError:  # because a call that fails starts nothing
         return ()

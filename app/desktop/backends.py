@@ -99,6 +99,7 @@ def landing(shown: Sequence[Window], point: Point | None = None) -> Landing:
 class App:
     """A program that is installed. `ref` is what the backend starts it by; `words` (in lower case) are what else it is
     known as; `categories` are those of freedesktop.org. What is not `is_offered` is started only when it is named.
+    `options` are those of its command: an entry for one tool of a program has some.
     """
 
     ref: str
@@ -106,6 +107,7 @@ class App:
     words: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     is_offered: bool = True
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +298,12 @@ class Apps(Protocol):
 
     def command(self, name: str) -> App | None:
         """A program that opens windows and is in no menu, by the name of its command alone."""
+        ...
+
+    def preferred(self, asked: str) -> tuple[str, ...]:
+        """The person's own programs for a type of file or address, or behind a command, by the names of their entries
+        or files, the first one before the others. It starts nothing.
+        """
         ...
 
     def command_line(self, app: App) -> tuple[str, ...]:

@@ -20,42 +20,55 @@ _CLEAR_LEAD = 4
 _SUGGESTIONS = 4
 _LOWEST_LIKENESS = 45
 _OWN_NAME = "wisp"
+_SETTINGS = frozenset({"Settings", "DesktopSettings"})
 _FILLERS = re.compile(r"^(?:the|my|a|an)\s+|\s+(?:app|application|program|programme|window|please)$")
 
 
 Command = Callable[[str], App | None]
+Preferred = Callable[[str], Sequence[str]]
 
 
 def _no_command(_name: str) -> App | None:
     return None
 
 
+def _no_preference(_asked: str) -> Sequence[str]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class _Alias:
-    """What people call a sort of program, and how to tell programs of that sort."""
+    """What people call a sort of program, and how to tell programs of that sort. `default` is what tells which one the
+    person prefers: a type of file or address that such a program opens, or a command that is one.
+    """
 
     words: frozenset[str]
     categories: frozenset[str]
     first: tuple[str, ...]
+    default: str = ""
 
 
-def choose(name: str, apps: Sequence[App], command: Command = _no_command) -> App:
+def choose(
+    name: str, apps: Sequence[App], command: Command = _no_command, preferred: Preferred = _no_preference
+) -> App:
     """The one program that is meant. ToolFailed with the nearest names when none, or none clearly, is.
 
-    `command` knows programs that are in no menu. Wisp itself is never the one: it runs already, and starting it again
-    would bring its window up, as only the person does.
+    `command` knows programs that are in no menu, `preferred` those that the person prefers. Wisp itself is never the
+    one: it runs already, and starting it again would bring its window up, as only the person does.
     """
-    found = _chosen(name, apps, command)
+    found = _chosen(name, apps, command, preferred)
     if _OWN_NAME in (found.name.lower(), stem(found), *found.words):
         raise ToolFailed("That is Wisp itself, which runs already. Only the person opens its window.")
     return found
 
 
-def _chosen(name: str, apps: Sequence[App], command: Command) -> App:
+def _chosen(name: str, apps: Sequence[App], command: Command, preferred: Preferred) -> App:
     wanted = _plain(name)
     if not wanted:
         raise ToolFailed(f"Which program? {_offer(apps)}")
-    for candidates in (_called(wanted, apps), _sort_of(wanted, apps), _known_as(wanted, apps)):
+    called, of_sort = _called(wanted, apps), _sort_of(wanted, apps)
+    own = _own_choice(wanted, of_sort, preferred) if not called or called[0] in of_sort else []
+    for candidates in (own, called, of_sort, _known_as(wanted, apps)):
         if candidates:
             return candidates[0]
     if bare := command(name.strip()):
@@ -89,15 +102,36 @@ def stem(app: App) -> str:
     return last.rsplit(".", 1)[-1].lower()
 
 
+def _alias_of(wanted: str) -> _Alias | None:
+    return next((alias for alias in _aliases() if wanted in alias.words), None)
+
+
+def _own_choice(wanted: str, of_sort: Sequence[App], preferred: Preferred) -> list[App]:
+    """The program of the sort that the person prefers, if they said which."""
+    alias = _alias_of(wanted)
+    names = preferred(alias.default) if alias and alias.default and of_sort else ()
+    for name in (name.lower() for name in names):
+        entries = [app for app in of_sort if app.ref.rsplit("/", 1)[-1].lower() == name or stem(app) == name]
+        if found := entries or [app for app in of_sort if name in app.words]:
+            return found
+    return []
+
+
 def _sort_of(wanted: str, apps: Sequence[App]) -> list[App]:
-    alias = next((alias for alias in _aliases() if wanted in alias.words), None)
+    """The programs of a sort, the likeliest first: a program comes before the entries for single tools of it, and
+    where it can be set up is none of its sort.
+    """
+    alias = _alias_of(wanted)
     if alias is None:
         return []
-    # Some entries name no category of their sort, as Caja's does not: its program's name tells.
-    fitting = [
-        app for app in apps if alias.categories & set(app.categories) or _rank(app, alias.first) < len(alias.first)
-    ]
-    return sorted(fitting, key=lambda app: (_rank(app, alias.first), app.name.lower()))
+    found: list[tuple[tuple[bool, int, int, str], App]] = []
+    for app in apps:
+        # Some entries name no category of their sort, as Caja's does not: its program's name tells.
+        rank, is_told = _rank(app, alias.first), not alias.categories.isdisjoint(app.categories)
+        if is_told or (rank < len(alias.first) and _SETTINGS.isdisjoint(app.categories)):
+            is_tool = bool(app.options) and not is_told
+            found.append(((is_tool, rank, len(app.options), app.name.lower()), app))
+    return [app for _order, app in sorted(found, key=lambda pair: pair[0])]
 
 
 def _rank(app: App, first: tuple[str, ...]) -> int:
@@ -126,7 +160,9 @@ def _offer(apps: Sequence[App]) -> str:
 def _aliases() -> tuple[_Alias, ...]:
     table: dict[str, Any] = tomllib.loads((paths.resources() / "desktop" / "programs.toml").read_text(encoding="utf-8"))
     return tuple(
-        _Alias(frozenset(entry["words"]), frozenset(entry["categories"]), tuple(entry["first"]))
+        _Alias(
+            frozenset(entry["words"]), frozenset(entry["categories"]), tuple(entry["first"]), entry.get("default", "")
+        )
         for entry in table.values()
     )
 
@@ -166,7 +202,8 @@ class Opener:
 
     async def open(self, name: str) -> Opened:
         """The program's window, mapped and with the keyboard. ToolFailed: no such program, or no window of it."""
-        app = choose(name, self._backend.apps.installed(), self._backend.apps.command)
+        apps = self._backend.apps
+        app = choose(name, apps.installed(), apps.command, apps.preferred)
         self._stop.check()
         before = self._backend.windows.all()
         launched = self._backend.apps.launch(app)

@@ -77,6 +77,9 @@ class StartMenu:
     def command(self, name: str) -> App | None:  # noqa: ARG002
         return None
 
+    def preferred(self, asked: str) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
     def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
         return window is not None and is_terminal(window.app)
 

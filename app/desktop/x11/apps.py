@@ -11,6 +11,8 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
 from functools import cache
 from pathlib import Path
 from typing import IO
@@ -182,6 +184,12 @@ class DesktopEntries:
         folders = (Path(base) / "applications" for base in (home, *shared.split(":")) if base)
         return [folder for folder in folders if folder.is_dir()]
 
+    def preferred(self, asked: str) -> tuple[str, ...]:
+        if "/" in asked:
+            return defaults_in(self._environment, asked)
+        found = shutil.which(asked, path=self._environment.get("PATH"))
+        return (Path(found).resolve().name.removesuffix(".wrapper"),) if found else ()
+
     def command(self, name: str) -> App | None:
         path = windowed_program(name, self._environment.get("PATH"))
         return App(f"{_COMMAND}{path}", name, is_offered=False) if path else None
@@ -305,8 +313,34 @@ def _read(path: Path) -> App | None:
         return None
     categories = tuple(entry.getCategories())
     words = (entry.getGenericName(), *entry.getKeywords(), Path(program.split()[0].strip('"')).name)
+    options = tuple(word for word in program.split()[1:] if word.startswith("-"))
     is_offered = not entry.getTerminal() and path.stem not in _unoffered()
-    return App(str(path), entry.getName(), tuple(dict.fromkeys(w.lower() for w in words if w)), categories, is_offered)
+    known_as = tuple(dict.fromkeys(w.lower() for w in words if w))
+    return App(str(path), entry.getName(), known_as, categories, is_offered, options)
+
+
+def defaults_in(environment: Mapping[str, str], kind: str) -> tuple[str, ...]:
+    """The entries that the lists of defaults name for a type of file or address: those of the person come first."""
+    home, desktops = environment.get("HOME", ""), environment.get("XDG_CURRENT_DESKTOP", "").lower().split(":")
+    folders = [environment.get("XDG_CONFIG_HOME") or f"{home}/.config"]
+    folders += (environment.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")
+    data = [environment.get("XDG_DATA_HOME") or f"{home}/.local/share"]
+    data += (environment.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
+    folders += [f"{folder}/applications" for folder in data]
+    names = (*(f"{desktop}-mimeapps.list" for desktop in desktops if desktop), "mimeapps.list")
+    found = (entry for folder in folders if folder for name in names for entry in _named(Path(folder, name), kind))
+    return tuple(dict.fromkeys(found))
+
+
+def _named(listed: Path, kind: str) -> tuple[str, ...]:
+    """What a list of defaults names for a type."""
+    table = ConfigParser(strict=False, interpolation=None, delimiters=("=",), comment_prefixes=("#",))
+    try:
+        table.read_string(listed.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ConfigParserError):  # because there is none, or it is broken
+        return ()
+    told = table.get("Default Applications", kind, fallback="")
+    return tuple(entry.strip() for entry in told.split(";") if entry.strip())
 
 
 @cache

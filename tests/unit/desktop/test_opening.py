@@ -45,6 +45,9 @@ class _Apps:
     def command(self, name: str) -> App | None:
         return App(name, name)
 
+    def preferred(self, asked: str) -> tuple[str, ...]:
+        return ()
+
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self.open(app.name)
 

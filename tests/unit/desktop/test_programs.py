@@ -48,6 +48,63 @@ def test_a_program_without_the_category_of_its_sort_is_known_by_its_name() -> No
     assert choose("file manager", (*_APPS[:3], caja)) == caja
 
 
+def _app(entry: str, name: str, words: str, categories: str, options: str = "") -> App:
+    ref = f"/usr/share/applications/{entry}.desktop"
+    return App(ref, name, tuple(words.split(";")), tuple(categories.split(";")), options=tuple(options.split()))
+
+
+_DESKTOP = (
+    _app("thunar-bulk-rename", "Bulk Rename", "bulk rename;thunar;files", "Utility;Filesystem", "--bulk-rename"),
+    _app("thunar-settings", "File Manager Settings", "thunar;thunar-settings", "Settings;DesktopSettings"),
+    _app("thunar", "Thunar File Manager", "file manager;thunar", "System;FileManager"),
+    _app("pcmanfm-desktop-pref", "Desktop Preferences", "pcmanfm", "Settings;DesktopSettings", "--desktop-pref"),
+    _app("pcmanfm", "File Manager PCManFM", "file manager;pcmanfm", "System;FileManager"),
+    _app("org.xfce.mousepad-settings", "Text Editor Settings", "mousepad", "Settings", "--preferences"),
+    _app("org.xfce.mousepad", "Mousepad", "text editor;mousepad", "TextEditor"),
+    _app("org.gnome.TextEditor", "Text Editor", "gnome-text-editor", "TextEditor"),
+    _app("org.gnome.Notes", "Notes", "bijiben", "Office"),
+    _app("featherpad", "FeatherPad", "text editor;featherpad", "TextEditor"),
+    _app("terminator", "Terminator", "terminal;terminator", "TerminalEmulator"),
+    _app("mate-terminal", "MATE Terminal", "mate-terminal", "TerminalEmulator"),
+    _app("writer", "Writer", "writer", "WordProcessor", "--writer"),
+    _app("firefox", "Firefox", "firefox", "WebBrowser"),
+    _app("chromium", "Chromium", "chromium", "WebBrowser"),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "preferred", "program"),
+    [
+        ("file manager", (), "Thunar File Manager"),
+        ("the files", ("pcmanfm.desktop",), "File Manager PCManFM"),
+        ("file manager", ("gone.desktop", "pcmanfm.desktop"), "File Manager PCManFM"),
+        ("file manager", ("thunar-settings.desktop",), "Thunar File Manager"),
+        ("file manager", ("firefox.desktop",), "Thunar File Manager"),
+        ("bulk rename", ("pcmanfm.desktop",), "Bulk Rename"),
+        ("thunar", ("pcmanfm.desktop",), "Thunar File Manager"),
+        ("text editor", ("featherpad.desktop",), "FeatherPad"),
+        ("text editor", (), "Text Editor"),
+        ("notepad", (), "Mousepad"),
+        ("notes", ("featherpad.desktop",), "Notes"),
+        ("text editor", ("writer.desktop",), "Text Editor"),
+        ("terminal", ("terminator",), "Terminator"),
+        ("terminal", (), "MATE Terminal"),
+        ("browser", ("chromium.desktop",), "Chromium"),
+        ("browser", (), "Firefox"),
+        ("word processor", (), "Writer"),
+    ],
+)
+def test_of_a_sort_the_persons_own_program_comes_first_and_no_part_of_one(
+    name: str, preferred: tuple[str, ...], program: str
+) -> None:
+    for apps in (_DESKTOP, _DESKTOP[::-1]):
+        assert choose(name, apps, preferred=lambda _asked: preferred).name == program
+
+
+def test_only_what_is_left_of_a_program_is_taken_for_it_last() -> None:
+    assert choose("file manager", (_DESKTOP[0], _DESKTOP[4])) == _DESKTOP[4]
+
+
 @pytest.mark.parametrize("name", ["photoshop", "calc-u-later 3000", "mouse", "x"])
 def test_a_weak_likeness_starts_nothing(name: str) -> None:
     with pytest.raises(ToolFailed, match="Installed are: "):

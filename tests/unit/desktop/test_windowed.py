@@ -81,3 +81,50 @@ def test_what_a_program_is_started_from_is_told_by_its_path(tmp_path: Path) -> N
     assert bare
     assert apps.command_line(bare) == (str(path),)
     assert [apps.command_line(app) for app in apps.installed()] == [(str(path), "/w/a.py")]
+
+
+@pytest.mark.parametrize(
+    ("lists", "told"),
+    [
+        ({}, ()),
+        ({"config/mimeapps.list": "inode/directory=mine.desktop;other.desktop;"}, ("mine.desktop", "other.desktop")),
+        (
+            {"data/applications/mimeapps.list": "inode/directory=theirs.desktop", "config/mimeapps.list": ""},
+            ("theirs.desktop",),
+        ),
+        (
+            {
+                "config/mimeapps.list": "inode/directory=mine.desktop",
+                "config/xfce-mimeapps.list": "inode/directory=xfce.desktop",
+                "etc/mimeapps.list": "inode/directory=theirs.desktop",
+            },
+            ("xfce.desktop", "mine.desktop", "theirs.desktop"),
+        ),
+        ({"config/mimeapps.list": "text/plain=mine.desktop"}, ()),
+        ({"config/mimeapps.list": "no list at all"}, ()),
+    ],
+)
+def test_the_persons_own_programs_are_read_from_their_lists(
+    tmp_path: Path, lists: dict[str, str], told: tuple[str, ...]
+) -> None:
+    for name, lines in lists.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"[Default Applications]\n{lines}\n", encoding="utf-8")
+    environment = {
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_CONFIG_DIRS": str(tmp_path / "etc"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "XDG_DATA_DIRS": str(tmp_path / "shared"),
+        "XDG_CURRENT_DESKTOP": "XFCE",
+    }
+    assert DesktopEntries(environment).preferred("inode/directory") == told
+
+
+def test_the_terminal_of_the_system_is_the_one_that_its_command_leads_to(tmp_path: Path) -> None:
+    for name in ("real-terminal.wrapper", "other"):
+        (tmp_path / name).write_text("#!/bin/sh\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "x-terminal-emulator").symlink_to(tmp_path / "real-terminal.wrapper")
+    entries = DesktopEntries({"PATH": str(tmp_path), "XDG_DATA_DIRS": str(tmp_path)})
+    assert entries.preferred("x-terminal-emulator") == ("real-terminal",)
+    assert entries.preferred("x-no-such-command") == ()
