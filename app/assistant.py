@@ -28,7 +28,7 @@ from app.assembly import (
 from app.base import ids, paths
 from app.base.clock import SystemClock
 from app.base.errors import WispError
-from app.base.texts import clip_line
+from app.base.texts import clip_line, named_in_short
 from app.desktop.backends import Curtain
 from app.desktop.capture import PictureBudget
 from app.desktop.choose import open_desktop
@@ -74,6 +74,9 @@ class Assistant:
         self.session = session
         self.archive: Archive = journal.archive
         self._journal = journal
+        # The name of all that `run` changes, for `take_back` and `wisp undo --turn`.
+        self.by_hand = ids.unique("run-")
+        self._new_call = ids.counter(f"{self.by_hand}/")
         journal.attach(session)
         self.registry = tools
         self._executor = executor
@@ -103,11 +106,13 @@ class Assistant:
         self.session.answer(approval_id, allow=allow, words=words, scope=scope)
 
     async def run(self, block: Block) -> ToolResult:
-        """Run one call that the person wrote, without asking for approval."""
+        """Run one call that the person wrote, without asking for approval.
+
+        What it changes belongs to `by_hand`, and within that to this call.
+        """
         audit = self._journal.audit
-        done = await self._executor.run(
-            block, WrittenByThePerson(audit), TurnContext(call_id=block.call_id, audit=audit)
-        )
+        context = TurnContext(call_id=block.call_id, audit=audit, turn_id=self._new_call())
+        done = await self._executor.run(block, WrittenByThePerson(audit), context)
         if spec := self.registry.find(block.name):
             await note_outcome(audit, done, spec)
         return done.result
@@ -141,7 +146,8 @@ class Assistant:
     async def take_back(self, turn_id: str) -> list[str]:
         """Undo what a turn changed in files; what was done and what could not be, a sentence each."""
         undone, problems = await asyncio.to_thread(self._own.changes.restore, turn_id)
-        return [*(f"Took back: {change.path}" for change in undone), *problems]
+        names = named_in_short([change.path for change in undone])
+        return [*(f"Took back: {name}" for name in names), *problems]
 
     async def picture(self) -> Media:
         """The whole screen as it is now."""

@@ -42,6 +42,8 @@ used to hide text."""
 _SUSPICIOUS = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}{_SELECTORS}{_JOINERS}\u2028\u2029]")
 _INVISIBLE = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}{_SELECTORS}{_JOINERS}]")
 _PASSES = 8
+_NAMED = 3
+_MOST_NAMED = 5
 _ALONE = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}]")
 _BREAKS = re.compile("[\u2028\u2029\x85]|\r\n?")
 
@@ -80,6 +82,13 @@ def clip_line(text: str, limit: int) -> str:
     """One line of at most `limit` characters; line breaks become spaces and a cut ends in `…`."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: max(limit - 1, 0)] + "…"
+
+
+def named_in_short(names: Sequence[str]) -> list[str]:
+    """Each name, or from six on one line with the first three and how many more there are."""
+    if len(names) <= _MOST_NAMED:
+        return list(names)
+    return [f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"]
 
 
 def clip_middle(text: str, head: int, tail: int) -> str:

@@ -1,4 +1,7 @@
-"""`wisp undo`: takes back the newest change of a file, what one turn changed, or what was set aside after a command."""
+"""`wisp undo`: takes back the newest change, what one turn changed, or what was set aside after a command.
+
+The newest change is one file that was written, or all files that one command deleted.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import datetime
 
 from app.assembly import checkpoints, commands_of, workspace_of
 from app.base.clock import SystemClock
+from app.base.texts import named_in_short
 from app.commands import options as shared
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Change
@@ -18,7 +22,7 @@ _LISTED = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--turn", metavar="ID", help="take back all changes of this turn, newest first")
+    what.add_argument("--turn", metavar="ID", help="take back all changes of this turn or command, newest first")
     what.add_argument(
         "--command", metavar="RUN_ID", help="give the files back their names that were set aside after this command"
     )
@@ -39,12 +43,9 @@ def run(options: argparse.Namespace) -> int:
     if options.command:
         return _put_back(options)
     changes = Changes(Workspace(workspace_of(shared.settings_of(options))), kept)
-    if options.turn:
-        undone, problems = changes.restore(options.turn)
-    else:
-        undone, problems = [changes.undo_last()], []
-    for change in undone:
-        print(f"Took back: {_told(change)}")
+    undone, problems = changes.restore(options.turn) if options.turn else changes.undo_newest()
+    for name in named_in_short([change.path for change in undone]):
+        print(f"Took back: {name}")
     for problem in problems:
         print(f"Not taken back: {problem}")
     if not undone and not problems:
@@ -60,7 +61,7 @@ def _processes(options: argparse.Namespace) -> Processes:
 def _put_back(options: argparse.Namespace) -> int:
     processes = _processes(options)
     done, problems = processes.put_back(processes.find(options.command))
-    for name in done:
+    for name in named_in_short(done):
         print(f"Put back: {name}")
     for problem in problems:
         print(f"Not put back: {problem}")

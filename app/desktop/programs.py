@@ -16,6 +16,7 @@ from app.desktop.backends import App, Backend, Launched, Window
 from app.desktop.takeover import StopFlag
 
 _SURE = 88
+_PROBABLE = 70
 _CLEAR_LEAD = 4
 _SUGGESTIONS = 4
 _LOWEST_LIKENESS = 45
@@ -76,8 +77,7 @@ def _chosen(name: str, apps: Sequence[App], command: Command, preferred: Preferr
     likely = _like(wanted, apps)
     if likely and likely[0][1] >= _SURE and (len(likely) == 1 or likely[0][1] - likely[1][1] >= _CLEAR_LEAD):
         return likely[0][0]
-    near = [app for app, _score in likely if app.is_offered][:_SUGGESTIONS]
-    raise ToolFailed(f"No program called {name!r} is installed. {_offer(near or apps)}")
+    raise ToolFailed(f"No program called {name!r} is installed. {_suggested(likely) or _offer(apps)}")
 
 
 def is_terminal(app: str) -> bool:
@@ -149,6 +149,19 @@ def _like(wanted: str, apps: Iterable[App]) -> list[tuple[App, float]]:
 
     scored = [(app, max(fuzz.ratio(wanted, n) for n in (app.name.lower(), stem(app), *app.words))) for app in apps]
     return sorted(((a, s) for a, s in scored if s >= _LOWEST_LIKENESS), key=lambda pair: (-pair[1], pair[0].name))
+
+
+def _suggested(likely: Iterable[tuple[App, float]]) -> str:
+    """The one program that is probably meant, or the nearest ones; empty where none is near."""
+    offered = [(app, score) for app, score in likely if app.is_offered]
+    if not offered:
+        return ""
+    best, likeness = offered[0]
+    second = next((score for app, score in offered if app.name != best.name), 0)
+    if likeness >= _PROBABLE and likeness - second >= _CLEAR_LEAD:
+        return f"Did you mean {best.name}?"
+    names = dict.fromkeys(app.name for app, _score in offered)
+    return f"The nearest are: {', '.join(list(names)[:_SUGGESTIONS])}."
 
 
 def _offer(apps: Sequence[App]) -> str:

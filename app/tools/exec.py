@@ -80,7 +80,7 @@ def _deleted(run: Run) -> str:
                 f"`wisp undo --turn {put_back_id(run)}`, puts them back."
             )
         else:
-            said += f"Take back in the window, or `wisp undo --turn {record.turn}`, puts them back."
+            said += f"Take back in the window, or `wisp undo --turn {put_back_id(run)}`, puts them back."
     if record.lost:
         said += f" {record.lost} files that it deleted could not be kept."
     if (record.deleted or record.lost) and not record.is_kept_whole:

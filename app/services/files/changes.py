@@ -176,6 +176,17 @@ class Changes:
                     return change
         raise ToolFailed("There is no change of a file to undo.")
 
+    def undo_newest(self) -> tuple[list[Change], list[str]]:
+        """Take back the newest change; where a command made it, all that this command deleted. As `restore` answers.
+
+        Raises ToolFailed where there is none, or the file was changed since.
+        """
+        with self._lock:
+            newest = self._checkpoints.changes()[-1:]
+            if newest and newest[0].tool == COMMAND:
+                return self.restore(newest[0].turn)
+            return [self.undo_last()], []
+
     def restore(self, turn: str) -> tuple[list[Change], list[str]]:
         """Take back all changes of a turn, newest first: those undone, and a sentence for each that was not."""
         undone: list[Change] = []

@@ -70,6 +70,12 @@ def digest_of(stream: BinaryIO) -> str:
     return digest.hexdigest()
 
 
+def _is_of(change: Change, turn: str) -> bool:
+    """Whether the change is of this turn, or of this command."""
+    is_of_turn = f"{change.turn}/".startswith(f"{turn}/")
+    return is_of_turn or (change.tool == COMMAND and change.turn.rpartition("/")[2] == turn)
+
+
 class Checkpoints:
     """May be used by several threads and processes at once."""
 
@@ -128,11 +134,11 @@ class Checkpoints:
             table.executemany("delete from changes where id = ?", [(name,) for name in ids])
 
     def changes(self, turn: str | None = None) -> list[Change]:
-        """What can still be undone, oldest first; of one turn where given, or of one command of it (`turn/run`)."""
+        """What can still be undone, oldest first; of one turn where given, or of one command (`turn/run` or `run`)."""
         with self._list() as table:
             rows = table.execute(f"select {', '.join(_COLUMNS)} from changes order by number").fetchall()
         found = [Change(**dict(zip(_COLUMNS, row, strict=True))) for row in rows]
-        return [change for change in found if turn is None or f"{change.turn}/".startswith(f"{turn}/")]
+        return [change for change in found if turn is None or _is_of(change, turn)]
 
     def turns(self) -> list[str]:
         """The turns that changed files, oldest first."""

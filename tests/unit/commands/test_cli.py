@@ -137,6 +137,27 @@ def test_what_was_set_aside_after_a_command_is_listed_and_put_back(
     assert main(["undo", "--command", "r1"]) == 1
 
 
+@pytest.mark.parametrize("takes_back", ["", "named", "command"])
+def test_what_a_command_by_hand_deleted_comes_back_whole(
+    takes_back: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    for name in ("k1", "k2", "kept"):
+        (work / name).write_text(name)
+    assert main(["tool", "--dry-run", '<execute_command command="rm k1 k2"/>']) == 0
+    answer = json.loads(capsys.readouterr().out)
+    name = re.findall(r"wisp undo --turn ([^`]+)`", answer["echo"])[0]
+    assert re.fullmatch(r"run-\w+/1/\w+", name)
+    assert main(["undo", "--list"]) == 0
+    assert capsys.readouterr().out.count(f"  {name}  execute_command  ") == 2
+    given = {"": [], "named": ["--turn", name], "command": ["--turn", answer["payload"]["run_id"]]}[takes_back]
+    assert main(["undo", *given]) == 0
+    assert capsys.readouterr().out == f"Took back: {work / 'k2'}\nTook back: {work / 'k1'}\n"
+    assert sorted(file.read_text() for file in work.glob("k*")) == ["k1", "k2", "kept"]
+
+
 def test_undo_with_nothing_to_undo_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["undo"]) == 1
     assert "no change" in capsys.readouterr().err

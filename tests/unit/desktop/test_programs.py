@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -107,13 +108,23 @@ def test_only_what_is_left_of_a_program_is_taken_for_it_last() -> None:
 
 @pytest.mark.parametrize("name", ["photoshop", "calc-u-later 3000", "mouse", "x"])
 def test_a_weak_likeness_starts_nothing(name: str) -> None:
-    with pytest.raises(ToolFailed, match="Installed are: "):
+    with pytest.raises(ToolFailed, match=f"No program called {name!r} is installed"):
         choose(name, _APPS)
 
 
-def test_the_nearest_names_are_offered() -> None:
-    with pytest.raises(ToolFailed, match="Galculator"):
-        choose("gcalculate", _APPS)
+@pytest.mark.parametrize(
+    ("name", "offer"),
+    [
+        ("calculater", "Did you mean Galculator?"),
+        ("gcalculate", "Did you mean Galculator?"),
+        ("calc-u-later 3000", "The nearest are: Galculator."),
+        ("aterm", "Did you mean XTerm?"),
+        ("photoshop", "Installed are: Chromium Web Browser, File Manager PCManFM, Galculator, Mousepad, "),
+    ],
+)
+def test_the_nearest_names_are_offered(name: str, offer: str) -> None:
+    with pytest.raises(ToolFailed, match=re.escape(offer)):
+        choose(name, _APPS)
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,24 @@ async def test_what_a_turn_changed_is_taken_back_whole(tmp_path: Path) -> None:
     async with assembled(Settings({"files.workspace": str(tmp_path)}, {}), dry_run=True) as assistant:
         for name in ("old.txt", "new.txt"):
             await assistant.run(Block("c1", "write_file", args={"path": name, "content": "after\n"}))
-        told = await assistant.take_back("")
+        told = await assistant.take_back(assistant.by_hand)
     assert sorted(told) == [f"Took back: {tmp_path / 'new.txt'}", f"Took back: {tmp_path / 'old.txt'}"]
     assert [(file.name, file.read_text()) for file in tmp_path.glob("*.txt")] == [("old.txt", "before\n")]
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (5, ["Took back: {}/f4", "Took back: {}/f3", "Took back: {}/f2", "Took back: {}/f1", "Took back: {}/f0"]),
+        (6, ["Took back: {0}/f5, {0}/f4, {0}/f3 and 3 more"]),
+    ],
+)
+async def test_many_files_that_come_back_are_told_in_one_line(tmp_path: Path, count: int, told: list[str]) -> None:
+    async with assembled(Settings({"files.workspace": str(tmp_path)}, {}), dry_run=True) as assistant:
+        for number in range(count):
+            await assistant.run(Block("c1", "write_file", args={"path": f"f{number}", "content": "x"}))
+        assert await assistant.take_back(assistant.by_hand) == [line.format(tmp_path) for line in told]
+    assert list(tmp_path.glob("f*")) == []
 
 
 async def test_a_command_of_an_earlier_start_is_told(tmp_path: Path) -> None:
