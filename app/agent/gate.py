@@ -232,7 +232,7 @@ class PermissionGate:
             self._withhold(case.call)
         if verdict.decision is Decision.DENY:
             refusal = verdict.sentence or told("denied")
-        elif verdict.decision is Decision.ASK and self._is_covered(verdict):
+        elif verdict.decision is Decision.ASK and not self._turn.looping and self._is_covered(verdict):
             by = "person, for this task"
         elif verdict.decision is Decision.ASK:
             by = "person" if self._approvals.attended else "nobody there"
@@ -274,7 +274,10 @@ class PermissionGate:
         if count < ASK_AT:
             return verdict
         self._turn.looping = True
-        return Verdict(Decision.ASK, told("repeated_ask", count=str(count)))
+        is_asked = verdict.decision is Decision.ASK
+        sentence = f"{verdict.sentence if is_asked else ''} {told('repeated_ask', count=str(count))}".lstrip()
+        rule, where = (verdict.rule, verdict.where) if is_asked else ("", "")
+        return replace(verdict, decision=Decision.ASK, sentence=sentence, rule=rule, where=where, may_remember=False)
 
     async def _ask(self, case: _Case) -> str:
         if self._approvals.attended:

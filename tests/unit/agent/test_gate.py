@@ -13,7 +13,8 @@ import pytest
 
 from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, Scope, ToolFinished
 from app.agent.policy import Action, Control, Mode
-from app.agent.turn import Grants
+from app.agent.prompt import told
+from app.agent.turn import ASK_AT, Grants
 from app.protocol.call import JsonValue, Media, ToolCall
 from app.protocol.spec import Effect
 from tests.unit.agent.stage import PICTURE, Stage
@@ -134,6 +135,16 @@ async def test_the_person_speaking_again_ends_the_taint(tmp_path: Path) -> None:
     await stage.send()
     await stage.send()
     assert [wanted.sources for wanted in _asked(stage)] == [(), ()]
+
+
+async def test_a_question_about_repetition_keeps_what_was_asked(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, *[RUN] * ASK_AT, "Done.")
+    _answering(stage, allow=True, scope="task")
+    await stage.send()
+    first, again = _asked(stage)
+    assert (again.who, again.undo, again.reasons) == (first.who, first.undo, first.reasons)
+    assert again.sentence.startswith(first.sentence.rstrip("."))
+    assert again.sentence.endswith(f". {told('repeated_ask', count=str(ASK_AT))}")
 
 
 async def test_three_noes_in_a_row_end_the_turn(tmp_path: Path) -> None:
