@@ -21,6 +21,7 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _TOKEN = re.compile(r"\0\d+\0|[\w'’-]+|[^\w\s]")
 _SLOT = re.compile(r"\0(\d+)\0")
 _PAUSE = re.compile(r"[:,](?=\s|$)")
+_SPEAKER = re.compile(r"[^\W\d_][\w.'-]*(?: [\w.'-]+){0,2}:")
 _FIRST_TOKENS = 4
 """So many may stand before the verb of a sentence that begins with a place, such as `In the form click …`."""
 
@@ -84,12 +85,18 @@ def _own_lines(text: str) -> Iterator[str]:
     heads = tuple(table("words")["reports"]["heads"])
     for line in text.splitlines():
         start = line.strip().casefold()
-        if start.startswith(heads):
+        if start.startswith(heads) or _is_speaker(start):
             return
         if not start.startswith((">", "|")):
             yield line
         if any(_own_part(part)[1] for part in _SENTENCE.split(line)):
             return
+
+
+def _is_speaker(line: str) -> bool:
+    """Whether a line is nothing but a name and a colon, as before what somebody says."""
+    told = listed("openings", "words") | frozenset().union(*map(frozenset, table("words")["deeds"].values()))
+    return _SPEAKER.fullmatch(line) is not None and not told & set(_TOKEN.findall(line))
 
 
 def _sentences(text: str) -> Iterator[SpokenSentence]:
