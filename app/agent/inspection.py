@@ -160,6 +160,7 @@ def _described(met: PreviewedTarget) -> Control:
         bindings=scene.bindings,
         pasted=met.pasted,
         symbols=met.symbols,
+        fields=scene.fields,
     )
 
 

@@ -236,7 +236,8 @@ class Turn:
     def note_typed(self, app: str, text: str) -> None:
         """A text of one line may be a part of a path: a dialog that is affirmed later saves there."""
         line = text.strip("\r\n")
-        if line and len(line.splitlines()) == 1:
+        is_again = self.typed.get(app, ())[-1:] == (line,) and not line.isprintable()
+        if line and len(line.splitlines()) == 1 and not is_again:
             self.typed[app] = (*self.typed.get(app, ()), line[:_LONGEST_LINE_CHARS])[-LINES_KEPT:]
 
     def hear_meanwhile(self, words: Words) -> None:

@@ -130,6 +130,7 @@ class Scene:
     window is known, or a bare surface. `words` are the sentences of its dialog or small window; `default` is the button
     that Return presses. `bindings` are None where they were not read. `is_rehearsed`: this is a dry run,
     where nothing that is pressed or typed has an effect.
+    `fields` is what stands in the text fields of its dialog; None where that was not read.
     """
 
     element: Element | None = None
@@ -142,6 +143,7 @@ class Scene:
     words: tuple[str, ...] = ()
     bindings: tuple[Binding, ...] | None = None
     is_rehearsed: bool = False
+    fields: tuple[str, ...] | None = None
 
 
 class Changes(Protocol):

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote
 
-from app.agent.policy import addresses, consequences, pointing
-from app.agent.policy.chords import pressed, spelled
+from app.agent.policy import addresses, consequences, saving
+from app.agent.policy.chords import ALT, CTRL, Pressed, pressed, spelled
 from app.agent.policy.sentences import by_tool, table
 from app.agent.policy.values import Action, Consequence, Control, Provenance
 from app.base.errors import ToolFailed, WispError
@@ -89,6 +88,7 @@ def _fits(name: str, word: str) -> bool:
 OWN_FOLDER = ".wisp"
 """In a workspace: its rules. Read by Wisp without asking, so never written by a tool."""
 
+_MENU_ITEM = "menu item"
 _FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
 _MADE_ZONES = (*_FREE_ZONES, Zone.TEMP)
 _WORD = re.compile(r"\w+")
@@ -166,11 +166,11 @@ class CallAnalyzer:
             found |= consequences.of_keys(keys, control, self.own_keys)
             found |= consequences.of_text(text, control) if text else set()
         elif aim == "menu":
-            found |= pointing.of_way(call.text("path"))
+            found |= _of_way(call.text("path"))
         elif aim == "program":
             found |= {"launches"} if any(map(self._is_made, control.files)) else set()
         elif seen:
-            found |= pointing.of_pointing(call, aim, seen, text)
+            found |= of_pointing(call, aim, seen, text)
         return found, spelled(chords), text
 
     def _paths(
@@ -213,28 +213,42 @@ class CallAnalyzer:
     def _saved(
         self, call: ToolCall, seen: Sequence[Control], provenance: Provenance
     ) -> tuple[tuple[str, ...], set[str]]:
-        """Where the call may save a file, by the paths that the turn typed in the program of the dialog it affirms."""
+        """Where the call may save a file: by the paths that the turn typed in the program of the dialog it affirms, and
+        by what stands there.
+        """
         control = seen[-1] if seen else Control()
         text = _text(call.arguments, table("calls")["typed"].get(call.name, ""))
         chords = _text(call.arguments, table("calls")["pressed"].get(call.name, ""))
         aim = table("calls")["aims"].get(call.name, "")
         keys = pressed(chords, dict(control.symbols))
-        if seen and consequences.saves(aim, keys, control) and (starting := _starting_in(control.window)):
-            return (starting,), {"starts"}
+        if seen and saving.saves(aim, keys, control):
+            if starting := saving.starting_in(control.window):
+                return (starting,), {"starts"}
+            linked = saving.linked_in(control.window, self.workspace.folder)
+            where, found = self._path(linked, is_changing=True) if linked else ("", set())
+            if found := found & {"secret", "starts", "outside", "unclear"}:
+                return (where,), found
+        if seen and _is_naming(aim, keys, control):
+            return (), {"terminal"}
         if not seen or not consequences.affirms(aim, keys, text, control):
             return (), set()
-        lines = [*provenance.typed.get(control.app, ()), text.strip("\r\n"), control.pasted or ""]
+        known = provenance.typed.get(control.app, ())
+        stands = () if _is_opening(aim, control) else saving.names_in(keys, text, control, known)
+        lines = [*filter(None, [*known, text.strip("\r\n"), control.pasted or ""])]
+        copied = provenance.typed.get("", ())
+        latest = {*lines[-1:], *copied[-1:], *(stands or ())}
+        judged = {"secret"} if _is_opening(aim, control) else {"secret", "starts"}
         kinds: set[str] = set()
         shown: list[str] = []
-        lines, copied = [*filter(None, lines)], provenance.typed.get("", ())
-        latest = {*lines[-1:], *copied[-1:]}
-        judged = {"secret"} if _is_opening(aim, control) else {"secret", "starts"}
-        for path in _paths_in(lines, copied):
+        for path in saving.paths_in(lines, (*copied, *(stands or ()))):
             where, found = self._path(path, is_changing=True)
             is_asked = "starts" in judged and path in latest and not _is_said(path, provenance.said)
             found &= judged | ({"outside", "unclear"} if is_asked else set())
             shown += [where] if found else []
             kinds |= found
+        unclear = [] if stands is None else [name for name in stands if saving.is_unclear(name)]
+        if (stands is None or unclear) and saving.names_file(aim, control):
+            return (*shown, *unclear), kinds | {"unclear"}
         return tuple(shown), kinds
 
     def _private(
@@ -269,22 +283,69 @@ class CallAnalyzer:
         return {"looks"} if told.read_only and kinds == {"walled"} else kinds, told.reasons
 
 
-def _paths_in(lines: Sequence[str], copied: Sequence[str]) -> Iterator[str]:
-    """What of the typed lines is a path, alone and with what was typed after it; protected names as those of home."""
-    joined = ["".join(lines[start:end]) for end in range(1, len(lines) + 1) for start in range(end)]
-    for line in dict.fromkeys([*joined, *copied]):
-        path = unquote(line.strip().removeprefix("file://")) if "file://" in line else line.strip()
-        at_home = Path.home() / path
-        if path.startswith(("~", "/")):
-            yield path
-        elif path and "\0" not in path and places.starts_by_itself(at_home.parts):
-            yield str(at_home)
+def of_pointing(call: ToolCall, aim: str, seen: Sequence[Control], text: str) -> frozenset[str]:
+    """What the call comes to, by how it acts (`aim`) and on what. `text` is a value that it sets."""
+    control = seen[-1]
+    if text:
+        return _of_value(text, control)
+    if aim == "ends":
+        is_middle = call.text("button") == "middle"
+        return _of_drag(seen) | (frozenset().union(*map(_of_middle_click, seen)) if is_middle else frozenset())
+    if call.name == "mouse_up":
+        pasted = _of_middle_click(control) if call.text("button") == "middle" else frozenset()
+        return _of_release(control) | pasted
+    if call.text("button") == "middle":
+        return _of_middle_click(control)
+    return consequences.press_of(control)
 
 
-def _starting_in(title: str) -> str:
-    """The start-up file, or the folder of such files, that a window's title names; empty where it names none."""
-    words = (word.strip("*()[]:,•●") for word in title.split())
-    return next((word for word in words if places.starts_by_itself(Path(word).parts)), "")
+def _of_way(path: str) -> frozenset[str]:
+    """A way through menus: every part of it is pressed. What is really found is judged again at each step."""
+    parts = [part.strip() for part in path.replace("›", ">").split(">")]
+    return frozenset().union(*(consequences.meaning_of(_MENU_ITEM, part) for part in parts))
+
+
+def _of_value(text: str, control: Control) -> frozenset[str]:
+    """A value that a field, a box or a choice is set to."""
+    if consequences.is_password(control):
+        return frozenset({"password"})
+    pressed = frozenset() if consequences.is_field(control) else consequences.press_of(control)
+    return pressed | (consequences.of_text(text, control) if consequences.is_field(control) else frozenset())
+
+
+def _of_middle_click(control: Control) -> frozenset[str]:
+    """It pastes the selection into fields and terminals; elsewhere it is a press."""
+    if consequences.is_password(control) or consequences.is_field(control) or control.runs_programs:
+        return consequences.of_paste(control)
+    return consequences.press_of(control)
+
+
+def _of_drag(seen: Sequence[Control]) -> frozenset[str]:
+    """A press at the start and a drop at the end; within one control it only selects."""
+    start, end = seen[0], seen[-1]
+    found: set[str] = set()
+    for control in seen:
+        found |= consequences.press_of(control)
+    is_selection = (start.place, start.role, start.name) == (end.place, end.role, end.name)
+    if len(seen) > 1 and not is_selection:
+        found |= consequences.of_drop(end)
+    return frozenset(found)
+
+
+def _of_release(control: Control) -> frozenset[str]:
+    """Judge the release of a button. What is dragged is unknown, so in a terminal it may drop a command."""
+    dropped = consequences.of_drop(control)
+    if "password" in dropped:
+        return dropped
+    return consequences.press_of(control) | (frozenset({Consequence.UNKNOWN}) if dropped else frozenset())
+
+
+def _is_naming(aim: str, keys: Sequence[Pressed], control: Control) -> bool:
+    """Whether keys leave a field of a program that starts others: a file manager then gives a file the name in it."""
+    is_there = aim == "focus" and control.is_launcher and not control.is_terminal and consequences.is_field(control)
+    return is_there and any(
+        stroke.key == "Tab" and not stroke.held & {ALT, CTRL} for one in keys for stroke in one.strokes
+    )
 
 
 def _is_opening(aim: str, control: Control) -> bool:
@@ -303,7 +364,8 @@ def _is_said(path: str, said: str) -> bool:
 def texts_of(act: Action) -> tuple[str, ...]:
     """What a desktop act types, pastes or sets, as far as it is known."""
     signs = "".join(_SIGNS.get(key, key) for key in act.keys if len(_SIGNS.get(key, key)) == 1)
-    return tuple(filter(None, (act.text, act.control.pasted, signs)))
+    edited = saving.EDITED if saving.edits(act.keys) else ""
+    return tuple(filter(None, (act.text, act.control.pasted, signs, edited)))
 
 
 def _mild(call: ToolCall, seen: Sequence[Control], provenance: Provenance) -> frozenset[str]:

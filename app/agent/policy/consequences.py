@@ -165,6 +165,15 @@ def only_affirms(name: str) -> bool:
     return _plain(name).rstrip(".…!") in _spoken("affirms")
 
 
+def says_save(name: str) -> bool:
+    """Whether a button or a dialog of that name saves a file."""
+    return _plain(name).rstrip(".…!") in _spoken("saves")
+
+
+def presses_save(keys: Iterable[Pressed]) -> bool:
+    return any(one.holds(_listed_chords("activates", "saves")) for one in keys)
+
+
 def is_mild(control: Control) -> bool:
     """Whether its name alone says little: "Share", or a box to tick, that no dialog says more about."""
     if control.is_dialog or not control.is_known or not control.place or words_of(control):
@@ -295,15 +304,6 @@ def affirms(aim: str, keys: Sequence[Pressed], text: str, control: Control) -> b
             is_pressed and is_affirming(control)
         )
     return not text and is_affirming(control)
-
-
-def saves(aim: str, keys: Sequence[Pressed], control: Control) -> bool:
-    """Whether an act saves the document that its window shows. A page writes its own title, so browsers count not."""
-    if control.is_terminal or sends_on_return(control):
-        return False
-    if aim == "focus":
-        return any(one.holds(_listed_chords("activates", "saves")) for one in keys)
-    return is_pressed_role(control.role) and _plain(control.name) in _spoken("saves")
 
 
 def is_affirming(control: Control) -> bool:

@@ -132,7 +132,8 @@ class Control:
     where that is not known. `opens` is what an item of a file manager is (a `DocumentKind`), where it is known.
     `symbols` maps keys to all key symbols that they make in the present layouts. `address` is what stands in a
     browser's address bar. `files` are the absolute paths that a program would be started from and with. `builds`: keys
-    of its program can build or run what is written there.
+    of its program can build or run what is written there. `fields` is what stands in the text fields of its dialog;
+    None where that was not read.
     """
 
     window: str = ""
@@ -157,6 +158,7 @@ class Control:
     symbols: tuple[tuple[str, frozenset[str]], ...] = ()
     address: str = ""
     files: tuple[str, ...] = ()
+    fields: tuple[str, ...] | None = None
 
     @property
     def runs_programs(self) -> bool:

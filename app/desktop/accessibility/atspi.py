@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,7 +22,7 @@ from app.desktop.accessibility.objects import Surveyor
 from app.desktop.accessibility.outline import Outliner, held_by
 from app.desktop.accessibility.reading import OutlineReader
 from app.desktop.accessibility.refs import RefBook, Stack
-from app.desktop.accessibility.scenes import bindings_of, marked_item, scene_of
+from app.desktop.accessibility.scenes import bindings_of, fields_of, marked_item, scene_of
 from app.desktop.backends import Window
 from app.desktop.elements import (
     Changes,
@@ -189,6 +190,9 @@ class AtSpi:
             await self._reader.fill([(program, node)], self._stack())
             element = self._refs.element(program, window, node)
         scene = scene_of(program, window, node, element)
+        with suppress(TimeoutError):  # because the scene is useful without its fields
+            async with asyncio.timeout(request.patience_s):
+                scene = replace(scene, fields=await fields_of(self._bus, window))
         if not (request.with_bindings or scene.is_menu_open) or not scene.has_answered:
             return scene
         try:

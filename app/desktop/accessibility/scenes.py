@@ -11,6 +11,11 @@ from app.desktop.accessibility.nodes import Node, Program
 from app.desktop.elements import Binding, Element, Scene
 
 _DIALOGS = frozenset({"dialog", "alert"})
+_ASKING = _DIALOGS | {"file chooser"}
+_LINES = frozenset({"entry", "text"})
+_MOST_FIELDS = 20
+_LONGEST_FIELD_CHARS = 200
+"""So much of a text is read."""
 _SENTENCES = frozenset({"label", "static", "heading", "paragraph", "section"})
 _BUTTONS = frozenset({"button", "toggle button"})
 _MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item", "menu", "tearoff menu item"})
@@ -63,6 +68,16 @@ async def bindings_of(bus: Bus, program: Program, window: Node) -> tuple[Binding
 def is_bare(node: Node) -> bool:
     """Return whether the node is a surface without described content: a program draws there without a description."""
     return node.role in _BARE and not node.children and not node.name.strip()
+
+
+async def fields_of(bus: Bus, window: Node) -> tuple[str, ...] | None:
+    """What stands now in the fields of a dialog that take a line; None where it is none, or they cannot be read."""
+    if window.role not in _ASKING:
+        return None
+    fields = [node for node in window.walk() if node.role in _LINES and node.has("editable") and node.has("showing")]
+    told = await objects.all_of(bus, objects.text, fields[:_MOST_FIELDS])
+    read = tuple(text for text in told if text is not None and len(text) < _LONGEST_FIELD_CHARS)
+    return read if len(read) == len(fields) else None
 
 
 async def _chord_of(bus: Bus, node: Node) -> str:

@@ -82,6 +82,14 @@ def kind_of(path: str) -> DocumentKind:
     return kinds.pop() if len(kinds) == 1 else DocumentKind.UNKNOWN
 
 
+def is_plain_name(name: str) -> bool:
+    """Whether a file of that name is a document in any folder: no program, and nothing that programs are set up by."""
+    stem, _, suffix = name.casefold().rpartition(".")
+    known = _table()
+    is_text = f".{suffix}" in known["names"]["text"] and f".{suffix}" not in known["names"]["set_up"]
+    return bool(stem) and (is_text or f".{suffix}" in known["names"]["office"] or suffix in known["begins"])
+
+
 def _by_content(head: bytes) -> DocumentKind:
     """Plain where nothing in it says otherwise."""
     signs = _table()["signs"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.agent.policy import Control
-from app.agent.policy.pointing import of_pointing
+from app.agent.policy.call_analysis import of_pointing
 from app.protocol.call import ToolCall
 
 TERMINAL = Control("Shell", "xterm", "terminal", is_terminal=True)

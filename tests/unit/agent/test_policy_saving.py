@@ -53,6 +53,28 @@ DESKTOP = frozenset({Effect.DESKTOP})
         (("choose_menu", {"path": "File > Save"}), replace(DOCUMENT, window=".bashrc - Mousepad"), {}, "", "deny"),
         (SAVES, replace(DOCUMENT, window="notes.txt - Mousepad"), {}, "", "allow"),
         (("computer_key", {"keys": "ctrl+c"}), replace(DOCUMENT, window=".bashrc - Mousepad"), {}, "", "allow"),
+        (RETURN, replace(FIELD, fields=(".xsessionrc",)), {"Mousepad": ("xsessionrc", "\b", ".")}, "", "deny"),
+        (RETURN, replace(FIELD, fields=(".xsessionrc",)), {}, "", "deny"),
+        (CLICK, replace(SAVE, fields=("~/.bashrc",)), {}, "", "deny"),
+        (RETURN, replace(FIELD, default="Open", fields=("~/.bashrc",)), {}, "", "allow"),
+        (RETURN, replace(FIELD, fields=("autostart/evil.desktop",)), {}, "", "ask"),
+        (RETURN, replace(FIELD, fields=("evil.desktop",)), {}, "", "ask"),
+        (RETURN, replace(FIELD, fields=(".anything",)), {}, "", "ask"),
+        (RETURN, replace(FIELD, fields=("bashrc",)), {}, "", "ask"),
+        (("computer_key", {"keys": "Home period Return"}), replace(FIELD, fields=("a.txt",)), {}, "", "ask"),
+        (("computer_type", {"text": ".\n"}), replace(FIELD, fields=("xsessionrc",)), {}, "", "deny"),
+        (RETURN, FIELD, {"Mousepad": ("~/.bashrcx", "\b")}, "", "ask"),
+        (RETURN, FIELD, {"Mousepad": ("autostart/evil.desktop",)}, "", "ask"),
+        (RETURN, replace(FIELD, fields=("letter.txt",)), {"Mousepad": ("hello", "\b", "letter.txt")}, "", "allow"),
+        (RETURN, replace(FIELD, fields=("@WS@/letter",)), {"Mousepad": ("@WS@/letter",)}, "", "allow"),
+        (("computer_type", {"text": "letter.txt\n"}), replace(FIELD, fields=("Untitled 1",)), {}, "", "allow"),
+        (CLICK, replace(SAVE, window="Question", fields=()), {"Mousepad": ("hello",)}, "", "allow"),
+        (RETURN, replace(FIELD, window="Find", default="Find", fields=("a/b",)), {}, "", "allow"),
+        (("computer_key", {"keys": "Tab"}), Control("home", "Caja", "text", is_launcher=True), {}, "", "ask"),
+        (("computer_key", {"keys": "Tab"}), Control("home", "Caja", "icon", is_launcher=True), {}, "", "allow"),
+        (SAVES, replace(DOCUMENT, window="*linked.txt - Mousepad"), {}, "", "deny"),
+        (SAVES, replace(DOCUMENT, window="@WS@/linked.txt - Mousepad"), {}, "", "deny"),
+        (SAVES, replace(DOCUMENT, window="inner.txt - Mousepad"), {}, "", "allow"),
         (RETURN, replace(FIELD, default="Open"), {"Mousepad": (STARTS,)}, "", "allow"),
         (RETURN, replace(FIELD, default="Open"), {"Mousepad": ("~/.ssh/id_rsa",)}, "", "deny"),
     ],
@@ -65,6 +87,10 @@ def test_a_dialog_saves_where_the_file_tools_may(
     spec = REGISTRY.find(name)
     assert spec
     lines = {app: tuple(one.replace("@WS@", str(tmp_path)) for one in texts) for app, texts in typed.items()}
+    fields = control.fields and tuple(field.replace("@WS@", str(tmp_path)) for field in control.fields)
+    control = replace(control, window=control.window.replace("@WS@", str(tmp_path)), fields=fields)
+    (tmp_path / "linked.txt").symlink_to(Path.home() / ".bashrc")
+    (tmp_path / "inner.txt").symlink_to(tmp_path / "letter.txt")
     policy = Policy(tmp_path, persons=tmp_path / "none.toml")
     provenance = Provenance(said=said, typed=lines)
     verdict = policy.decide(ToolCall("c1", name, arguments), spec, (control,), provenance)
@@ -78,6 +104,7 @@ def test_a_dialog_saves_where_the_file_tools_may(
         (Action("computer_key", DESKTOP, frozenset(), (replace(FIELD, pasted=STARTS),), keys=("ctrl+v",)), (STARTS,)),
         (Action("computer_key", DESKTOP, keys=("asciitilde", "slash", "a")), ("~/a",)),
         (Action("computer_key", DESKTOP, keys=("Return",)), ()),
+        (Action("computer_key", DESKTOP, keys=("BackSpace", "c")), ("c", "\b")),
     ],
 )
 def test_what_an_act_types_is_known_in_later_calls(act: Action, texts: tuple[str, ...]) -> None:

@@ -1,0 +1,112 @@
+"""Where an act in a program may save a file: by what was typed, and by what stands in the fields of its dialog."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from app.agent.policy import consequences
+from app.agent.policy.chords import Pressed
+from app.agent.policy.values import Control
+from app.services.files import places
+from app.services.workspace import document_kinds
+
+EDITED = "\b"
+"""In the place of a typed line: keys changed a part of what stood there."""
+
+_EDITS = frozenset({"BackSpace", "Delete", "Left", "Right", "Home", "End", "Up", "Down", "Tab"})
+_NAME_EDGES = "*()[]:,•●"
+
+
+def saves(aim: str, keys: Sequence[Pressed], control: Control) -> bool:
+    """Whether an act saves the document that its window shows. A page writes its own title, so browsers count not."""
+    if control.is_terminal or consequences.sends_on_return(control):
+        return False
+    if aim == "focus":
+        return consequences.presses_save(keys)
+    return consequences.is_pressed_role(control.role) and consequences.says_save(control.name)
+
+
+def names_file(aim: str, control: Control) -> bool:
+    """Whether what affirms a dialog saves a file: by the button that is pressed, or by the window's title."""
+    is_default = aim == "focus" and not consequences.is_pressed_role(control.role)
+    label = control.default if is_default else control.name
+    return any(map(consequences.says_save, (label, *control.window.split())))
+
+
+def edits(keys: Sequence[str]) -> bool:
+    """Whether some of these chords edit a line, or go to another place in it."""
+    return any(key.rpartition("+")[2] in _EDITS for key in keys)
+
+
+def paths_in(lines: Sequence[str], copied: Sequence[str]) -> Iterator[str]:
+    """What of the typed lines is a path, alone and with what was typed after it; protected names as those of home."""
+    lines = [line for line in lines if line != EDITED]
+    joined = ["".join(lines[start:end]) for end in range(1, len(lines) + 1) for start in range(end)]
+    for line in dict.fromkeys([*joined, *copied]):
+        path = unquote(line.strip().removeprefix("file://")) if "file://" in line else line.strip()
+        at_home = Path.home() / path
+        if path.startswith(("~", "/")):
+            yield path
+        elif path and "\0" not in path and places.starts_by_itself(at_home.parts):
+            yield str(at_home)
+
+
+def names_in(keys: Sequence[Pressed], text: str, control: Control, lines: Sequence[str]) -> tuple[str, ...] | None:
+    """The names that a dialog may save under: what stands in its fields, with what the act itself types there.
+
+    Where its fields cannot be read, the line that was typed last; None where that was edited since.
+    """
+    line = text.strip("\r\n")
+    if line or control.fields is None:
+        if not line and EDITED in lines[-2:]:
+            return None
+        last = line or next(iter(lines[-1:]), "")
+        is_path = last.startswith((".", "~")) or "/" in last
+        return (last, *_merged(line, control)) if line or is_path else ()
+    if len(keys) > 1:
+        return None  # because the keys before the one that saves may change the name
+    return tuple(filter(None, (field.strip() for field in control.fields)))
+
+
+def _merged(line: str, control: Control) -> tuple[str, ...]:
+    """Start-up files that come about where the line is put into what stands in a field."""
+    stood = [field for field in control.fields or () if field]
+    whole = (field[:at] + line + field[at:] for field in stood for at in range(len(field) + 1))
+    return tuple(str(path) for one in whole if _starts_at_home(path := Path.home() / one.removeprefix("~/")))
+
+
+def _starts_at_home(path: Path) -> bool:
+    return "\0" not in str(path) and places.starts_by_itself(Path(os.path.normpath(Path.home() / path)).parts)
+
+
+def is_unclear(name: str) -> bool:
+    """Whether it may be a start-up file, depending on the folder that the dialog shows."""
+    if name.startswith(("/", "~/")):
+        return False
+    return name.startswith((".", "~")) or "/" in name or "\\" in name or not document_kinds.is_plain_name(name)
+
+
+def titled(title: str) -> tuple[str, ...]:
+    """The words of a window's title that may name the file that it shows."""
+    parts = [title, *title.split(" - "), *title.split()]
+    return tuple(filter(None, dict.fromkeys(part.strip().strip(_NAME_EDGES) for part in parts)))
+
+
+def starting_in(title: str) -> str:
+    """The start-up file, or the folder of such files, that a window's title names; empty where it names none."""
+    return next((word for word in titled(title) if places.starts_by_itself(Path(word).parts)), "")
+
+
+def linked_in(title: str, folder: Path) -> str:
+    """The link that stands in the place of the file that a window's title names; empty where none does."""
+    for word in titled(title):
+        path = Path.home() / word[2:] if word.startswith("~/") else folder / word
+        try:
+            if path.is_symlink():
+                return str(path)
+        except (OSError, ValueError):  # because a title may hold anything
+            continue
+    return ""
