@@ -50,7 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pictures", choices=("files", "inline"), default="files", help="as files, or in the answers as base64"
     )
-    shared.add_mode_option(parser)
     shared.add_workspace_option(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="work on a desktop that only writes down what it is told"
@@ -59,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     logs.to_file()
-    given = argparse.Namespace(mode=options.mode, workspace=options.workspace, provider=catalog.OFFLINE)
+    given = argparse.Namespace(workspace=options.workspace, provider=catalog.OFFLINE)
     settings = shared.settings_of(given)  # no model is asked, so that no key is looked up either
     with on_a_display(needed=not options.dry_run) as own:
         own.announce()

@@ -158,6 +158,13 @@ def test_what_a_command_by_hand_deleted_comes_back_whole(
     assert sorted(file.read_text() for file in work.glob("k*")) == ["k1", "k2", "kept"]
 
 
+def test_calls_by_hand_take_no_mode_because_nothing_judges_them(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["tool", "--dry-run", "--mode", "plan", '<write_file path="a"><content>x</content></write_file>'])
+    assert (ended.value.code, "--mode" in capsys.readouterr().err) == (2, True)
+    assert not Path("a").exists()
+
+
 def test_undo_with_nothing_to_undo_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["undo"]) == 1
     assert "no change" in capsys.readouterr().err
