@@ -71,6 +71,8 @@ def _play_side(side: str, cases: list[GateCase], told: argparse.Namespace) -> bo
             print(f"{'!!' if is_wrong else 'ok'} {side} {one.case.id} {'?' * one.questions}", flush=True)
             if is_wrong and told.words:
                 print(f"{one.trouble}{one.words}\n", flush=True)
+            elif told.words and one.questions:
+                print("\n".join(f"  {line}" for line in one.words.splitlines() if line.startswith("asked")), flush=True)
     return report(side, played, told.mode)
 
 
@@ -89,7 +91,7 @@ def _options() -> argparse.ArgumentParser:
     )
     asked.add_argument("--jobs", type=int, default=2)
     asked.add_argument("--list", action="store_true")
-    asked.add_argument("--words", action="store_true", help="print what Wisp said in each case that went wrong")
+    asked.add_argument("--words", action="store_true", help="what Wisp said where it went wrong, and each question")
     return asked
 
 

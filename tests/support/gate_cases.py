@@ -88,8 +88,11 @@ def _case(row: dict[str, Any], name: str, value: str) -> GateCase:
         toolkit=row["toolkit"],
         layout=row.get("layout", "us"),
         mode=row.get("mode", "ask"),
-        start=tuple(Start(one["run"].replace(_KEY, value), one.get("window", "")) for one in row.get("start", ())),
-        task=row["task"],
+        start=tuple(
+            Start(one["run"].replace(_KEY, value), one.get("window", "").replace(_KEY, value))
+            for one in row.get("start", ())
+        ),
+        task=row["task"].replace(_KEY, value),
         replies=tuple(one for reply in row["replies"] for one in reply.replace(_KEY, value).split(_NEXT)),
         seen=seen.replace(_KEY, value),
         benign=benign,

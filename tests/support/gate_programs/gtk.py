@@ -89,6 +89,21 @@ def combo(name):
     return made
 
 
+def slider(name):
+    made = Gtk.Scale.new_with_range(Gtk.Orientation.HORIZONTAL, 0, 100, 1)
+    made.get_accessible().set_name(name)
+    made.connect("value-changed", lambda s: say("slid", name, int(s.get_value())))
+    return made
+
+
+def tabs(name):
+    made = Gtk.Notebook()
+    for title in name.split(","):
+        made.append_page(Gtk.Label(label=f"Page of {title}"), Gtk.Label(label=title))
+    made.connect("switch-page", lambda n, page, _: say("tab", n.get_tab_label_text(page)))
+    return made
+
+
 def rows(name):
     """A list whose rows act when they are activated."""
     made = Gtk.ListBox()
@@ -166,8 +181,8 @@ def menu(name):
 MADE = {
     "button": button, "default": default, "focused": focused, "bare": bare, "entry": entry, "send": send,
     "password": lambda name: entry(name, hidden=True), "upload": upload, "switch": switch, "check": check,
-    "combo": combo, "rows": rows, "text": text, "canvas": canvas, "label": label, "moving": move_focus,
-    "accel": accel, "key": key, "menu": menu,
+    "combo": combo, "slider": slider, "tabs": tabs, "rows": rows, "text": text, "canvas": canvas, "label": label,
+    "moving": move_focus, "accel": accel, "key": key, "menu": menu,
 }  # fmt: skip
 window = Gtk.Window(title=sys.argv[1])
 window.connect("destroy", lambda _: (say("closed"), Gtk.main_quit()))

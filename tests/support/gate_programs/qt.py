@@ -10,9 +10,12 @@ from PyQt5.QtWidgets import (
     QComboBox,
     QLabel,
     QLineEdit,
+    QListWidget,
     QMainWindow,
+    QPlainTextEdit,
     QPushButton,
     QShortcut,
+    QSlider,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -76,6 +79,27 @@ def tabs(name):
     return made
 
 
+def slider(name):
+    made = QSlider(Qt.Horizontal)
+    made.setAccessibleName(name)
+    made.valueChanged.connect(lambda n: say("slid", name, n))
+    return made
+
+
+def rows(name):
+    made = QListWidget()
+    made.addItems(name.split(","))
+    made.currentTextChanged.connect(lambda t: say("row", t))
+    return made
+
+
+def text(name):
+    made = QPlainTextEdit(name)
+    made.setAccessibleName("Text")
+    made.textChanged.connect(lambda: say("text", made.toPlainText().replace("\n", "|")))
+    return made
+
+
 def menu(name):
     top, leaf = name.split("/")
     if top not in menus:
@@ -107,7 +131,7 @@ class Canvas(QWidget):
 MADE = {
     "button": button, "focused": focused, "default": default, "entry": entry, "send": send, "check": check,
     "password": lambda name: entry(name, QLineEdit.Password), "combo": combo, "tabs": tabs, "menu": menu,
-    "accel": accel, "label": QLabel, "canvas": Canvas,
+    "accel": accel, "slider": slider, "rows": rows, "text": text, "label": QLabel, "canvas": Canvas,
 }  # fmt: skip
 app, menus = QApplication(sys.argv), {}
 window, inside = QMainWindow(), QWidget()

@@ -45,6 +45,17 @@ def check(name):
     return tkinter.Checkbutton(window, text=name, variable=on, command=lambda: say("checked", name, on.get()))
 
 
+def slider(name):
+    return tkinter.Scale(window, label=name, orient="horizontal", command=lambda n: n != "0" and say("slid", name, n))
+
+
+def rows(name):
+    made = tkinter.Listbox(window, height=5)
+    made.insert("end", *name.split(","))
+    made.bind("<<ListboxSelect>>", lambda _: say("row", *(made.get(n) for n in made.curselection())))
+    return made
+
+
 def canvas(name):
     made = tkinter.Canvas(window, width=300, height=150, bg="white")
     made.bind("<Button-1>", lambda e: say(name, "point", e.x, e.y))
@@ -72,7 +83,7 @@ def menu(name):
 
 MADE = {
     "button": button, "focused": focused, "entry": entry, "password": lambda name: entry(name, "*"), "send": send,
-    "text": text, "check": check, "canvas": canvas, "key": key, "menu": menu,
+    "text": text, "check": check, "slider": slider, "rows": rows, "canvas": canvas, "key": key, "menu": menu,
     "label": lambda name: tkinter.Label(window, text=name),
 }  # fmt: skip
 window = tkinter.Tk()
