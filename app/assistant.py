@@ -123,9 +123,10 @@ class Assistant:
         """
         told = [
             f"A command of an earlier time still runs: {clip_line(run.record.command, _COMMAND_CHARS)} ({run.id})"
-            for run in self._own.processes.left_over()
+            for run in await asyncio.to_thread(self._own.processes.left_over)
         ]
-        told += [f"A command has ended meanwhile.{left_behind(run)}" for run in self._own.processes.settled_late()]
+        late = await asyncio.to_thread(self._own.processes.settled_late)
+        told += [f"A command has ended meanwhile.{left_behind(run)}" for run in late]
         with suppress(WispError):  # because the first turn reports a journal that cannot be read
             told += [_INTERRUPTED.format(title=past.title) for past in await self._journal.interrupted()]
         return told

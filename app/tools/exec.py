@@ -187,7 +187,7 @@ class Commands:
         return call.number("timeout") if call.has("timeout") and self._is_yolo() else None
 
     async def tail(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        run = self._processes.find(call.text("run_id"))
+        run = await asyncio.to_thread(self._processes.find, call.text("run_id"))
         name = call.text("stream", "stdout")
         output = run.stderr if name == "stderr" else run.stdout
         size = output.size()
@@ -221,7 +221,7 @@ class Commands:
         return ToolResult(True, "list_recent_commands", payload, "\n".join(lines) or "No command was run yet.")
 
     async def stop(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        run = self._processes.find(call.text("run_id"))
+        run = await asyncio.to_thread(self._processes.find, call.text("run_id"))
         killed = await self._processes.stop(run)
         await turn.audit("command_stopped", {"run_id": run.id})
         forced = f" {killed} of its processes had to be killed." if killed else ""
@@ -229,7 +229,7 @@ class Commands:
         return ToolResult(True, "stop_command", {**card(run, self._clock.wall()), "killed": killed}, echo)
 
     async def send(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        run = self._processes.find(call.text("run_id"))
+        run = await asyncio.to_thread(self._processes.find, call.text("run_id"))
         began = (run.stdout.size(), run.stderr.size())
         await self._processes.type(run, _typed(call))
         await turn.audit("command_input", {"run_id": run.id})
@@ -402,7 +402,7 @@ class CommandJudge:
     def _typed(self, call: ToolCall) -> CommandClass:
         """As the command that it types into: behind the wall or not."""
         try:
-            record = self._processes.find(call.text("run_id")).record
+            record = self._processes.record(call.text("run_id"))
         except WispError as error:
             return CommandClass(False, False, False, True, (str(error),))
         return CommandClass(False, record.walled, record.network, not record.walled, (_WRITTEN_TO,))
@@ -457,7 +457,7 @@ class Waits:
         return await self._about_run(call)
 
     async def _about_run(self, call: ToolCall) -> tuple[Condition, str]:
-        run = self._processes.find(call.text("run_id"))
+        run = await asyncio.to_thread(self._processes.find, call.text("run_id"))
         if not call.has("pattern"):
             return waiting.ended(run), f"the end of run {run.id}"
         pattern = call.text("pattern")

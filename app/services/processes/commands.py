@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
@@ -165,12 +166,10 @@ class Processes:
         deletions: Deletions | None = None,
     ) -> None:
         self.limits = limits or CommandLimits()
-        self._folder = folder
-        self._clock = clock
-        self._wall = wall
-        self._deletions = deletions
+        self._folder, self._clock, self._wall, self._deletions = folder, clock, wall, deletions
         self._runs: dict[str, Run] = {}
         self._settled_late: list[Run] = []
+        self._settling = threading.Lock()
         self._guards: set[asyncio.Task[None]] = set()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
@@ -217,28 +216,32 @@ class Processes:
             shutil.rmtree(run.folder, ignore_errors=True)
             raise
         record.born = starting.born(record.pid)
+        self._runs[run_id] = run  # before it is saved, so that no thread takes it for one of an earlier start
         record.save(run.folder)
-        self._runs[run_id] = run
         if timeout_s is not None:
             self._watch(run, timeout_s)
         return run
 
-    def find(self, run_id: str) -> Run:
-        """The run of that id, also of an earlier start. Raises ToolMisuse."""
-        if run_id in self._runs:
-            return self._runs[run_id]
-        found = next((run for run in self._earlier() if run.id == run_id), None)
+    def record(self, run_id: str) -> RunRecord:
+        """How a run stands on disk, also one of an earlier start. Raises ToolMisuse."""
+        run = self._runs.get(run_id)
+        found = run.record if run else RunRecord.load(self._folder / run_id) if run_id.isalnum() else None
         if found is None:
             raise ToolMisuse(f"run_id: there is no run {run_id!r}. list_recent_commands shows them.")
         return found
 
+    def find(self, run_id: str) -> Run:
+        """Find a run, also of an earlier start. Blocks while one that has ended is settled. Raises ToolMisuse."""
+        record = self.record(run_id)
+        return self._runs.get(run_id) or self._found(self._folder / run_id) or Run(record, self._folder / run_id)
+
     def recent(self, most: int) -> list[Run]:
-        """The newest runs first."""
-        runs = [*self._earlier(), *self._runs.values()]
+        """The newest runs first. Blocks as `find` does."""
+        runs = [*self._earlier(), *list(self._runs.values())]
         return sorted(runs, key=lambda run: run.record.started_at, reverse=True)[:most]
 
     def left_over(self) -> list[Run]:
-        """Runs of an earlier start that still go on."""
+        """Runs of an earlier start that still go on. Blocks as `find` does."""
         return [run for run in self._earlier() if run.is_running]
 
     def leave(self, run: Run) -> None:
@@ -289,15 +292,13 @@ class Processes:
             return None
         variables = starting.for_command(run.id, pty=run.record.pty)
         enclosure = self._wall.enclose(Path(run.record.cwd), variables, run.folder, network=wishes.network)
-        run.record.walled = True
-        run.record.before = enclosure.before
+        run.record.walled, run.record.before = True, enclosure.before
         return enclosure
 
     def _launch(self, run: Run, enclosure: SandboxedCommand | None) -> Launch:
         record = run.record
         variables = enclosure.environment if enclosure else starting.for_command(record.id, pty=record.pty)
-        argv = (*starting.shell(), record.command)
-        prefix = enclosure.prefix if enclosure else ()
+        argv, prefix = (*starting.shell(), record.command), enclosure.prefix if enclosure else ()
         return Launch(argv, Path(record.cwd), variables, run.folder, record.pty, self.limits.kept_bytes, prefix)
 
     def _settle(self, run: Run, *, is_earlier: bool = False) -> None:
@@ -315,26 +316,25 @@ class Processes:
     def _set_aside(self, run: Run, wall: Sandbox, *, is_earlier: bool) -> None:
         record = run.record
         now = self._clock.wall()
-        left = record.left_at if record.left_at is not None else now
-        if is_earlier and record.left_at is None:
-            left = record.started_at
-        settled = wall.settle(run.folder, record.before, Period(record.started_at, left, now))
-        record.note(run.folder, settled)
+        left = record.left_at if record.left_at is not None else record.started_at if is_earlier else now
+        record.note(run.folder, wall.settle(run.folder, record.before, Period(record.started_at, left, now)))
 
     def _earlier(self) -> list[Run]:
-        """Runs that this process did not start; whether they go on is asked of the system."""
-        found = []
-        for folder in self._folder.iterdir():
-            record = None if folder.name in self._runs else RunRecord.load(folder)
-            if record is None:
-                continue
+        """Runs that this process did not start."""
+        return [run for folder in self._folder.iterdir() if (run := self._found(folder))]
+
+    def _found(self, folder: Path) -> Run | None:
+        """A run of an earlier start. Whether it goes on is asked of the system; only one thread settles it."""
+        with self._settling:
+            record = RunRecord.load(folder)
+            if record is None or folder.name in self._runs:
+                return None
             run = Run(record, folder)
             if run.is_running and not starting.is_alive(record.pid, record.born):
                 self._settle(run, is_earlier=True)
                 self._close(run, None)
                 self._settled_late.append(run)
-            found.append(run)
-        return found
+            return run
 
     def _ended(self, run: Run, code: int) -> None:
         self._close(run, 128 - code if run.record.walled and code in _SIGNALLED else code)
@@ -348,8 +348,7 @@ class Processes:
             run.record.save(run.folder)
 
     def _watch(self, run: Run, timeout_s: float) -> None:
-        guard = asyncio.create_task(self._guard(run, timeout_s))
-        self._guards.add(guard)
+        self._guards.add(guard := asyncio.create_task(self._guard(run, timeout_s)))
         guard.add_done_callback(self._guards.discard)
 
     async def _guard(self, run: Run, timeout_s: float) -> None:
@@ -447,9 +446,7 @@ class Follower:
     """Report the output of one run as it grows. `began` are the offsets to start at, in bytes of each stream."""
 
     def __init__(self, run: Run, clock: Clock, tell: Tell, *, began: tuple[int, int] = (0, 0)) -> None:
-        self._run = run
-        self._clock = clock
-        self._tell = tell
+        self._run, self._clock, self._tell = run, clock, tell
         self._told = {"stdout": began[0], "stderr": began[1]}
         self._changed_at = clock.now()
         self._has_printed = False

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from app.base.clock import SystemClock
+from app.base.errors import ToolMisuse
 from app.base.redaction import Redaction
 from app.base.texts import shown
 from app.protocol.call import ToolResult
@@ -409,7 +410,11 @@ async def test_a_run_that_ended_unseen_has_no_exit_code(bench: Bench, tmp_path: 
     run.record.ended_at = run.record.exit_code = None
     run.record.save(run.folder)
     later = Processes(tmp_path / "runs", SystemClock())
-    assert (later.left_over(), later.find(run.id).record.exit_code) == ([], None)
+    found = await asyncio.gather(*(asyncio.to_thread(later.find, run.id) for _ in range(4)))
+    assert [(each.is_running, each.record.exit_code) for each in found] == [(False, None)] * 4
+    assert later.left_over() == []
+    with pytest.raises(ToolMisuse):
+        later.find(f"../runs/{run.id}")
 
 
 async def test_recent_commands_are_listed_newest_first(bench: Bench) -> None:
