@@ -281,7 +281,10 @@ def _is_secret(name: str) -> bool:
 
 _GRACE_S = 2.0
 _KILL_LIMIT_S = 10.0
+_EMPTY_LOOKS = 2
+"""One look may miss a chain of short-lived processes when the machine is slow."""
 _STEP_S = 0.05
+_MOST_PIDS = 100_000
 _WALLS = ("bwrap",)
 """Asked to end, they would not let their command end in peace; they end with it."""
 _GONE = (psutil.NoSuchProcess, psutil.AccessDenied)
@@ -323,7 +326,10 @@ async def end(run_id: str, pid: int, started: float, *, grace_s: float = _GRACE_
         found = [process for process in found if _lives(process)]
     killed = 0
     until = loop.time() + _KILL_LIMIT_S
-    while (found := await asyncio.to_thread(_held, run_id, pid, started)) and loop.time() < until:
+    empty = 0
+    while empty < _EMPTY_LOOKS and loop.time() < until:
+        found = await asyncio.to_thread(_held, run_id, pid, started)
+        empty = 0 if found else empty + 1
         killed += len(found)
         for process in found:
             with suppress(*_GONE):  # because it may have ended by itself
@@ -337,11 +343,15 @@ def _members(run_id: str, pid: int, started: float) -> Iterator[psutil.Process]:
     if psutil.pid_exists(pid) and abs(born(pid) - started) > 1.0:
         pid = 0
     below = _descendants(pid) if pid else set()
-    for number in sorted(psutil.pids(), reverse=True):
-        with suppress(*_GONE):  # because processes end while they are listed
-            process = psutil.Process(number)
-            if _belongs(process, run_id, pid, below):
-                yield process
+    looked: set[int] = set()
+    # Again for what was born meanwhile: a child of one that ended before its turn came is in no earlier list.
+    while (born_since := {*psutil.pids()} - looked) and len(looked) < _MOST_PIDS:
+        looked |= born_since
+        for number in sorted(born_since, reverse=True):
+            with suppress(*_GONE):  # because processes end while they are listed
+                process = psutil.Process(number)
+                if _belongs(process, run_id, pid, below):
+                    yield process
 
 
 def _held(run_id: str, pid: int, started: float) -> list[psutil.Process]:
