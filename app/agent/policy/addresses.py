@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from urllib.parse import urlsplit
 
 from app.agent.policy.sentences import table
@@ -26,6 +27,8 @@ _LINK = re.compile(r"https?://[^\s<>\"'`\\^{}|\x00-\x1f]+", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
 _AROUND = "<>()[]{}\"'`.,;:!?*_"
 _WORD = re.compile(r"\w+")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_SPOKEN = re.compile(r"[\w'’]+")
 _MOST_CHARS = 400_000
 
 
@@ -70,9 +73,42 @@ def links_in(text: str) -> frozenset[str]:
 
 
 def is_named(host: str, said: str) -> bool:
-    """Whether the person named the host, or one that it belongs to: whole names, not parts of other words."""
+    """Whether the person named the host, or one that it belongs to: whole names, not parts of other words.
+
+    A mail address, a path and the name of a file name none, and where a sentence denies it, nothing does.
+    """
+    found = [(found, sentence) for sentence in _SENTENCE.split(said.casefold()) for found in _mentions(host, sentence)]
+    if any(_negations() & set(_SPOKEN.findall(sentence[: one.start()])) for one, sentence in found):
+        return False
+    return any(_goes_there(one, sentence) for one, sentence in found)
+
+
+def is_mentioned(host: str, said: str) -> bool:
+    """Whether the name of the host, or of one that it belongs to, stands anywhere in the text."""
+    return next(_mentions(host, said.casefold()), None) is not None
+
+
+@cache
+def _negations() -> frozenset[str]:
+    return frozenset(table("words")["addresses"]["negations"])
+
+
+def _mentions(host: str, text: str) -> Iterator[re.Match[str]]:
     site = re.escape(host.removeprefix("www.").casefold())
-    return re.search(rf"(?<![\w.-])(?:[\w-]+\.)*{site}(?![\w-]|\.\w)", said.casefold()) is not None
+    return re.finditer(rf"(?<![\w.-])(?:[\w-]+\.)*{site}(?![\w-]|\.\w)", text)
+
+
+def _goes_there(one: re.Match[str], sentence: str) -> bool:
+    """Whether it stands there as an address: behind its scheme, with www., or bare and like no file or mail address."""
+    before, after = sentence[: one.start()], sentence[one.end() :]
+    if after.startswith("@"):
+        return False
+    if re.search(r"https?://$", before):
+        return True
+    if before.endswith(("@", "/", "\\", "~")):
+        return False
+    is_file = one[0].rpartition(".")[2] in table("words")["addresses"]["file_endings"] and not after.startswith("/")
+    return one[0].startswith("www.") or not is_file
 
 
 def _of_host(target: WebTarget, provenance: Provenance) -> set[str]:

@@ -284,7 +284,7 @@ def _names_hosts(act: Action, told: Instructions) -> bool:
     denied = [one.raw for one in told.sentences if not one.counts]
     return bool(act.hosts) and all(
         any(addresses.is_named(host, one.raw) for one in sentences)
-        and not any(addresses.is_named(host, raw) for raw in denied)
+        and not any(addresses.is_mentioned(host, raw) for raw in denied)
         for host in act.hosts
     )
 
