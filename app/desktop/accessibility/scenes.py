@@ -74,7 +74,8 @@ async def fields_of(bus: Bus, window: Node) -> tuple[str, ...] | None:
     """What stands now in the fields of a dialog that take a line; None where it is none, or they cannot be read."""
     if window.role not in _ASKING:
         return None
-    fields = [node for node in window.walk() if node.role in _LINES and node.has("editable") and node.has("showing")]
+    shown = [node for node in window.walk() if node.role in _LINES and node.shows and node.may(spi.TEXT)]
+    fields = [node for node in shown if node.has("editable") and node.has("focusable")]
     told = await objects.all_of(bus, objects.text, fields[:_MOST_FIELDS])
     read = tuple(text for text in told if text is not None and len(text) < _LONGEST_FIELD_CHARS)
     return read if len(read) == len(fields) else None
