@@ -15,7 +15,7 @@ _HEAD = 24
 """Characters of a line that are remembered: enough for its indentation and list mark."""
 
 _INDENT = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,3}[.)])[ \t]+)*[ \t]*")
-_QUOTE = re.compile(r"<(/?)(?:blockquote|pre)(?=[\s>])", re.IGNORECASE)
+_QUOTE = re.compile(r"<(/?)(?:blockquote|pre|document|quote|example)(?=[\s>])", re.IGNORECASE)
 _QUOTE_CHARS = 13
 """The most of a quotation's tag that a piece of text can end with, without the sign after its name."""
 _FENCE = 3
