@@ -102,6 +102,9 @@ def undo(act: Action) -> str:
 def _template(act: Action) -> str:
     words = table("sentences")["what"]
     by_kind = next((words[kind] for kind in KINDS_IN_ORDER if kind in act.kinds and kind in words), None)
+    is_typed_elsewhere = act.control.is_launcher and not act.control.is_terminal
+    if by_kind is words["terminal"] and is_typed_elsewhere:
+        by_kind = words["typed"]
     shape = by_kind if by_kind is not None else words.get(act.effect.value, words["other"])
     if isinstance(shape, str):
         return shape

@@ -129,3 +129,14 @@ def test_an_entry_that_pastes_into_a_terminal_types_there(
     verdict = Policy(tmp_path, persons=tmp_path / "none.toml").decide(ToolCall("c1", name, arguments), spec, (control,))
     assert verdict.act
     assert set(verdict.act.kinds) == kinds
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_only_a_terminal_is_called_one(tmp_path: Path, is_terminal: bool) -> None:
+    control = Control('Rename "hello.txt"', "Thunar", "text", "", "Rename", is_launcher=True, is_terminal=is_terminal)
+    spec = REGISTRY.find("computer_key")
+    assert spec
+    call = ToolCall("c1", "computer_key", {"keys": "Return"})
+    verdict = Policy(tmp_path, persons=tmp_path / "none.toml").decide(call, spec, (control,))
+    assert verdict.decision.value == "ask"
+    assert ("in a terminal" in verdict.sentence) is is_terminal, verdict.sentence
