@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -288,7 +289,7 @@ class PermissionGate:
         with self._turn.budget.waiting():
             answer = await self._approvals.ask(wanted, self._turn.tell)
         if answer.refusal:
-            return answer.refusal if self._approvals.attended else _with_way_on(answer.refusal, case.verdict)
+            return answer.refusal if self._approvals.attended else self._with_way_on(answer.refusal, case)
         if self._turn.looping:
             self._turn.looping = False
             self._turn.repetition.forgive()
@@ -296,6 +297,16 @@ class PermissionGate:
             return told("changed_meanwhile")
         self._keep(case, answer.scope, known)
         return ""
+
+    def _with_way_on(self, refusal: str, case: _Case) -> str:
+        """Put the reason, its rule and the way on after the refusal, because nobody is there to answer."""
+        verdict = case.verdict
+        said = told("unattended_rule", refusal=refusal, why=verdict.sentence, rule=verdict.rule or "repetition")
+        if verdict.act is None:
+            return said
+        policy = self._judges.policy
+        rule = policy.rule_for(case.call, case.spec, case.seen, self._provenance(), verdict.act)
+        return f"{said} {told('allowing_rule', rule=shlex.quote(rule))}" if rule else said
 
     async def _is_as_it_was(self, case: _Case) -> bool:
         """Whether it would still act on what the person was shown: an answer may take its time."""
@@ -379,11 +390,6 @@ def _only_focuses(call: ToolCall, control: Control) -> bool:
     """Whether a press in a terminal puts nothing into its line."""
     is_plain = call.name == "computer_click" and call.text("button") in ("", "left") and not call.text("modifiers")
     return is_plain and control.role in ("", "terminal")
-
-
-def _with_way_on(refusal: str, verdict: Verdict) -> str:
-    """Put the reason, its rule and the way on after the refusal, because nobody is there to answer."""
-    return told("unattended_rule", refusal=refusal, why=verdict.sentence, rule=verdict.rule or "repetition")
 
 
 def _detail(call: ToolCall) -> str:

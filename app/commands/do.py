@@ -199,7 +199,8 @@ class _Teller:
             self._say(event.text)
         elif isinstance(event, ToolFinished):
             silent = event.ok and event.call_id in self._speech
-            self._line("" if silent else f"  {'✓' if event.ok else '✗'} {clip_line(event.echo, _LINE_CHARACTERS)}")
+            limit = len(event.echo) if event.payload.get("denied") else _LINE_CHARACTERS
+            self._line("" if silent else f"  {'✓' if event.ok else '✗'} {clip_line(event.echo, limit)}")
             self._line(_keep_or_put_back(event))
         elif isinstance(event, Notice):
             self._line("")

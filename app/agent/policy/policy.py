@@ -6,6 +6,7 @@ Wisp's own rules and the mode would ask is not asked where the person's words na
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -140,6 +141,18 @@ class Policy:
         if rule := next(allowed, None):
             return Verdict(Decision.ALLOW, "", rule.name, rule.where, act=act)
         return verdict
+
+    def rule_for(
+        self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance, act: Action
+    ) -> str:
+        """The rule in its short form that would let this call run, tried out; empty where none would."""
+        text = rules.in_short(act)
+        tried = copy.copy(self)
+        try:
+            tried._allowed = (*self._allowed, rules.rule_in_short(text, self._vocabulary))
+        except rules.BadRules:
+            return ""
+        return text if tried.decide(call, spec, seen, provenance).decision is Decision.ALLOW else ""
 
     def read(self, call: ToolCall, spec: ToolSpec) -> Action:
         """What the call comes to by itself, without looking at the screen."""

@@ -389,6 +389,14 @@ def can(act: Action) -> bool:
     return is_short and any(name in told for name in _TELLING)
 
 
+def in_short(act: Action) -> str:
+    """The rule that allows just this act, in its short form; empty where nothing tells it from others of its tool."""
+    conditions = _conditions(act)
+    if not any(name in conditions for name in _TELLING):
+        return ""
+    return shlex.join([f"tool={act.tool}", *(f"{name}={one}" for name, all_ in conditions.items() for one in all_)])
+
+
 def write(act: Action, file: Path, vocabulary: Vocabulary | None = None) -> str:
     """Add an allow rule to the person's file; the sentence says what was written where. Raises NeedsPerson."""
     conditions = _conditions(act)

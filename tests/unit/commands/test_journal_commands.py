@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sqlite3
 from pathlib import Path
 
@@ -93,3 +94,21 @@ def test_a_note_with_something_else_in_it_is_told(journal: Path, capsys: pytest.
     journal.with_suffix(".head").write_text("hello")
     assert main(["audit", "verify"]) == 1
     assert "holds something else" in capsys.readouterr().out
+
+
+def test_a_refused_task_prints_the_rule_that_lets_the_call_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("k1").write_text("x")
+    script = tmp_path / "script.toml"
+    script.write_text(
+        """[[replies]]\ntext = '<execute_command command="rm k1"/>'\n"""
+        '[[replies]]\ntext = "<attempt_completion><result>Done.</result></attempt_completion>"\n'
+    )
+    words = ["do", "--dry-run", "--provider", "scripted", "--script", str(script), "--mode", "ask", "Tidy up."]
+    main(words)
+    told = capsys.readouterr().out
+    assert Path("k1").exists()
+    _do, _way, rule = shlex.split(told.partition("To let this very call run: wisp ")[2].splitlines()[0])
+    main([*words[:-1], "--allow", rule, words[-1]])
+    assert not Path("k1").exists()
