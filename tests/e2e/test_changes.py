@@ -72,7 +72,7 @@ def test_a_batch_presses_and_sets_by_name_and_shows_the_window(wisp: CoProcess, 
         assert shown.happened(lambda line: line == "count 2")
     assert '"count 0" became "count 1".' in done["echo"]
     assert done["payload"]["label"] == 'window "World GTK 3"'
-    assert done["payload"]["width"] < 600
+    assert done["payload"]["width"] < 1000
     assert (whole["payload"]["label"], whole["payload"]["width"]) == ("screen", 1280)
 
 

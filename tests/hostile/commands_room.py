@@ -255,7 +255,7 @@ def _variables(root: Path, doors: Doors) -> dict[str, str]:
 @contextmanager
 def _harmed(root: Path) -> Iterator[subprocess.Popen[str]]:
     arguments = [sys.executable, "-c", _VICTIM, str(root / "victim.log")]
-    variables = {"VICTIM_SECRET": _SECRETS["victim"]}
+    variables = {"VICTIM_NOTE": _SECRETS["victim"]}
     victim = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=variables)
     assert victim.stdout is not None
     with victim.stdout:
