@@ -156,9 +156,14 @@ class Desktop:
         **kwargs: P.kwargs,
     ) -> T:
         """Await `work(seat, …)` on the desktop thread; cancelling it cancels the work there."""
-        if self._seat.backend.reach is not None:
-            await self._thread.run(_reach, self._seat)
-        return await self._thread.run(work, self._seat, *args, **kwargs)
+
+        async def reached() -> T:
+            # One journey: what has begun goes on, and can be stopped, while the caller's loop hangs.
+            if self._seat.backend.reach is not None:
+                self._seat.backend.reach()
+            return await work(self._seat, *args, **kwargs)
+
+        return await self._thread.run(reached)
 
     @property
     def name(self) -> str:
@@ -197,8 +202,3 @@ class Desktop:
 
 def _nothing() -> None:
     return None
-
-
-async def _reach(seat: DesktopController) -> None:
-    if seat.backend.reach is not None:
-        seat.backend.reach()

@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
-import pytest
 from Xlib import XK, X
 from Xlib.display import Display
 from Xlib.ext import xtest
@@ -34,7 +33,6 @@ async def _type_much(seat: DesktopController) -> None:
     await seat.hands.type_text("The quick brown fox. " * 4000)
 
 
-@pytest.mark.skip(reason="the stop is not noticed here within its limit; the cause is not found yet")
 async def test_the_stop_key_ends_input_while_the_event_loop_hangs(desktop: VirtualDesktop) -> None:
     opened = open_desktop(environment=desktop.environment)
     stopped = threading.Event()
