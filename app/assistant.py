@@ -91,11 +91,11 @@ class Assistant:
     def subscribe(self, listener: Callable[[AgentEvent], None]) -> Callable[[], None]:
         return self._watch.subscribe(listener)
 
-    async def send(self, text: str, media: Sequence[Media] = ()) -> TurnEnded:
-        """One turn, from the person's words to its end."""
+    async def send(self, text: str, media: Sequence[Media] = (), own: str = "") -> TurnEnded:
+        """One turn, from the person's words to its end. `own` as in `Session.send`."""
         self._loop = asyncio.get_running_loop()
         self._watch.begin()
-        return await self.session.send(text, tuple(media))
+        return await self.session.send(text, tuple(media), own)
 
     def stop(self) -> None:
         """End the turn and all input at once: nothing stays pressed."""
@@ -186,8 +186,7 @@ def assemble(
     """Build an assistant. Raises NeedsPerson where a key, a display or a script is missing, BadRules for bad `allowed`.
 
     `attended` says that somebody can answer approvals; `dry_run` gives it a desktop on which nothing really happens.
-    `allowed` are rules in their short form for this run. Where nobody watches, what is said is what the person wrote
-    for it, and permits what it names; in a window, parts of it may be pasted.
+    `allowed` are rules in their short form for this run.
     """
     chosen = catalog.choose(settings)
     clock = SystemClock()
@@ -226,7 +225,6 @@ def assemble(
         record=journal.record,
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
         attended=attended,
-        words_permit=not attended,
         follows_plan=chosen.provider.name == catalog.OFFLINE,
         window_tokens=chosen.profile.context_tokens,
         tool_names=chosen.profile.tool_names,

@@ -73,8 +73,7 @@ class Nearby:
 
 @dataclass(frozen=True, slots=True)
 class SessionDeps:
-    """`words_permit` says that what is said holds the person's own words only, so that it can permit what it names;
-    `attended` says whether a person can answer approvals; `window_tokens` is how much the model can read;
+    """`attended` says whether a person can answer approvals; `window_tokens` is how much the model can read;
     `tool_names` holds other names that tools are taught by.
 
     `follows_plan` is for providers that carry out what the person spelled out: repeating is then no going in circles.
@@ -102,7 +101,6 @@ class SessionDeps:
     record: Recorder = field(default_factory=NoRecorder)
     turn_ids: Callable[[], str] = field(default_factory=lambda: ids.counter("turn"))
     attended: bool = True
-    words_permit: bool = False
     follows_plan: bool = False
     window_tokens: int = 200_000
     tool_names: Mapping[str, str] = field(default_factory=dict)

@@ -110,9 +110,6 @@ class Judges(Protocol):
     @property
     def audit(self) -> Audit | None: ...
 
-    @property
-    def words_permit(self) -> bool: ...
-
 
 @dataclass(frozen=True, slots=True)
 class _Case:
@@ -219,7 +216,7 @@ class PermissionGate:
             links=learned.links,
             hosts=learned.hosts_known(turn.tainted_by),
             typed=turn.typed,
-            instructions="\n".join(turn.said) if self._judges.words_permit else "",
+            instructions=turn.instructions,
             lines=learned.lines,
             terminals=turn.terminals,
         )
@@ -288,8 +285,11 @@ class PermissionGate:
         known = self._known()
         with self._turn.budget.waiting():
             answer = await self._approvals.ask(wanted, self._turn.tell)
+        if answer.refusal and not self._approvals.attended:
+            return self._with_way_on(answer.refusal, case)
         if answer.refusal:
-            return answer.refusal if self._approvals.attended else self._with_way_on(answer.refusal, case)
+            self._turn.own_words.clear()  # because a no may take back what they named
+            return answer.refusal
         if self._turn.looping:
             self._turn.looping = False
             self._turn.repetition.forgive()

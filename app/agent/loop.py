@@ -204,7 +204,7 @@ class Loop:
         """Hand the model what the person said while it worked; the turn goes on for it."""
         words = turn.take_meanwhile()
         for said in words:
-            turn.hear(said.text)
+            turn.hear(said)
             note = user(told("said_meanwhile", text=said.text))
             message = Message(Role.USER, note.parts + said.parts[1:] if said.text else said.parts)
             self._history.extend(Entry(EntryKind.PERSON, message), heard=1)

@@ -172,13 +172,16 @@ class Session:
 
         return unsubscribe
 
-    async def send(self, text: str, media: tuple[Media, ...] = ()) -> TurnEnded:
+    async def send(self, text: str, media: tuple[Media, ...] = (), own: str = "") -> TurnEnded:
         """Run one turn to its end. If a turn runs already, add the words to it and return its end.
+
+        `own` is the part of the text that the person wrote themselves, so that it can permit what it names; "" where
+        somebody else, a program or the clipboard may have put anything into it.
 
         The text of a finished or waiting turn has been spoken already, as `SayDelta` events.
         Cancelling this call stops the turn.
         """
-        words = Words(text, media)
+        words = Words(text, media, own)
         if self._turn and self._running:
             running = self._running
             self._turn.hear_meanwhile(words)
@@ -276,7 +279,7 @@ class Session:
         try:
             self._tell(TurnStarted(turn.id, words.text))
             self._modes.look()
-            turn.hear(words.text)
+            turn.hear(words)
             if words.parts:
                 self.history.add(EntryKind.PERSON, Message(Role.USER, words.parts))
                 ended = await self._ended(turn)

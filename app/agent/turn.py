@@ -122,10 +122,11 @@ _LONGEST_LINE_CHARS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the person said: text and pictures."""
+    """What the person said: text and pictures. `own` is what they surely wrote of the text themselves."""
 
     text: str
     media: tuple[Media, ...] = ()
+    own: str = ""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -182,7 +183,8 @@ class Turn:
     `reports`: too many calls were refused, and the model has one last pass, for words only.
     `quoted_in` is the last pass after which the model got a note about its quoted calls.
     `keeps_list` says that the turn keeps a checklist, and that the model was not asked to finish it yet.
-    `said` is the person's text in the turn; `tainted_by` are the sources read since the person last wrote.
+    `said` is the person's text in the turn, `own_words` of each message what they surely wrote; `tainted_by` are the
+    sources read since the person last wrote.
     `copied` is the text that the turn put on the clipboard; `typed` are the latest lines that it typed, by program.
     `terminals` are the windows of terminals that it opened.
     """
@@ -208,6 +210,7 @@ class Turn:
     watch: asyncio.TimerHandle | None = None
     made_room: bool = False
     said: list[str] = field(default_factory=list)
+    own_words: list[str] = field(default_factory=list)
     tainted_by: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     wrote: set[str] = field(default_factory=set)
@@ -219,10 +222,20 @@ class Turn:
     permits: Grants = field(default_factory=Grants)
     evidence: Evidence = field(default_factory=Evidence)
 
-    def hear(self, text: str) -> None:
+    def hear(self, words: Words) -> None:
         """The person has spoken: what comes next is their doing, whatever was read before."""
-        self.said.append(text)
+        self.said.append(words.text)
+        self.own_words.append(words.own)
         self.tainted_by = ()
+
+    @property
+    def instructions(self) -> str:
+        """The words that can permit what they name.
+
+        None where a message is not surely the person's own, because it may take back what another one says, and none
+        after a no.
+        """
+        return "\n".join(self.own_words) if all(self.own_words) else ""
 
     def read(self, source: str) -> None:
         """The turn has read what somebody else may have written."""

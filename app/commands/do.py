@@ -173,7 +173,7 @@ async def _carry_out(options: argparse.Namespace, settings: Settings, record: Tr
             assistant.subscribe(record.note)
             record.keep("first", await assistant.picture())
         stop_on_signals(assistant.stop)
-        ended = await assistant.send(options.task)
+        ended = await assistant.send(options.task, own=options.task)
         if record:
             record.keep("last", await assistant.picture())
     return ended

@@ -36,8 +36,11 @@ class Agent(Protocol):
         """From now on the listener gets every event; the answer ends that."""
         ...
 
-    def send(self, text: str, media: Any = (), /) -> Coroutine[Any, Any, agent.TurnEnded]:
-        """One turn, from the person's words to its end. While a turn runs, the words go to that one."""
+    def send(self, text: str, media: Any = (), own: str = "", /) -> Coroutine[Any, Any, agent.TurnEnded]:
+        """One turn, from the person's words to its end. While a turn runs, the words go to that one.
+
+        `own` is what they surely typed themselves, "" where that is not known.
+        """
         ...
 
     def stop(self) -> None:

@@ -35,10 +35,10 @@ class Turns:
     def __init__(self, tell: Tell, errands: Errands) -> None:
         self._tell = tell
         self._errands = errands
-        self._waiting: asyncio.Queue[tuple[str, tuple[Attachment, ...]]] = asyncio.Queue()
+        self._waiting: asyncio.Queue[tuple[str, tuple[Attachment, ...], str]] = asyncio.Queue()
 
-    def send(self, text: str, media: tuple[Attachment, ...] = ()) -> None:
-        self._waiting.put_nowait((text, media))
+    def send(self, text: str, media: tuple[Attachment, ...], own: str) -> None:
+        self._waiting.put_nowait((text, media, own))
 
     def take_back(self, agent: Agent, turn_id: str) -> None:
         """Undo what a turn changed in files, and show what the agent says about it; needs a running event loop."""
@@ -47,17 +47,17 @@ class Turns:
     async def run(self, agent: Agent, before: Callable[[], Awaitable[None]]) -> None:
         """Pass on what waits, for ever; `before` is awaited first."""
         while True:
-            text, media = await self._waiting.get()
+            text, media, own = await self._waiting.get()
             await before()
-            self._errands.begin(_turn(agent, text, media))
+            self._errands.begin(_turn(agent, text, media, own))
 
     async def _taken_back(self, agent: Agent, turn_id: str) -> None:
         for sentence in await agent.take_back(turn_id):
             self._tell("info", sentence)
 
 
-async def _turn(agent: Agent, text: str, media: tuple[Attachment, ...]) -> None:
-    await agent.send(text, media)
+async def _turn(agent: Agent, text: str, media: tuple[Attachment, ...], own: str) -> None:
+    await agent.send(text, media, own)
 
 
 if TYPE_CHECKING:
@@ -218,12 +218,12 @@ class Presence(QObject):
         self.inbox.change(presenter.attended)
         self._show_bubble()
 
-    def send(self, text: str, attached: Sequence[Attached] = ()) -> None:
-        """One wish. The composer gives the keyboard back before anything happens."""
+    def send(self, text: str, attached: Sequence[Attached] = (), own: str = "") -> None:
+        """One wish; `own` is what the person typed of it. The composer gives the keyboard back first."""
         self.stage.hide_composer()
         words = in_words(text, attached)
         self.inbox.change(lambda view: presenter.sent(view, words))
-        self.turns.send(words, pictures(attached))
+        self.turns.send(words, pictures(attached), own)
         self.stage.show_thread()
         self.inbox.change(presenter.attended)
         self._show_bubble()

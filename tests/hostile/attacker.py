@@ -150,7 +150,8 @@ async def play(case: Case, here: Room, *, port: int = 9, attended: bool = False,
     assistant.subscribe(heard)
     try:
         async with asyncio.timeout(_LIMIT_S):
-            await assistant.send(here.filled(case.task, port))
+            task = here.filled(case.task, port)
+            await assistant.send(task, own=task)
     finally:
         await assistant.close()
     return played

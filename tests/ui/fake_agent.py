@@ -24,6 +24,7 @@ class FakeAgent:
 
     def __init__(self) -> None:
         self.sent: list[str] = []
+        self.own: list[str] = []
         self.media: list[Any] = []
         self.stopped = 0
         self.answers: list[tuple[str, bool]] = []
@@ -48,8 +49,9 @@ class FakeAgent:
             for listener in self._listeners:
                 listener(event)
 
-    async def send(self, text: str, media: Any = ()) -> agent.TurnEnded:
+    async def send(self, text: str, media: Any = (), own: str = "") -> agent.TurnEnded:
         self.sent.append(text)
+        self.own.append(own)
         self.media.extend(media)
         self.tell(agent.TurnStarted("t", text), *self.script)
         if self.holds:

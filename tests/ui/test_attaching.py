@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.base.errors import WispError
 from app.ui.composer import intake
 from app.ui.composer.attachments import MOST_PICTURES, Attached, in_words, size
+from app.ui.composer.field import ComposerField
 from app.ui.composer.window import ComposerWindow
 from app.ui.presence import Presence
 from tests.ui.conftest import Drive
@@ -23,6 +25,12 @@ def painted(width: int, height: int) -> QImage:
     image = QImage(width, height, QImage.Format.Format_RGB32)
     image.fill(QColor(30, 90, 160))
     return image
+
+
+def _words(text: str) -> QMimeData:
+    data = QMimeData()
+    data.setText(text)
+    return data
 
 
 def saved(path: Path, width: int, height: int) -> Path:
@@ -184,3 +192,57 @@ def test_an_empty_clipboard_picture_is_refused_with_a_sentence() -> None:
 def test_words_without_anything_attached_stay_as_they_are() -> None:
     assert in_words("hello", ()) == "hello"
     assert [size(count) for count in (12, 12_400, 3_400_000)] == ["12 B", "12 kB", "3.4 MB"]
+
+
+@pytest.mark.parametrize(
+    ("bring", "own"),
+    [
+        (lambda field: None, "click Sign up"),
+        (lambda field: field.insertFromMimeData(_words(" now")), ""),
+        (lambda field: field.insertPlainText(" now"), ""),
+        (lambda field: (field.insertPlainText(" now"), field.undo(), field.redo()), ""),
+    ],
+)
+def test_only_a_message_that_the_person_typed_themselves_is_their_own(
+    qtbot: QtBot,
+    presence: Presence,
+    agent: FakeAgent,
+    drive: Drive,
+    bring: Callable[[ComposerField], object],
+    own: str,
+) -> None:
+    async def person() -> None:
+        composer = await written(presence)
+        qtbot.keyClicks(composer.field, "click Sign up")
+        bring(composer.field)
+        qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+        await until(lambda: agent.sent)
+        assert agent.own == [own]
+
+    drive(person())
+
+
+def test_what_is_recalled_offered_or_attached_is_not_the_persons_own(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, tmp_path: Path
+) -> None:
+    async def person() -> None:
+        composer = await written(presence)
+        qtbot.keyClicks(composer.field, "click Sign up")
+        qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+        await until(lambda: len(agent.sent) == 1)
+        composer = await written(presence)
+        qtbot.keyClick(composer.field, Qt.Key.Key_Up)
+        qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+        await until(lambda: len(agent.sent) == 2)
+        presence.stage.said.emit("Sign up", (), "")
+        await until(lambda: len(agent.sent) == 3)
+        composer = await written(presence)
+        composer.ask_files = lambda: [str(tmp_path)]
+        qtbot.mouseClick(composer.attach_button, Qt.MouseButton.LeftButton)
+        await until(lambda: bool(names(composer)))
+        qtbot.keyClicks(composer.field, "read it")
+        qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+        await until(lambda: len(agent.sent) == 4)
+        assert agent.own == ["click Sign up", "", "", "read it"]
+
+    drive(person())

@@ -203,7 +203,7 @@ def test_a_bug_in_a_turn_is_told_and_the_next_turn_works(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
     class Broken(FakeAgent):
-        async def send(self, text: str, media: object = ()) -> agent_events.TurnEnded:
+        async def send(self, text: str, media: object = (), own: str = "") -> agent_events.TurnEnded:
             self.sent.append(text)
             raise KeyError("a bug")
 

@@ -6,7 +6,7 @@ import datetime
 import tomllib
 
 from PySide6.QtCore import QMimeData, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QTextCursor
+from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from app.base import paths
@@ -52,7 +52,10 @@ _BREAKS = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifie
 
 
 class ComposerField(QPlainTextEdit):
-    """Plain text only, also from the clipboard; files and pictures that are pasted or dropped are `offered`."""
+    """Plain text only, also from the clipboard; files and pictures that are pasted or dropped are `offered`.
+
+    Keys reach it only from a person's own device (`InputFilter`), so that what was typed is the person's own words.
+    """
 
     offered = Signal(object)
     sent = Signal()
@@ -63,6 +66,8 @@ class ComposerField(QPlainTextEdit):
         super().__init__(parent)
         self._theme = theme
         self._recall = Recall()
+        self._is_typed, self._is_typing = True, False
+        self.document().contentsChange.connect(self._note_change)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFont(font(theme, "text"))
         self.document().setDocumentMargin(0)
@@ -76,13 +81,14 @@ class ComposerField(QPlainTextEdit):
     def wanted_height(self) -> int:
         return self._height
 
-    def take(self) -> str:
-        """What was written, to be sent; the field is empty afterwards."""
-        text = self.toPlainText().strip()
+    def take(self) -> tuple[str, bool]:
+        """What was written, to be sent, and whether the person typed all of it; the field is empty afterwards."""
+        text, is_typed = self.toPlainText().strip(), self._is_typed
         if text:
             self._recall.sent(text)
         self.clear()
-        return text
+        self._is_typed = True
+        return text, is_typed
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         return _holds_files(source) or source.hasImage() or super().canInsertFromMimeData(source)
@@ -91,6 +97,7 @@ class ComposerField(QPlainTextEdit):
         if _holds_files(source) or (source.hasImage() and not source.hasText()):
             self.offered.emit(source)
         else:
+            self._is_typed = False
             super().insertFromMimeData(source)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -101,7 +108,19 @@ class ComposerField(QPlainTextEdit):
         elif self._recalled(event.key()):
             return
         else:
+            self._is_typing = True
             super().keyPressEvent(event)
+            self._is_typing = False
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        self._is_typing = True
+        super().inputMethodEvent(event)
+        self._is_typing = False
+
+    def _note_change(self, _place: int, _removed: int, added: int) -> None:
+        """What comes by any other way, such as accessibility, may be somebody else's."""
+        if added and not self._is_typing:
+            self._is_typed = False
 
     def _recalled(self, key: int) -> bool:
         """Whether an arrow key at the text's edge brought another text."""

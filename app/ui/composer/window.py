@@ -30,9 +30,12 @@ from app.ui.windows.floating import Floating, WindowDeps
 
 
 class ComposerWindow(Floating):
-    """`sent` carries what the person wrote and what they attached, never nothing at all; `left` is Esc."""
+    """`sent` carries the message, what is attached, and the message again where the person typed all of it, else "".
 
-    sent = Signal(str, object)
+    Message and attachments are never both empty. `left` is Esc.
+    """
+
+    sent = Signal(str, object, str)
     left = Signal()
     height_wanted = Signal()
     thread_wanted = Signal()
@@ -197,5 +200,5 @@ class ComposerWindow(Floating):
     def _send(self) -> None:
         if not self.send_button.isEnabled():
             return
-        text = self.field.take()
-        self.sent.emit(text, self.chips.take())
+        text, is_typed = self.field.take()
+        self.sent.emit(text, self.chips.take(), text if is_typed else "")

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 class Stage(QObject):
     """The orb exists from the start; everything else when it is first needed."""
 
-    said = Signal(str, object)
+    said = Signal(str, object, str)
     left = Signal()
     minimised = Signal()
     unfolded = Signal()
@@ -285,7 +285,7 @@ class Stage(QObject):
             made = RowMaker(self._look.theme, self._look.ticker, self._rows_before)
             made.answered.connect(self.answered)
             made.keyboard_wanted.connect(self.engage)
-            made.chosen.connect(lambda words: self.said.emit(words, ()))
+            made.chosen.connect(lambda words: self.said.emit(words, (), ""))
             made.take_back_wanted.connect(self.take_back_wanted)
             made.keep_wanted.connect(self.keep_wanted)
             made.picture_opened.connect(self._open_picture)

@@ -163,8 +163,8 @@ class Stage:
         self._turns: dict[str, str] = {}
         self.session.subscribe(self._keep)
 
-    async def send(self, text: str = "Do it.", media: tuple[Media, ...] = ()) -> TurnEnded:
-        ended = await self.session.send(text, media)
+    async def send(self, text: str = "Do it.", media: tuple[Media, ...] = (), own: str = "") -> TurnEnded:
+        ended = await self.session.send(text, media, own)
         return replace(ended, turn_id=self._turn(ended.turn_id))
 
     def _keep(self, event: AgentEvent) -> None:

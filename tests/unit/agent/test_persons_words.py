@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.agent.agent_events import AgentEvent, ApprovalWanted
 from app.agent.policy import Control, Decision, Mode, Policy, Provenance
 from app.agent.policy.persons_words import RULE
 from app.agent.policy.policy import PolicyDeps
@@ -220,12 +222,18 @@ def _type(text: str) -> str:
         # After a failure nobody knows how much was typed.
         ((_OPEN, _type("make"), _type("make"), _RETURN), {"fails": 1}, "make"),
         ((_OPEN, _type("x "), _type("make"), _RETURN), {"fails": 1}, "make"),
-        # Where somebody can be asked, the words answer nothing.
-        ((_OPEN, _type("make"), _RETURN), {"words_permit": False}, "make"),
+        # What the person did not write themselves names nothing.
+        ((_OPEN, _type("make"), _RETURN), {"is_own": False}, "make"),
     ],
 )
 async def test_a_named_command_runs_where_the_line_is_known(
     calls: tuple[str, ...], more: dict[str, bool | int], reached: str, tmp_path: Path
+) -> None:
+    await _plays(calls, more, reached, tmp_path, attended=False)
+
+
+async def _plays(
+    calls: tuple[str, ...], more: dict[str, bool | int], reached: str, tmp_path: Path, *, attended: bool
 ) -> None:
     shell = Shell(is_new=bool(more.get("is_new", True)), fails=int(more.get("fails", 0)))
     registry = Registry(SAY, _SHELL)
@@ -236,8 +244,66 @@ async def test_a_named_command_runs_where_the_line_is_known(
         registry=registry,
         executor=Executor(registry, [Speech(), shell], FakeClock(), seed=1),
         resolve=Screen(Control("sh", "xterm", is_terminal=True, is_launcher=True, window_ref="w1")),
-        attended=False,
-        words_permit=more.get("words_permit", True),
+        attended=attended,
     )
-    await stage.send("In the terminal run: make")
+    task = "In the terminal run: make"
+    await stage.send(task, own=task if more.get("is_own", True) else "")
     assert shell.typed == reached
+
+
+class Listener:
+    """Answers every question with no, and counts them."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.asked: list[str] = []
+        self._stage = stage
+        stage.session.subscribe(self._hear)
+
+    def _hear(self, event: AgentEvent) -> None:
+        if isinstance(event, ApprovalWanted):
+            self.asked.append(event.tool)
+            self._stage.session.answer(event.approval_id, allow=False)
+
+
+_RUN, _OTHER = '<run command="make"/>', '<run command="make install"/>'
+_TASK = "Run: make"
+
+
+@pytest.mark.parametrize(
+    ("calls", "own", "asked", "ran"),
+    [
+        ((_RUN,), _TASK, 0, ["run make"]),
+        # What was pasted, dropped, attached, or sent by another program says nothing.
+        ((_RUN,), "", 1, []),
+        ((_RUN, _OTHER), _TASK, 1, ["run make"]),
+        # A no may take back what the words named.
+        ((_OTHER, _RUN), _TASK, 2, []),
+    ],
+)
+async def test_where_somebody_is_there_their_own_words_are_asked_for_nothing_that_they_name(
+    calls: tuple[str, ...], own: str, asked: int, ran: list[str], tmp_path: Path
+) -> None:
+    stage = Stage(tmp_path, *calls, "Done.")
+    person = Listener(stage)
+    await stage.send(_TASK, own=own)
+    assert (len(person.asked), stage.bench.done) == (asked, ran)
+
+
+async def test_words_permit_for_their_own_turn_only(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, _RUN, "Done.", _RUN, "Done.")
+    person = Listener(stage)
+    await stage.send(_TASK, own=_TASK)
+    await stage.send("Go on.", own="Go on.")
+    assert (len(person.asked), stage.bench.done) == (1, ["run make"])
+
+
+async def test_words_that_are_not_the_persons_own_end_what_the_others_permit(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '<long name="a"/>', _RUN, "Done.", "Done.")
+    person = Listener(stage)
+    turn = asyncio.ensure_future(stage.send(_TASK, own=_TASK))
+    await stage.bench.began.wait()
+    pasted = asyncio.ensure_future(stage.session.send("Never mind."))
+    await asyncio.sleep(0)
+    stage.bench.hold.set()
+    await asyncio.gather(turn, pasted)
+    assert (len(person.asked), stage.bench.done) == (1, ["long a", "long a over"])

@@ -74,6 +74,15 @@ async def test_where_nobody_is_there_that_is_who_refused(tmp_path: Path) -> None
     await kept.close()
 
 
+async def test_what_the_persons_own_words_name_is_not_asked_and_noted_as_such(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, '<run command="make"/>', "Done.", mode=Mode.ASK)
+    await kept.stage.send("Run: make", own="Run: make")
+    (kind, details), *after = await _audited(kept)
+    assert (kind, details["by"], details["rule"]) == ("allowed", "your words", "your words")
+    assert [what for what, _ in after] == ["done"]
+    await kept.close()
+
+
 async def test_another_mode_is_a_change_of_state(tmp_path: Path) -> None:
     kept = Kept(tmp_path, "Yes.")
     kept.stage.session.switch_mode(Mode.YOLO)
