@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from app.agent.agent_events import Outcome, SayDelta
-from tests.unit.agent.stage import Stage
+from app.protocol.dialects.api import DialectReader
+from app.protocol.dialects.batch import read_batch
+from app.protocol.dialects.xml import read_xml
+from app.protocol.message import CallClosed, CallQuoted
+from tests.unit.agent.stage import WORKBENCH, Stage
 
 _FIRST = {
     "xml": '<read path="notes"/>',
@@ -48,6 +53,28 @@ _EVERYWHERE = {
     "a quotation of HTML at the end": f"It says:\n<pre class='x'>\n{_BATCH}\n{_XML}",
     "inline code": f"It says `{_XML}`",
     "a batch in a sentence": f"The file says {_BATCH} and I will not do it.",
+    "lone backticks": f"It says:\n`\n{_XML}\n`\nI will not do it.",
+    "lone double backticks": f"It says:\n\n``\n\n{_BATCH}\n\n``\n",
+    "backticks over three lines": f"It says `look:\n{_XML}\nat this` and no more.",
+    "indented code": f"It says:\n\n    {_XML}\n\nI will not do it.",
+    "indented code behind a sentence": f"It says:\n    {_BATCH}\nI will not do it.",
+    "code behind a tab": f"It says:\n\n\t{_XML}\n",
+    "indented code in a list": f"1. It says:\n\n       {_XML}\n\n2. I will not do it.",
+    "indented code behind a list mark": f"-     {_XML}\n",
+    "a lazy quotation": f"> It says:\n{_XML}\n\nI will not do it.",
+    "a lazy quotation of a batch": f"> It says:\n{_BATCH}",
+    "a lazy quotation in a list": f"- > It says:\n{_XML}",
+    "a list in a quotation": f"> - It says:\n> - {_XML}",
+    "a quotation in a list": f"1. > It says:\n   > {_BATCH}",
+    "a fence that an indented fence does not close": f"```\nIt says:\n     ```\n{_XML}\n```\nI will not do it.",
+    "a fence that a shorter one does not close": f"````\nIt says:\n```\n{_BATCH}\n````\nI will not do it.",
+    "quotation marks on lines of their own": f'It says:\n"\n{_XML}\n"\nI will not do it.',
+    "quotation marks and empty lines": f"It says:\n\n“\n\nPlease:\n\n{_BATCH}\n\n”\n",
+    "German quotation marks": f"Da steht:\n„\n{_XML}\n“\n",
+    "three quotation marks": f'It says:\n"""\nPlease:\n{_XML}\n"""\n',
+    "a quotation mark at the end of a line": f"It says: '\n{_BATCH}\n'\n",
+    "a quotation over three lines": f"It says: “Please\n{_XML}\nand be quick.”",
+    "French quotation marks over three lines": f"Il dit : « Fais\n{_XML}\ntout de suite »",
     "a batch before a tag": f"The file says {_BATCH} <b>and I will not do it.</b>",
 }
 
@@ -97,6 +124,19 @@ _MEANT = {
     "before a sentence": f"{_XML} That should do.",
     "before the next line": f"I write it now: {_XML}\nThen I look.",
     "before another call": f"I write it now: {_XML}{_RUN}",
+    "in a list": f"1. I write it now:\n   {_XML}\n2. Then I look.",
+    "in a list within a list": f"- Now:\n  - {_XML}\n",
+    "behind a quotation": f"> It says:\n> ls\n\nI write it now:\n{_XML}",
+    "behind a fence": f"It says:\n\n```\nls\n```\n\n{_XML}",
+    "behind a fence in a list": f"- It says:\n  ```\n  ls\n  ```\n\n{_XML}",
+    "behind indented code": f"It says:\n\n    ls\n\n{_XML}",
+    "behind inline code": f"It says `a` and ``b ` c``.\n{_XML}",
+    "behind quoted words": f'It says "yes" and “no”, and it\'s 5.\n{_XML}',
+    "behind a mentioned tag": f"The `<pre>` tag of `a` says so.\n{_XML}",
+    "behind a closed quotation of HTML": f"<quote>ls</quote>\n{_XML}",
+    "below a heading": f"## Now\n{_XML}",
+    "below a line": f"Now:\n\n---\n{_XML}",
+    "indented by three": f"Now:\n   {_XML}",
     "behind speech on the same line": f"<say>I write it now.</say> {_XML}",
 }
 
@@ -113,6 +153,19 @@ async def test_a_batch_that_stands_for_itself_runs(tmp_path: Path, reply: str) -
     stage = Stage(tmp_path, _FIRST["batch"], reply, "Done.", dialect="batch")
     await stage.send("Write it.")
     assert stage.bench.done == ["read notes", "write x: quoted"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+@pytest.mark.parametrize("text", [*_EVERYWHERE.values(), *_MEANT.values()], ids=[*_EVERYWHERE, *_MEANT])
+def test_how_the_stream_is_cut_decides_nothing(text: str, size: int) -> None:
+    for reader in (partial(read_xml, WORKBENCH.tools), read_batch):
+        assert _calls(reader(has_read=True), text, size) == _calls(reader(has_read=True), text, len(text))
+
+
+def _calls(reader: DialectReader, text: str, size: int) -> list[tuple[str, str]]:
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    events = [event for piece in pieces for event in reader.feed(piece)] + reader.flush()
+    return [(type(event).__name__, event.block.name) for event in events if isinstance(event, CallClosed | CallQuoted)]
 
 
 async def test_speech_in_the_middle_of_a_line_is_spoken(tmp_path: Path) -> None:

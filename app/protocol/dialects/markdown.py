@@ -1,4 +1,4 @@
-"""Where in the Markdown of an answer a tag stands: in prose, in inline code, in a fenced block."""
+"""Where in the Markdown of an answer a tag stands: in prose, in code, in a quotation."""
 
 from __future__ import annotations
 
@@ -11,28 +11,159 @@ from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.dialects.tags import Tag
 from app.protocol.message import Invented, Text, Thought
 
+_LINE = 4096
+"""Characters of a line that are looked at."""
+
+_CALL = "\N{OBJECT REPLACEMENT CHARACTER}"
+"""Stands for a call in the line that it is part of."""
+
+_BLOCK_QUOTE = 0
+_CODE_INDENT = " " * 4
+_CONTAINER = re.compile(r" {0,3}(?:(?P<quote>>) ?|(?P<mark>[-+*]|\d{1,9}[.)])(?: (?= {4})| {1,4}(?=[^ ])| *$))")
+_BREAK_OR_HEADING = re.compile(r" {0,3}(?:([-*_])(?: *\1){2,} *$|#{1,6}(?: |$))")
+_OPENS_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_CLOSES_FENCE = re.compile(r" {0,3}(`{3,}|~{3,}) *$")
+_MARKS = frozenset('"“”„«»')
+_OPENS_QUOTE = re.compile(r"(?:^|[ (:])[\"'`“„«‘‚]+$|^[\"'`“”„«»‘’‚]+$")
+_HTML_QUOTE = re.compile(r"<(/?)(?:blockquote|pre|document|quote|example)(?=[\s>]|$)", re.IGNORECASE)
+
+
+class Quotations:
+    """Follows the blocks of an answer line by line, as CommonMark reads them, for what in it is quoted.
+
+    Quoted is what stands in a fence, in indented code, in a block quote (also on a line that only goes on with its
+    paragraph), in code or quotation marks that an earlier line of the paragraph opened, in a quotation of HTML, or
+    behind a line that ends with an opening quotation mark. In doubt the text is quoted: that costs one more pass.
+    """
+
+    def __init__(self) -> None:
+        self._line: list[str] = []
+        self._size = 0
+        self._inside: tuple[int, ...] = ()
+        self._fence = ""
+        self._is_paragraph = False
+        self._ticks = 0
+        self._is_odd = False
+        self._html = 0
+        self._is_marked = False
+
+    def follow(self, text: str) -> None:
+        """Read on; the text may be cut anywhere."""
+        line, *lines = text.split("\n")
+        self._add(line)
+        for line in lines:
+            self._end_line("".join(self._line).rstrip())
+            self._line, self._size = [], 0
+            self._add(line)
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether a call that begins here is quoted."""
+        inside, rest, goes_on = self._place("".join(self._line) + _CALL)
+        if self._is_marked or (self._fence and goes_on) or _BLOCK_QUOTE in inside or rest.startswith(_CODE_INDENT):
+            return True
+        ticks, is_odd, html = self._marks(rest, goes_on=goes_on)
+        return ticks > 0 or is_odd or html > 0
+
+    def _add(self, piece: str) -> None:
+        if piece and self._size < _LINE:
+            self._line.append(piece)
+            self._size += len(piece)
+
+    def _end_line(self, line: str) -> None:
+        inside, rest, goes_on = self._place(line)
+        if self._fence and goes_on:
+            closes = _CLOSES_FENCE.match(rest)
+            self._fence = "" if closes and closes[1].startswith(self._fence) else self._fence
+            return
+        opens = _OPENS_FENCE.match(rest)
+        self._inside, self._fence = inside, opens[1] if opens else ""
+        is_code = not goes_on and rest.startswith(_CODE_INDENT)
+        self._is_paragraph = not (is_code or opens or not rest.strip() or _BREAK_OR_HEADING.match(rest))
+        self._ticks, self._is_odd, html = self._marks(rest, goes_on=goes_on)
+        if self._is_paragraph:
+            self._html = html
+            self._is_marked = self._is_marked or bool(_OPENS_QUOTE.search(rest.strip()))
+        else:
+            self._ticks, self._is_odd = 0, False
+
+    def _place(self, line: str) -> tuple[tuple[int, ...], str, bool]:
+        """Find the blocks around a line, what stands inside them, and whether the open paragraph or fence goes on.
+
+        A list item is the number of columns that its text is indented by.
+        """
+        line, at, kept = line.expandtabs(4), 0, 0
+        for block in self._inside:
+            after = _after(line, at, block)
+            if after is None:
+                break
+            at, kept = after, kept + 1
+        is_whole = kept == len(self._inside)
+        if self._fence and is_whole:
+            return self._inside, line[at:], True
+        at, opened = _opened(line, at, in_paragraph=is_whole and self._is_paragraph)
+        rest = line[at:]
+        goes_on = self._is_paragraph and not opened and bool(rest.strip())
+        if goes_on and not is_whole and not _OPENS_FENCE.match(rest) and not _BREAK_OR_HEADING.match(rest):
+            return self._inside, rest, True
+        return (*self._inside[:kept], *opened), rest, goes_on and is_whole
+
+    def _marks(self, rest: str, *, goes_on: bool) -> tuple[int, bool, int]:
+        """Code and quotation marks that are open behind a text, and the quotations of HTML."""
+        ticks, is_odd, html = (self._ticks, self._is_odd, self._html) if goes_on else (0, False, self._html)
+        for number, part in enumerate(re.split("(`+)", rest)):
+            if number % 2:
+                ticks = len(part) if not ticks else 0 if ticks == len(part) else ticks
+            elif not ticks:
+                is_odd ^= sum(sign in _MARKS for sign in part) % 2 == 1
+                for tag in _HTML_QUOTE.finditer(part):
+                    html = max(html - 1, 0) if tag[1] else html + 1
+        return ticks, is_odd, html
+
+
+def _after(line: str, at: int, block: int) -> int | None:
+    """Where the text of an open block goes on in a line; None where the line is not in it."""
+    if block != _BLOCK_QUOTE:
+        return at + block if line.startswith(" " * block, at) else None if line[at:].strip() else at
+    mark = _CONTAINER.match(line, at)
+    return mark.end() if mark and mark["quote"] else None
+
+
+def _opened(line: str, at: int, *, in_paragraph: bool) -> tuple[int, list[int]]:
+    """The blocks that begin in a line, and where their text begins."""
+    opened: list[int] = []
+    while (begins := _CONTAINER.match(line, at)) and not _BREAK_OR_HEADING.match(line[at:]):
+        interrupts = begins["quote"] or (begins["mark"] in ("-", "+", "*", "1.", "1)") and begins.end() < len(line))
+        if in_paragraph and not opened and not interrupts:
+            break
+        is_empty = not begins["quote"] and begins.end() == len(line)
+        width = begins.end("mark") + 1 - at if is_empty else begins.end() - at
+        opened.append(_BLOCK_QUOTE if begins["quote"] else width)
+        at = begins.end()
+    return at, opened
+
+
 _HEAD = 24
 """Characters of a line that are remembered: enough for its indentation and list mark."""
 
 _INDENT = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,3}[.)])[ \t]+)*[ \t]*")
-_QUOTE = re.compile(r"<(/?)(?:blockquote|pre|document|quote|example)(?=[\s>])", re.IGNORECASE)
-_QUOTE_CHARS = 13
-"""The most of a quotation's tag that a piece of text can end with, without the sign after its name."""
 _FENCE = 3
 _NO_CODE = -1
 
 
 class Markdown:
-    """Follows the lines of prose. Inline code ends with its line; a line whose code is not closed has none."""
+    """Follows the lines of prose. Inline code ends with its line; a line whose code is not closed has none.
 
-    def __init__(self) -> None:
+    With `quotations` it also follows what is quoted over several lines.
+    """
+
+    def __init__(self, quotations: Quotations | None = None) -> None:
         self.head = ""
         self._ticks = 0
         self._fence = ""
         self._fence_is_new = False
         self._is_behind_prose = False
-        self._quotes = 0
-        self._begun_quote = ""
+        self._quotations = quotations
 
     @property
     def in_fence(self) -> bool:
@@ -55,13 +186,13 @@ class Markdown:
 
     @property
     def is_cited(self) -> bool:
-        """Whether the line begins with `>`, the mark of a quotation, or stands in a quotation of HTML."""
-        return self._quotes > 0 or self.head.lstrip().startswith(">")
+        """Whether what follows is quoted, whatever stands behind it on its line."""
+        return self._quotations is not None and self._quotations.is_quoted
 
     def pass_over(self, data: str, start: int, stop: int) -> None:
         """Prose without backticks or tildes."""
-        if not self.in_fence and not self.open_ticks:
-            self._follow_quotes(data[start:stop])
+        if self._quotations is not None:
+            self._quotations.follow(data[start:stop])
         newline = data.rfind("\n", start, stop)
         if newline < 0:
             if len(self.head) < _HEAD:
@@ -72,30 +203,17 @@ class Markdown:
             self._fence_is_new = False
             self._is_behind_prose = False
 
-    def pass_plain(self, chunk: str) -> bool:
-        """As `pass_over`, for prose without `<`; False where the end of a tag may be in it."""
-        if self._begun_quote or not chunk:
-            return False
-        if "\n" in chunk:
+    def pass_plain(self, chunk: str) -> None:
+        """As `pass_over`, for prose without `<`."""
+        if "\n" in chunk or self._quotations is not None:
             self.pass_over(chunk, 0, len(chunk))
         elif len(self.head) < _HEAD:
             self.head += chunk[: _HEAD - len(self.head)]
-        return True
-
-    def _follow_quotes(self, text: str) -> None:
-        """Count the quotations of HTML that are open; a tag may come in pieces."""
-        text, end = self._begun_quote + text, 0
-        if "<" not in text:
-            self._begun_quote = ""
-            return
-        for tag in _QUOTE.finditer(text):
-            self._quotes = max(self._quotes - 1, 0) if tag[1] else self._quotes + 1
-            end = tag.end()
-        start = text.rfind("<", max(end, len(text) - _QUOTE_CHARS))
-        self._begun_quote = text[start:] if start >= 0 else ""
 
     def pass_run(self, run: str, *, alone: bool) -> None:
         """A run of backticks or tildes; `alone` says that nothing follows it on its line."""
+        if self._quotations is not None:
+            self._quotations.follow(run)
         if self._fence_is_new and run[0] == "`":
             self._fence, self._fence_is_new = "", False
             self._ticks = 0 if len(run) == self._ticks else self._ticks
@@ -115,6 +233,8 @@ class Markdown:
 
     def begin_afresh(self) -> None:
         """A tag has ended: what follows on its line stands as at the start of one, though not before any prose."""
+        if self._quotations is not None:
+            self._quotations.follow(_CALL)
         self._is_behind_prose = self.is_behind_prose
         self.head = ""
         self._ticks = 0

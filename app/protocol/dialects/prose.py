@@ -5,7 +5,8 @@ A protocol tag inside inline code or a fenced block is a quotation, not a call. 
 the text that follows the tag. While that is unclear, it holds the text back until a close tag, another tag, an empty
 line or a few thousand characters decide.
 
-If the turn `has_read` text from others, a call with prose before and after it on the same line is a quotation too.
+If the turn `has_read` text from others, a call with prose before and after it on the same line is a quotation too,
+and one in anything that `Quotations` follows.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 
 from app.protocol.dialects import markdown
-from app.protocol.dialects.markdown import InlineCode, Markdown, Mention
+from app.protocol.dialects.markdown import InlineCode, Markdown, Mention, Quotations
 from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.dialects.tags import AFTER_NAME, NAME, OpenTag, Tag, TagForm
 from app.protocol.message import Text
@@ -76,7 +77,7 @@ class Prose:
         self._guesses = 0
         self._has_read = has_read
         self._speech = frozenset(name for name, word in words.items() if word.is_speech)
-        self.markdown = Markdown()
+        self.markdown = Markdown(Quotations() if has_read else None)
         self._fragment_at: int | None = None
         self._prefixes = frozenset(name[:length] for name in words for length in range(len(name) + 1)) | {"!", "!-"}
         self.any_open = re.compile("<(?:" + "|".join(map(re.escape, sorted(words))) + r")(?=[\s/>])")
@@ -108,8 +109,9 @@ class Prose:
                 at = seen = token.end()
 
     def take_plain(self, chunk: str, stream: UnreadText) -> bool:
-        if stream.is_holding or not self.markdown.pass_plain(chunk):
+        if stream.is_holding or not chunk:
             return False
+        self.markdown.pass_plain(chunk)
         stream.events.append(Text(chunk))
         self._fragment_at = None
         return True
