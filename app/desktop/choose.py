@@ -73,8 +73,10 @@ else:
 
 def launcher_named(app: str, role: str = "") -> tuple[bool, bool]:
     """Whether an installed program starts others, and whether it builds them, as far as its file tells."""
-    if sys.platform in ("win32", "darwin"):
-        return is_terminal(app), False
-    from app.desktop.x11.apps import launchers_here
+    if sys.platform == "win32" or sys.platform == "darwin":
+        named = is_terminal(app), False
+    else:
+        from app.desktop.x11.apps import launchers_here
 
-    return launchers_here(os.environ).named(app, role)
+        named = launchers_here(os.environ).named(app, role)
+    return named

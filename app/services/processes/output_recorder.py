@@ -10,6 +10,7 @@ that writes faster than its output can be looked through is not held up: the old
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from app.base.redaction import Pattern, RedactedStream, Redaction
@@ -195,36 +196,6 @@ def record_here(recorder: Recorder, lock: LockType, number: int, source: int) ->
     os.close(source)
 
 
-def record(recorder: Recorder, sources: Sequence[int], control: int, answers: int) -> None:
-    """Until the last writer has closed the `sources`. A byte on `control` asks for all that was written so far."""
-    import select
-
-    numbers = {source: number for number, source in enumerate(sources)}
-    poll = select.poll()
-    for fd in (*sources, control):
-        os.set_blocking(fd, fd == control)
-        poll.register(fd, select.POLLIN)
-    is_resting = True
-    while numbers:
-        ready = {fd for fd, _ in poll.poll(0 if recorder.is_waiting else None if is_resting else _REST_MS)}
-        is_resting = not ready and not recorder.is_waiting
-        for fd in ready & numbers.keys():
-            if _is_ended(recorder, numbers[fd], fd):
-                poll.unregister(fd)
-                del numbers[fd]
-        if recorder.is_waiting:
-            recorder.look_through()
-        elif is_resting:
-            recorder.finish()
-        if control in ready:
-            for fd, number in numbers.items():
-                _is_ended(recorder, number, fd)
-            recorder.finish()
-            if not _is_answered(control, answers):
-                poll.unregister(control)
-    recorder.finish()
-
-
 def _is_answered(control: int, answers: int) -> bool:
     """Answer that all is on disk; not where Wisp has ended, maybe between its question and the answer."""
     try:
@@ -247,13 +218,44 @@ def _is_ended(recorder: Recorder, number: int, source: int) -> bool:
     return False
 
 
-def main(arguments: Sequence[str]) -> None:
-    """The folder, how much is kept, and the sources; the table of patterns comes first on the standard input."""
-    import marshal
+if sys.platform != "win32":  # where `record_here` records
 
-    size, table = int.from_bytes(os.read(0, 8), "big"), b""
-    while len(table) < size and (part := os.read(0, size - len(table))):
-        table += part
-    mark, rules = marshal.loads(table)
-    folder, kept_bytes, *sources = arguments
-    record(Recorder(folder, redaction_of(mark, rules), int(kept_bytes)), [int(fd) for fd in sources], 0, 1)
+    def record(recorder: Recorder, sources: Sequence[int], control: int, answers: int) -> None:
+        """Until the last writer has closed the `sources`. A byte on `control` asks for all that was written so far."""
+        import select
+
+        numbers = {source: number for number, source in enumerate(sources)}
+        poll = select.poll()
+        for fd in (*sources, control):
+            os.set_blocking(fd, fd == control)
+            poll.register(fd, select.POLLIN)
+        is_resting = True
+        while numbers:
+            ready = {fd for fd, _ in poll.poll(0 if recorder.is_waiting else None if is_resting else _REST_MS)}
+            is_resting = not ready and not recorder.is_waiting
+            for fd in ready & numbers.keys():
+                if _is_ended(recorder, numbers[fd], fd):
+                    poll.unregister(fd)
+                    del numbers[fd]
+            if recorder.is_waiting:
+                recorder.look_through()
+            elif is_resting:
+                recorder.finish()
+            if control in ready:
+                for fd, number in numbers.items():
+                    _is_ended(recorder, number, fd)
+                recorder.finish()
+                if not _is_answered(control, answers):
+                    poll.unregister(control)
+        recorder.finish()
+
+    def main(arguments: Sequence[str]) -> None:
+        """The folder, how much is kept, and the sources; the table of patterns comes first on the standard input."""
+        import marshal
+
+        size, table = int.from_bytes(os.read(0, 8), "big"), b""
+        while len(table) < size and (part := os.read(0, size - len(table))):
+            table += part
+        mark, rules = marshal.loads(table)
+        folder, kept_bytes, *sources = arguments
+        record(Recorder(folder, redaction_of(mark, rules), int(kept_bytes)), [int(fd) for fd in sources], 0, 1)
