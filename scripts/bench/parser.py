@@ -56,7 +56,7 @@ def batch(size: int) -> str:
     return f"<execute>\n{json.dumps([call])}\n</execute>"
 
 
-_MESSAGES: dict[str, tuple[Callable[[int], str], Callable[[], DialectReader]]] = {
+MESSAGES: dict[str, tuple[Callable[[int], str], Callable[[], DialectReader]]] = {
     "prose": (prose, lambda: read_xml(_SPECS, _LIMITS)),
     "prose, read": (prose, lambda: read_xml(_SPECS, _LIMITS, has_read=True)),
     "write_file": (write_file, lambda: read_xml(_SPECS, _LIMITS)),
@@ -99,13 +99,13 @@ def main() -> int:
     parser.add_argument("--mb", type=int, default=8, help="size of the large message in millions of characters")
     options = parser.parse_args()
     print(f"{'message':<12}{'chunk':>7}{'1 MB':>10}{f'{options.mb} MB':>10}{'MB/s':>8}{'growth':>8}")
-    for name, (text, make) in _MESSAGES.items():
+    for name, (text, make) in MESSAGES.items():
         for chunk in _RUNS:
             small, large = compared(make, text(_MB), text(options.mb * _MB), chunk)
             speed = options.mb / large
             print(f"{name:<12}{chunk:>7}{small:>9.2f}s{large:>9.2f}s{speed:>8.1f}{large / small:>7.1f}x")
     text = write_file(_BASELINE_KB * 1000)
-    again, ours = baseline_seconds(text, 20), seconds(_MESSAGES["write_file"][1], text, 20)
+    again, ours = baseline_seconds(text, 20), seconds(MESSAGES["write_file"][1], text, 20)
     print(f"{_BASELINE_KB} kB at 20 characters: parsed anew {again:.2f} s, ours {ours:.4f} s, {again / ours:.0f}x")
     return 0
 

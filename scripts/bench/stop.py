@@ -10,6 +10,7 @@ Afterwards nothing may be held.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import random
@@ -77,15 +78,16 @@ async def _trial(desktop: Desktop, onlooker: Onlooker, after_s: float, *, is_dra
 
 def _told(name: str, found: list[Seen]) -> None:
     times = sorted(seen.late_ms for seen in found)
-    p95 = times[int(len(times) * 0.95)]
+    p95, p99 = (times[int(len(times) * share)] for share in (0.95, 0.99))
     after = max(seen.after for seen in found)
     print(
-        f"{name}: {len(times)} trials, median {statistics.median(times):g} ms, p95 {p95} ms, worst {times[-1]} ms; "
-        f"at most {after} events after the key"
+        f"{name}: {len(times)} trials, median {statistics.median(times):g} ms, p95 {p95} ms, p99 {p99} ms, "
+        f"worst {times[-1]} ms; at most {after} events after the key"
     )
 
 
-async def _main(trials: int, *, is_busy: bool) -> int:
+async def trials(count: int, *, is_busy: bool) -> dict[bool, list[Seen]]:
+    """What was seen of each stop: by False of typing, by True of dragging."""
     dice = random.Random(1)
     found: dict[bool, list[Seen]] = {False: [], True: []}
     with VirtualDesktop() as virtual, Onlooker(virtual.environment) as onlooker:
@@ -93,13 +95,18 @@ async def _main(trials: int, *, is_busy: bool) -> int:
         try:
             for is_drag, mode in ((False, "text"), (True, "canvas")):
                 with FixtureWindow(mode, environment=virtual.environment) as window, _load(is_busy=is_busy):
-                    for _ in range(trials // 2):
+                    for _ in range(count // 2):
                         after_s = 0.05 + dice.random() * 0.2
                         seen = await _trial(desktop, onlooker, after_s, is_drag=is_drag, is_busy=is_busy)
                         found[is_drag].append(seen)
                         window.forget()
         finally:
             desktop.close()
+    return found
+
+
+def _main(count: int, *, is_busy: bool) -> int:
+    found = asyncio.run(trials(count, is_busy=is_busy))
     for is_drag, name in ((False, "typing"), (True, "dragging")):
         _told(name, found[is_drag])
     every = [seen for seens in found.values() for seen in seens]
@@ -109,5 +116,8 @@ async def _main(trials: int, *, is_busy: bool) -> int:
 
 
 if __name__ == "__main__":
-    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
-    sys.exit(asyncio.run(_main(numbers[0] if numbers else 200, is_busy="--busy" in sys.argv)))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trials", nargs="?", type=int, default=200)
+    parser.add_argument("--busy", action="store_true", help="while every processor is kept busy")
+    options = parser.parse_args()
+    sys.exit(_main(options.trials, is_busy=options.busy))

@@ -7,7 +7,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,14 +24,20 @@ _SPECS = registry().specs
 class CoProcess:
     """`wisp("computer_click", target="Save")` gives the answer's fields; it must have worked unless `attempt` is used.
 
-    `environment` is the desktop's, `root` the checkout that is run; the process ends with the context. An answer that
-    takes longer than `limit_s` raises queue.Empty.
+    `environment` is the desktop's, `root` the checkout that is run, `options` go to the command; the process ends with
+    the context. An answer that takes longer than `limit_s` raises queue.Empty.
     """
 
-    def __init__(self, environment: Mapping[str, str], root: Path = _ROOT, limit_s: float = _ANSWER_LIMIT_S) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        root: Path = _ROOT,
+        limit_s: float = _ANSWER_LIMIT_S,
+        options: Sequence[str] = (),
+    ) -> None:
         self._limit_s = limit_s
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "app", "tool"],
+            [sys.executable, "-m", "app", "tool", *options],
             cwd=root,
             env=dict(environment),
             stdin=subprocess.PIPE,
@@ -43,6 +49,10 @@ class CoProcess:
         self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def __enter__(self) -> CoProcess:
         return self
