@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from app.agent.deps import ConversationRequests
@@ -16,6 +15,7 @@ from app.agent.policy.policy import PolicyDeps
 from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson
+from app.base.values import dataclass
 from app.desktop.desktop import Desktop
 from app.protocol.call import JsonValue
 from app.services.files import places

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+from app.base.values import dataclass, field
 from app.protocol.call import JsonValue, Media
 
 

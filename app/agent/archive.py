@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from app.agent.agent_events import AgentEvent
+from app.base.values import dataclass
 
 
 class ExportFormat(StrEnum):

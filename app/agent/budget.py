@@ -6,12 +6,12 @@ import datetime
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
 from functools import cache
 
 from app.agent.agent_events import UsageChanged
 from app.base import paths
 from app.base.clock import Clock
+from app.base.values import dataclass, fields
 from app.providers.api import Usage
 from app.settings.catalog import MAX_COST_USD, MAX_PASSES, MAX_SECONDS, MAX_TURN_TOKENS
 from app.settings.store import Settings

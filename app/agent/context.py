@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -20,6 +19,7 @@ from app.agent.turn import Turn
 from app.base import paths
 from app.base.errors import ProviderError
 from app.base.texts import clip_middle
+from app.base.values import dataclass
 from app.protocol.call import Media
 from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, Part, ResultPart, Role, TextPart, user
 from app.providers.api import Request, TextDelta, Usage

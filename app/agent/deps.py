@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 
 from app.agent.policy import Mode, NoDesktop, Policy, TargetInspector
 from app.agent.prompt import Facts, NoFacts
 from app.agent.recording import NoRecorder, Recorder
 from app.base import ids
 from app.base.clock import Clock, SystemClock
+from app.base.values import dataclass, field
 from app.protocol.call import JsonValue
 from app.protocol.dialects.api import Dialect
 from app.providers.api import Provider

@@ -6,10 +6,10 @@ From this, and not from how confident the last words sound, follows how a turn t
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
 
 from app.agent.agent_events import Outcome
 from app.agent.prompt import admits_failure
+from app.base.values import dataclass
 from app.protocol.call import ToolResult
 from app.protocol.spec import Effect
 

@@ -9,7 +9,6 @@ import asyncio
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -34,6 +33,7 @@ from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Tell, Turn
 from app.base.errors import NeedsPerson
 from app.base.texts import WITHHELD
+from app.base.values import dataclass, replace
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
 from app.services.workspace import origins

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 from app.agent.agent_events import AgentEvent
+from app.base.values import dataclass
 from app.protocol.call import ToolCall, ToolResult
 from app.protocol.message import ImagePart, Message, Part, Role
 from app.protocol.spec import HARMLESS, ToolSpec

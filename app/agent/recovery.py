@@ -7,12 +7,12 @@ repeats the call. This module never runs a call.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from app.agent.context import rule_of
 from app.agent.deps import SessionDeps
 from app.agent.prompt import told
 from app.agent.recording import Entry, EntryKind
+from app.base.values import dataclass
 from app.protocol.call import ToolCall, ToolResult, tool_error
 from app.protocol.dialects.api import Answer, Pacing
 from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role, TextPart, user

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import posixpath
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+from app.base.values import dataclass
 from app.protocol.call import Block
 from app.protocol.spec import Effect, ToolSpec
 

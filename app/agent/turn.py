@@ -7,12 +7,12 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 from app.agent.agent_events import AgentEvent, State, StateChanged
 from app.agent.budget import Budget
 from app.agent.evidence import Evidence
 from app.agent.policy.values import LINES_KEPT, Action, Stakes
+from app.base.values import dataclass, field
 from app.protocol.call import JsonValue, Media, ToolResult
 from app.protocol.message import ImagePart, Part, TextPart
 from app.protocol.spec import Effect

@@ -6,7 +6,7 @@ Spaces: *screen* is the root window in physical pixels, origin at its top left (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from app.base.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

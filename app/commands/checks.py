@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from app.assembly import wall_of
 from app.base.errors import WispError
 from app.base.geometry import Rect
 from app.base.startup import worker_command
+from app.base.values import dataclass
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr, TextBox
 from app.services.files import parsing

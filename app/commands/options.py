@@ -11,10 +11,10 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.base.values import dataclass
 from app.settings import catalog, store
 
 _TAG = re.compile(r"<([A-Za-z_][\w.-]*)")

@@ -11,7 +11,6 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.agent.policy import Control, Decision, Mode, Policy, Provenance, Verdict, call_analysis, sentences
@@ -19,6 +18,7 @@ from app.agent.policy.sentences import table
 from app.base.clock import SystemClock
 from app.base.errors import ToolMisuse, WispError
 from app.base.texts import clip_line
+from app.base.values import dataclass, replace
 from app.commands import options as shared
 from app.desktop.choose import launcher_named
 from app.desktop.programs import is_terminal

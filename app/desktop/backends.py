@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
+from app.base.values import dataclass
 from app.desktop.elements import Accessibility
 from app.desktop.keys import Chord
 

@@ -13,12 +13,12 @@ import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from app.base.errors import ToolMisuse
 from app.base.geometry import Geometry, Point, Rect, Size
+from app.base.values import dataclass, field, replace
 from app.desktop.backends import Frame
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ import os
 import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
 from app.base.texts import clip_line
+from app.base.values import dataclass, replace
 from app.desktop.accessibility.constants import OPERABLE
 from app.desktop.accessibility.outline import brief_of
 from app.desktop.backends import Backend, Curtain, Window

@@ -6,12 +6,12 @@ Every text in here was written by the program on the screen: it is untrusted and
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from app.base.errors import ToolFailed
 from app.base.geometry import ModelSpace, Point, Rect
+from app.base.values import dataclass, field
 
 if TYPE_CHECKING:
     from app.desktop.backends import Window

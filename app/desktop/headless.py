@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, Size
+from app.base.values import dataclass, replace
 from app.desktop.backends import App, Backend, Button, Formats, Frame, Landing, Launched, Window, landing
 from app.desktop.elements import Accessibility, NoAccessibility, Scene, SceneRequest
 from app.desktop.programs import is_terminal

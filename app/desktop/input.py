@@ -9,12 +9,12 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from itertools import pairwise
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
+from app.base.values import dataclass
 from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Window, WindowCame
 from app.desktop.keys import Chord
 from app.desktop.programs import is_terminal

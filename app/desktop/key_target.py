@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
 
 from app.base.errors import ToolFailed
+from app.base.values import dataclass
 from app.desktop.backends import Backend, Landing, Window
 from app.desktop.elements import Element
 from app.desktop.text_pieces import Taker

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 
 from app.base import paths
 from app.base.errors import ToolMisuse
+from app.base.values import dataclass
 
 _SUGGESTIONS = 3
 _LOWEST_LIKENESS = 50

@@ -10,12 +10,12 @@ import asyncio
 import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, WispError
 from app.base.geometry import Point
+from app.base.values import dataclass, replace
 from app.desktop.backends import Backend, Window
 from app.desktop.elements import Element, Scene, SceneRequest
 from app.desktop.ocr.elements import is_written

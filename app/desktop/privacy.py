@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
 from pathlib import Path
 
 from app.base import paths
 from app.base.geometry import Rect
+from app.base.values import dataclass, replace
 from app.desktop.backends import Frame, Screen, Window, Windows
 from app.desktop.capture import blackened
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
+from app.base.values import dataclass
 from app.desktop.backends import App, Backend, Launched, Window
 from app.desktop.takeover import StopFlag
 

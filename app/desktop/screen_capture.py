@@ -6,13 +6,13 @@ import asyncio
 import os
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolMisuse
 from app.base.geometry import Geometry, ModelSpace, Point, Rect
 from app.base.ids import counter
 from app.base.texts import clip_line
+from app.base.values import dataclass, replace
 from app.desktop.backends import Backend, Curtain, Frame, Window
 from app.desktop.capture import Capture, PictureBudget, cursor_in, encoded, fitted, is_black
 from app.desktop.verification import Patience, Settled, SettleWatch

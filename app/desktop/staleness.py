@@ -9,7 +9,6 @@ from __future__ import annotations
 import tomllib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from app.base import paths
@@ -17,6 +16,7 @@ from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.texts import clip_line
+from app.base.values import dataclass
 from app.desktop.backends import Frame, Window
 from app.desktop.capture import Capture, part_of
 from app.desktop.elements import Element

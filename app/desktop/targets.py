@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import ModelSpace, Point, Rect
 from app.base.texts import clip_line
+from app.base.values import dataclass, replace
 from app.desktop.accessibility.matching import readings
 from app.desktop.backends import Backend, Window
 from app.desktop.elements import Element, Match, Outline, OutlineRequest, OutlineView

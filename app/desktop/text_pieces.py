@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from app.base.errors import ToolMisuse
+from app.base.values import dataclass
 
 LIMIT_CHARS = 100_000
 SLICE_CHARS = 16

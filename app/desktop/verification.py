@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.texts import clip_line
+from app.base.values import dataclass, replace
 from app.desktop.backends import Backend, Drawing, Frame, Window
 from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged
 from app.desktop.elements import SECRET, Element

@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -38,6 +37,7 @@ from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import WispError
 from app.base.texts import cleaned, clip_line, without_secrets
+from app.base.values import dataclass
 from app.history.recorder import JournalRecord
 from app.protocol.call import JsonValue, ToolCall
 from app.services.journal import rows

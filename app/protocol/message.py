@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from app.base.values import dataclass, field
 from app.protocol.call import Block, JsonValue, Media
 
 

@@ -7,10 +7,10 @@ dialect reads and writes a call, the coercion of arguments.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Any
 
+from app.base.values import dataclass
 from app.protocol.call import ToolCall, ToolResult
 
 

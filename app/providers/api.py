@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
+from app.base.values import dataclass
 from app.protocol.call import JsonValue
 from app.protocol.message import Message
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from app.base.errors import NeedsPerson
+from app.base.values import dataclass, replace
 from app.providers.api import Provider
 from app.providers.profiles import Profile, facts_of, profile_of
 from app.providers.wire_errors import EXAMPLE_ADDRESS, is_address, server_address

@@ -9,10 +9,10 @@ import logging
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from app.base import paths
+from app.base.values import dataclass, field, fields, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,13 @@ import json
 import re
 import tomllib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from app.base import errors
 from app.base.clock import Clock, SystemClock
 from app.base.errors import NeedsPerson, ProviderError, Refused
+from app.base.values import dataclass
 from app.providers.api import (
     NativeCallDelta,
     NativeCallEnded,

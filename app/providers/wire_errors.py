@@ -9,12 +9,12 @@ import math
 import re
 import time
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from app.base.errors import BadAnswer, ContextOverflow, OverLimit, ProviderError, Refused, Unreachable
 from app.base.texts import clip_line
+from app.base.values import dataclass
 from app.providers.api import Alive
 
 _STATUS_OF_KIND = {

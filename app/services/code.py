@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.base import paths
+from app.base.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ import json
 import os
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from app.base.errors import NeedsPerson
 from app.base.texts import plain
+from app.base.values import dataclass
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 

@@ -6,8 +6,9 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from app.base.values import dataclass
 
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s*")
 _BOX = re.compile(r"\[([ xX✓✔✅~-]?)\]\s*")

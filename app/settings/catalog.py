@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from app.base.values import dataclass
 from app.settings.providers import providers
 
 T = TypeVar("T", bool, int, float, str)

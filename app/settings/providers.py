@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from dataclasses import dataclass
 
 from app.base import paths
+from app.base.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ import difflib
 import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 from app.base import texts
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed, WispError
+from app.base.values import dataclass, replace
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, tool_error
 from app.protocol.spec import HARMLESS, Effect, ToolSpec

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import ModelSpace, Rect
 from app.base.texts import clip_line
+from app.base.values import dataclass, field, replace
 from app.desktop.accessibility.outline import line_of
 from app.desktop.backends import Window
 from app.desktop.capture import Capture, PictureBudget

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from app.base.errors import ToolMisuse
+from app.base.values import dataclass, field
 from app.protocol.call import JsonValue, ToolCall
 from app.protocol.spec import ToolSpec
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.agent import agent_events as agent
 from app.agent.archive import Archive
+from app.base.values import dataclass
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
 

@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 from PySide6.QtWidgets import QApplication
 
 from app.base.errors import WispError
+from app.base.values import dataclass
 from app.settings import catalog
 from app.settings.store import Settings
 from app.ui import eventloop, languages

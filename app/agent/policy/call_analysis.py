@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +16,7 @@ from app.agent.policy.chords import ALT, CTRL, Pressed, pressed, spelled
 from app.agent.policy.sentences import by_tool, table
 from app.agent.policy.values import Action, Consequence, Control, Provenance
 from app.base.errors import ToolFailed, WispError
+from app.base.values import dataclass, replace
 from app.protocol.call import JsonValue, ToolCall
 from app.protocol.spec import Effect, ToolSpec
 from app.services.files import places

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from app.base.errors import ToolMisuse
+from app.base.values import dataclass
 from app.desktop.keys import chord, chords, is_modifier
 
 CTRL, ALT, SHIFT, SUPER, ALTGR = "ctrl", "alt", "shift", "super", "altgr"

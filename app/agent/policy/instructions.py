@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from app.agent.policy.consequences import plain_words
 from app.agent.policy.sentences import table
+from app.base.values import dataclass
 
 _QUOTED = re.compile(r"\"([^\"\n]*)\"|`([^`\n]*)`|(?<![\w\"])'([^'\n]+)'(?!\w)")
 _MARKS = str.maketrans(dict.fromkeys("“”„«»‟", '"'))

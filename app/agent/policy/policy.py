@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.agent.policy import persons_words, rules, sentences
@@ -18,6 +17,7 @@ from app.agent.policy.rules import Rule, Rulebook, Vocabulary, fits, names_hosts
 from app.agent.policy.sentences import table
 from app.agent.policy.values import Action, Consequence, Control, Decision, Mode, Provenance, Verdict
 from app.base.clock import Clock, SystemClock
+from app.base.values import dataclass, field, replace
 from app.protocol.call import ToolCall
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
 from app.services.files.places import Workspace

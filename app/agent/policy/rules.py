@@ -8,7 +8,6 @@ import shlex
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from app.agent.policy.sentences import table
 from app.agent.policy.values import Action, Consequence, Decision, Mode, Provenance
 from app.base import paths
 from app.base.errors import NeedsPerson
+from app.base.values import dataclass, field
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 
 _OF_THE_CALL = ("tool", "effect", "kind", "path", "host", "keys", "command", "flag")

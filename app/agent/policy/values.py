@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Protocol
 
+from app.base.values import dataclass, field
 from app.desktop.elements import Binding
 from app.protocol.call import JsonValue, Media, ToolCall
 from app.protocol.spec import Effect

@@ -11,11 +11,11 @@ import asyncio
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from app.base.geometry import Rect
 from app.base.texts import clip_line
+from app.base.values import dataclass, field, replace
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, BusLost, CallRefused

@@ -10,10 +10,10 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from app.base import paths
+from app.base.values import dataclass
 from app.desktop.accessibility.nodes import Node
 
 _QUOTES = "\"'“”‘’«»`"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from app.base.geometry import ModelSpace, Rect
 from app.base.texts import clip_line
+from app.base.values import dataclass, replace
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import normal
 from app.desktop.accessibility.nodes import Key, Node, Program

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from app.base.geometry import Point, Rect
 from app.base.ids import counter
+from app.base.values import dataclass, replace
 from app.desktop.accessibility.nodes import Key, Node, Program, Scale, state_names
 from app.desktop.backends import Window
 from app.desktop.elements import Element

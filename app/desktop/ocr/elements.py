@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
 from app.base.ids import counter
 from app.base.texts import clip_line
+from app.base.values import dataclass, replace
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.matching import Description, name_fit, normal
 from app.desktop.backends import Backend, Frame, Window

@@ -10,12 +10,12 @@ import subprocess
 import sys
 import weakref
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Protocol
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.startup import worker_command
+from app.base.values import dataclass
 from app.desktop.backends import Frame
 from app.desktop.ocr import worker
 

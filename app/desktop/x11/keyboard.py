@@ -9,7 +9,6 @@ import asyncio
 import struct
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -19,6 +18,7 @@ from Xlib.ext import xtest
 from Xlib.protocol import rq
 
 from app.base.errors import ToolMisuse
+from app.base.values import dataclass
 from app.desktop.backends import KeyboardMoved
 from app.desktop.keys import named_keys
 from app.desktop.x11.connection import Connection

@@ -13,9 +13,9 @@ import re
 import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from app.base.values import dataclass, replace
 from app.desktop.backends import App, Window
 from app.desktop.programs import is_terminal
 

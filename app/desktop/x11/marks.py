@@ -7,13 +7,12 @@ ended leaves a name behind that no longer leads to a marked window, and counts n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from Xlib import X
 from Xlib.error import XError
 from Xlib.xobject.drawable import Window as XWindow
 
 from app.base.ids import WINDOW_MARK
+from app.base.values import dataclass
 from app.desktop.x11.connection import Connection
 
 _MOST = 256

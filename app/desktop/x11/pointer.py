@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,16 +10,19 @@ import mss
 from mss.base import MSS
 from mss.exception import ScreenShotError
 from Xlib import X
+from Xlib.error import XError
 from Xlib.ext import xtest
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.desktop.backends import Button, Frame, WindowCame
 from app.desktop.x11.connection import Connection
-from app.desktop.x11.xsettings import setting
 
 _NUMBERS = {Button.LEFT: 1, Button.MIDDLE: 2, Button.RIGHT: 3, Button.BACK: 8, Button.FORWARD: 9}
 _DOUBLE_CLICK_MS = 400
+_INTEGER, _STRING = 0, 1
+_COLOR_BYTES = 8
+_MOST_WORDS = 1 << 16
 _UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
 
 
@@ -34,7 +38,7 @@ class X11Pointer:
 
     def double_click_s(self) -> float:
         """As the desktop's settings have it, else what GTK and Qt take without them."""
-        told = setting(self._connection, "Net/DoubleClickTime")
+        told = _setting(self._connection, "Net/DoubleClickTime")
         return (told or _DOUBLE_CLICK_MS) / 1000
 
     def move(self, to: Point) -> None:
@@ -115,3 +119,43 @@ class X11Screen:
         if self._handle is not None:
             self._handle.close()
             self._handle = None
+
+
+def _setting(connection: Connection, name: str) -> int | None:
+    """Read a number of https://specifications.freedesktop.org/xsettings-spec/, or None if it is not set."""
+    number = connection.display.get_default_screen()
+    owner = connection.display.get_selection_owner(connection.atom(f"_XSETTINGS_S{number}"))
+    if owner == X.NONE:
+        return None
+    try:
+        told = owner.get_property(connection.atom("_XSETTINGS_SETTINGS"), X.AnyPropertyType, 0, _MOST_WORDS)
+    except XError:  # because the owner of the settings ended meanwhile
+        return None
+    return _number(bytes(told.value), name.encode()) if told is not None else None
+
+
+def _number(data: bytes, wanted: bytes) -> int | None:
+    """The value of a number in the settings' own form; None where it is not there or the form is broken."""
+    order = "<" if data[:1] == b"\0" else ">"
+    place = 12
+    try:
+        for _ in range(struct.unpack_from(f"{order}I", data, 8)[0]):
+            kind, length = struct.unpack_from(f"{order}BxH", data, place)
+            name = data[place + 4 : place + 4 + length]
+            place += 4 + _padded(length) + 4
+            if kind == _INTEGER:
+                value = int(struct.unpack_from(f"{order}i", data, place)[0])
+                if name == wanted:
+                    return value
+                place += 4
+            elif kind == _STRING:
+                place += 4 + _padded(struct.unpack_from(f"{order}I", data, place)[0])
+            else:
+                place += _COLOR_BYTES
+    except struct.error:
+        return None
+    return None
+
+
+def _padded(length: int) -> int:
+    return length + -length % 4

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from app.base.values import dataclass
 from app.protocol.call import Block, JsonValue, ToolCall, ToolResult
 from app.protocol.message import Message, ReaderEvent
 from app.protocol.spec import ToolSpec

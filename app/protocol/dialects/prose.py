@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass
 
+from app.base.values import dataclass
 from app.protocol.dialects import markdown
 from app.protocol.dialects.markdown import InlineCode, Markdown, Mention, Quotations
 from app.protocol.dialects.stream import ReaderState, UnreadText

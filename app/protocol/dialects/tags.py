@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
+from app.base.values import dataclass, field
 from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.message import Misread
 from app.protocol.spec import ToolSpec

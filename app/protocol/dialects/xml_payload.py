@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from app.base import ids
+from app.base.values import dataclass
 from app.protocol import payload
 from app.protocol.call import Block, Child
 from app.protocol.dialects.stream import ReaderState, UnreadText

@@ -9,10 +9,10 @@ model wrote it. Source: the vendor's page on the computer use tool, September 20
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from app.base.geometry import Size
+from app.base.values import dataclass, field
 from app.protocol.call import JsonValue
 
 TOOLSET = "computer_toolset_20260801"

@@ -10,10 +10,10 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from app.base.geometry import Size
+from app.base.values import dataclass, field
 from app.protocol.call import JsonValue, Media
 from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, Part, ResultPart, Role, TextPart
 from app.providers.anthropic.computer_toolset import BETAS, FAMILY, declared, to_our_call

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
+from app.base.values import dataclass, replace
 from app.providers.offline import names, pointer
 from app.providers.offline.pointer import repeats, seconds
 from app.providers.offline.typing_text import type_quoted

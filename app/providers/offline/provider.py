@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 
 from app.base.texts import clip_middle
+from app.base.values import dataclass
 from app.protocol.message import Message
 from app.protocol.payload import encode
 from app.providers.api import Provider, Request, Stopped, StreamEvent, TextDelta, Usage

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from app.base.texts import clip_line
+from app.base.values import dataclass
 from app.providers.offline.clause import (
     begins_like_command,
     elides_to,

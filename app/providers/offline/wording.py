@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from string import Formatter
 from typing import Any
 
 from app.base.texts import clip_line
+from app.base.values import dataclass, field
 from app.protocol.message import Message, Role, TextPart
 from app.providers.offline.clause import verbs
 from app.providers.offline.words import PlannedCall, Refusal, lexicon

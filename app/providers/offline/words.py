@@ -6,11 +6,11 @@ import functools
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from app.base import paths
+from app.base.values import dataclass, field
 
 # Opening mark to the marks that may close it. A straight mark also opens only where a word could begin.
 _PAIRS = {'"': '"', "'": "'", "“": "”“", "„": "“”", "‘": "’", "«": "»", "»": "«", "`": "`", "‹": "›"}

@@ -6,11 +6,11 @@ import asyncio
 import importlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from app.base.errors import ProviderError, Refused, ToolsDeclined
+from app.base.values import dataclass, replace
 from app.providers import wire_errors
 from app.providers.api import Provider, Request, StreamEvent
 from app.providers.openai_compatible.wire import ChunkReading, body_of, has_pictures, learnt, suited

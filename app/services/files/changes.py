@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from urllib.parse import quote
@@ -26,6 +25,7 @@ import psutil
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
+from app.base.values import dataclass
 from app.services.files.checkpoints import COMMAND, Change, Checkpoints, digest_of
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import open_file

@@ -13,12 +13,12 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import BinaryIO
 
 from app.base.errors import ToolFailed
 from app.base.ids import unique
+from app.base.values import dataclass, fields
 
 KEPT_BYTES = 500_000_000
 KEPT_SECONDS = 7 * 86_400.0

@@ -7,10 +7,10 @@ import json
 import os
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from app.base.errors import ToolFailed
+from app.base.values import dataclass
 from app.services.files import parsing
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import Slice, lines_of, open_file, sliced

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import accumulate, pairwise
 
 from app.base.errors import ToolFailed
 from app.base.texts import clip_line
+from app.base.values import dataclass
 
 _SEARCH = re.compile(r"(?:-{3,}|<{3,}) SEARCH>?")
 _SEPARATOR = re.compile(r"={3,}")

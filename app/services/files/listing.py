@@ -6,10 +6,10 @@ import os
 import re
 import time
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.base.values import dataclass
 from app.services.files.places import Place, visible
 from app.services.files.safe_open import told
 

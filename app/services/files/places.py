@@ -16,7 +16,6 @@ import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase, translate
 from itertools import islice
@@ -25,6 +24,7 @@ from typing import Any
 
 from app.base import paths
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
+from app.base.values import dataclass
 from app.services.files.safe_open import told
 
 _GLOB = re.compile(r"[*?\[]")

@@ -7,10 +7,10 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.values import dataclass
 from app.services.files.places import Place, Workspace
 from app.services.files.safe_open import hold, told
 

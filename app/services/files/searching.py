@@ -12,11 +12,11 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
+from app.base.values import dataclass, field
 from app.services.files import places
 from app.services.files.places import Place, visible
 from app.services.files.safe_open import told

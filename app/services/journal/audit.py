@@ -13,8 +13,9 @@ import logging
 import os
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from app.base.values import dataclass
 
 _NONE = "0" * 64
 _PRIVATE = 0o600

@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from app.base import paths
 from app.base.errors import NeedsPerson, WispError
+from app.base.values import dataclass, field
 from app.services.journal.audit import ChainHead
 
 

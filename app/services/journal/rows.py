@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from app.base.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
 from app.base.texts import without_secrets
+from app.base.values import dataclass, field, fields
 from app.services.processes import starting
 from app.services.processes.deletions import Deletions
 from app.services.processes.output import Output, local_url, plain

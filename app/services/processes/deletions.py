@@ -17,10 +17,10 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from app.base.ids import unique
+from app.base.values import dataclass
 from app.services.files import places
 from app.services.files.checkpoints import COMMAND, MOST_BYTES, Change, Checkpoints
 from app.services.sandbox import read_only_commands

@@ -18,13 +18,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.texts import redaction, redaction_table
+from app.base.values import dataclass
 from app.services.processes.output_recorder import KEPT_BYTES, STREAMS, Recorder, record_here
 
 _CHUNK = 65_536

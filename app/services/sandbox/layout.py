@@ -6,11 +6,11 @@ import functools
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from app.base import paths
+from app.base.values import dataclass
 from app.services.files import places
 
 _BROAD = tuple(map(Path, places.table()["workspace"]["broad"]))

@@ -12,9 +12,9 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from app.base.values import dataclass
 from app.services.files.safe_open import hold
 from app.services.sandbox.layout import starting_in, table
 from app.services.sandbox.sandbox import Before, Period, SettledRun

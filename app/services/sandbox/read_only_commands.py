@@ -7,11 +7,11 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from app.base import paths
+from app.base.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from app.base.errors import ToolFailed
+from app.base.values import dataclass, field
 from app.services.sandbox import read_only_commands
 
 

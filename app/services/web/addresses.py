@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from app.base.errors import ToolMisuse
+from app.base.values import dataclass
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

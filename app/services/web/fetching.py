@@ -7,12 +7,12 @@ import ipaddress
 import socket
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from email.message import Message
 
 import httpx2
 
 from app.base.errors import ToolFailed
+from app.base.values import dataclass
 from app.services.web.addresses import Address, WebTarget, is_loopback, read, why_refused
 
 _MOST_TRIED = 3

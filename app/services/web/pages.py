@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from app.base.errors import ToolFailed
+from app.base.values import dataclass
 from app.services.files import parsing
 
 if TYPE_CHECKING:

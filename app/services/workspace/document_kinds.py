@@ -10,7 +10,6 @@ import re
 import stat
 import tomllib
 import zipfile
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from app.base import paths
+from app.base.values import dataclass
 
 _HEAD_BYTES = 8192
 """file(1) and shared-mime-info look for the signs of markup in the first 4096 bytes."""

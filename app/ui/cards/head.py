@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPixmap
 
+from app.base.values import dataclass
 from app.ui.bubble.rows import RowWidget
 from app.ui.presenter.view import ChecklistLine, ShownChecklist, Status
 from app.ui.theme import drawing

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, Signal
@@ -12,6 +11,7 @@ from PySide6.QtGui import QAccessible, QColor, QFontMetrics, QPainter, QPainterP
 from PySide6.QtWidgets import QWidget
 
 from app.base import paths
+from app.base.values import dataclass
 from app.ui.bridge import Attachment
 from app.ui.buttons import GlyphButton
 from app.ui.theme import drawing

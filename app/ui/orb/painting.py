@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QConicalGradient, QFont, QPainter, QPainterPath, QPen, QRadialGradient
 
+from app.base.values import dataclass
 from app.ui.orb.state import Orb
 from app.ui.theme import drawing
 from app.ui.theme.theme import Color, Theme

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.base import paths
+from app.base.values import dataclass
 from app.settings.catalog import ALL, Setting
 from app.settings.providers import providers
 from app.ui.theme import drawing

@@ -7,10 +7,10 @@ and old pictures go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from app.agent import agent_events as agent
+from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
 from app.ui.presenter import cards, offers
 from app.ui.presenter.cards import KEPT_CHARS, CardSteps, added, dropped_below, open_card, replaced

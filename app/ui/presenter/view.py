@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from app.agent.agent_events import Outcome, Scope
 from app.agent.archive import Spent
+from app.base.values import dataclass
 from app.ui.orb.state import Orb
 
 

@@ -7,13 +7,13 @@ import tomllib
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from string import Formatter
 from typing import Any
 
 from app.base import paths
 from app.base.texts import clip_line
+from app.base.values import dataclass
 from app.ui.presenter.view import Card, Item, Status
 
 Words = Callable[[str], str]

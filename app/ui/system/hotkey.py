@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier, Qt, Signal
@@ -14,6 +13,7 @@ from Xlib import XK, X
 from Xlib.display import Display
 from Xlib.error import BadAccess, CatchError, ConnectionClosedError
 
+from app.base.values import dataclass
 from app.ui.approvals.devices import WITNESS
 
 _MODIFIERS = {

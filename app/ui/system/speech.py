@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,6 +13,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.agent import agent_events as agent
 from app.base import paths
+from app.base.values import dataclass
 
 _LONGEST_CHARS = 400
 """A sentence without an end is spoken in parts of this size."""

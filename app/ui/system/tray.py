@@ -6,7 +6,6 @@ import asyncio
 import html
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QCoreApplication, QObject, QPointF, Qt
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
 from app.agent.agent_events import Outcome
 from app.base.texts import clip_line
+from app.base.values import dataclass
 from app.ui.orb.painting import OrbFrame, paint
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import SpokenItem, TurnOutcome, View

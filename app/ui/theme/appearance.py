@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from app.base import paths
+from app.base.values import dataclass
 from app.settings import catalog
 from app.settings.store import Settings
 from app.ui.theme import drawing, theme

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from app.base import paths
+from app.base.values import dataclass, field
 
 SCHEMES = ("light", "dark")
 _LINEAR_LIMIT = 0.04045

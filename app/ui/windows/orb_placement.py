@@ -6,13 +6,13 @@ import json
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QScreen
 
 from app.base import paths
 from app.base.geometry import Point, Rect, Size
+from app.base.values import dataclass
 from app.ui.orb.window import OrbWindow
 from app.ui.theme.theme import Theme
 
