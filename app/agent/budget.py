@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
 from app.agent.agent_events import UsageChanged
-from app.base import paths
+from app.base import resources
 from app.base.clock import Clock
 from app.base.values import dataclass, fields
 from app.providers.api import Usage
@@ -41,7 +40,7 @@ class Price:
 
 @cache
 def _prices() -> tuple[Price, ...]:
-    tree = tomllib.loads((paths.resources() / "prices.toml").read_text(encoding="utf-8"))
+    tree = resources.table("prices.toml", resources.Table)
     return tuple(Price(**entry, as_of=tree["as_of"]) for entry in tree["price"])
 
 

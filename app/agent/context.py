@@ -6,9 +6,6 @@ What the person said stays word for word, and so do the last results: a task and
 from __future__ import annotations
 
 import math
-import tomllib
-from functools import cache
-from typing import Any
 
 from app.agent.agent_events import Notice
 from app.agent.deps import SessionDeps
@@ -16,7 +13,7 @@ from app.agent.prompt import ending, told
 from app.agent.recording import Entry, EntryKind, History
 from app.agent.streaming import ProviderStream
 from app.agent.turn import Turn
-from app.base import paths
+from app.base import resources
 from app.base.errors import ProviderError
 from app.base.texts import clip_middle
 from app.base.values import dataclass
@@ -39,9 +36,8 @@ class ContextRule:
     drops_opaque: bool
 
 
-@cache
-def _tables() -> dict[str, Any]:
-    return tomllib.loads((paths.resources() / "window.toml").read_text(encoding="utf-8"))
+def _tables() -> resources.Table:
+    return resources.table("window.toml", resources.Table)
 
 
 def rule_of(model: str) -> ContextRule:
@@ -215,7 +211,7 @@ class Compactor:
         limit = self._parts.window_tokens * _SUMMARY_CHARS_A_TOKEN // 4
         request = Request(
             self._parts.model,
-            (paths.resources() / "prompts" / "summary.md").read_text(encoding="utf-8"),
+            resources.text("prompts/summary.md"),
             (user(clip_middle(compaction.material, limit, limit)),),
             max_tokens=summary_tokens(),
         )

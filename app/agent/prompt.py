@@ -7,14 +7,13 @@ import json
 import locale
 import platform
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Any, Protocol
 
-from app.base import paths, texts
+from app.base import resources, texts
 from app.base.clock import Clock
 from app.base.texts import clip_line
 from app.desktop.controller import DesktopController
@@ -48,7 +47,7 @@ def system_prompt(dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Setti
 
     A file may use `$name` and `$personality`.
     """
-    source = folder or paths.resources() / "prompts" / "system"
+    source = folder or resources.path("prompts/system")
     words = {"name": settings[NAME], "personality": settings[PERSONALITY]}
     files = sorted(source.glob("*.md"), key=lambda file: file.name)
     parts = [Template(file.read_text(encoding="utf-8")).substitute(words).strip() for file in files]
@@ -149,9 +148,8 @@ def _short(name: str) -> str:
 _SENTENCE_END = re.compile(r"(?<=[.!:\u2026])\s+|(?<=[\u3002\uff01\uff1a])")
 
 
-@cache
-def _tables() -> dict[str, Any]:
-    return tomllib.loads((paths.resources() / "prompts" / "loop.toml").read_text(encoding="utf-8"))
+def _tables() -> dict[str, dict[str, str]]:
+    return resources.table("prompts/loop.toml", dict[str, dict[str, str]])
 
 
 def told(name: str, **values: str) -> str:
@@ -161,7 +159,7 @@ def told(name: str, **values: str) -> str:
 
 def ending(name: str) -> str:
     """How a turn ends, for the person."""
-    return str(_tables()["endings"][name])
+    return _tables()["endings"][name]
 
 
 def only_announces(text: str) -> bool:
@@ -182,13 +180,13 @@ def admits_failure(text: str) -> bool:
 
 @cache
 def _admissions() -> re.Pattern[str]:
-    tree = tomllib.loads((paths.resources() / "prompts" / "admitting.toml").read_text(encoding="utf-8"))
+    tree = resources.table("prompts/admitting.toml", dict[str, list[str]])
     return re.compile(rf"\b{_any_of(tree['phrases'])}\b", re.IGNORECASE)
 
 
 @cache
 def _announcements() -> tuple[int, tuple[re.Pattern[str], ...]]:
-    tree = tomllib.loads((paths.resources() / "prompts" / "announcing.toml").read_text(encoding="utf-8"))
+    tree = resources.table("prompts/announcing.toml", resources.Table)
     return tree["longest"], tuple(_phrase(entry) for entry in tree["phrase"])
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import html
 import json
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from app.base import paths
+from app.base import resources
 from app.base.redaction import Pattern, Redaction
 
 _ESCAPES = (
@@ -148,7 +147,7 @@ WITHHELD = WithheldTexts()
 @cache
 def redaction_table() -> tuple[str, frozenset[str], tuple[tuple[tuple[str, ...], str, str, bool], ...]]:
     """The mark, the names that hold nothing but secrets, and each pattern's needs, expression, check and span."""
-    tree = tomllib.loads((paths.resources() / "redaction.toml").read_text(encoding="utf-8"))
+    tree = resources.table("redaction.toml", resources.Table)
     patterns = tuple(
         (tuple(rule["needs"]), str(rule["expression"]), str(rule.get("check", "")), bool(rule.get("spans_lines")))
         for rule in tree["pattern"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 
-from app.base import paths
+from app.base import resources
 from app.base.errors import ToolMisuse
 from app.base.values import dataclass
 
@@ -92,9 +91,8 @@ def _folded(name: str) -> str:
     return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
-@cache
 def _table() -> dict[str, dict[str, list[str]]]:
-    return tomllib.loads((paths.resources() / "desktop" / "keys.toml").read_text(encoding="utf-8"))
+    return resources.table("desktop/keys.toml", dict[str, dict[str, list[str]]])
 
 
 @cache

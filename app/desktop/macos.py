@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from app.base import resources
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.base.paths import resources
 from app.desktop.backends import App, Backend, Formats, Frame, Landing, Launched, Window, landing
 from app.desktop.elements import NoAccessibility
 from app.desktop.keys import Chord
@@ -163,7 +163,7 @@ class MacWindows:
 
 
 async def _ask(*words: str) -> str:
-    script = resources() / "desktop" / "macos-windows.js"
+    script = resources.path("desktop/macos-windows.js")
     return await output_of("osascript", "-l", "JavaScript", str(script), *words)
 
 

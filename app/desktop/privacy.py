@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
 from pathlib import Path
 
-from app.base import paths
+from app.base import resources
 from app.base.geometry import Rect
 from app.base.values import dataclass, replace
 from app.desktop.backends import Frame, Screen, Window, Windows
@@ -79,10 +79,8 @@ def _shows_secret(title: str, allowed: frozenset[str], is_secret: Callable[[str]
     return False
 
 
-@cache
 def _password_managers() -> tuple[str, ...]:
-    text = (paths.resources() / "desktop" / "private_windows.txt").read_text(encoding="utf-8")
-    return tuple(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    return resources.lines("desktop/private_windows.txt")
 
 
 @cache

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
-from typing import Any
 
-from app.base import paths
+from app.base import resources
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.values import dataclass
@@ -169,21 +166,12 @@ def _offer(apps: Sequence[App]) -> str:
     return f"Installed are: {', '.join(names)}." if names else "No programs with a desktop entry are installed."
 
 
-@cache
 def _aliases() -> tuple[_Alias, ...]:
-    table: dict[str, Any] = tomllib.loads((paths.resources() / "desktop" / "programs.toml").read_text(encoding="utf-8"))
-    return tuple(
-        _Alias(
-            frozenset(entry["words"]), frozenset(entry["categories"]), tuple(entry["first"]), entry.get("default", "")
-        )
-        for entry in table.values()
-    )
+    return tuple(resources.table("desktop/programs.toml", dict[str, _Alias]).values())
 
 
-@cache
 def _terminals() -> frozenset[str]:
-    text = (paths.resources() / "desktop" / "terminals.txt").read_text(encoding="utf-8")
-    return frozenset(text.split())
+    return resources.words("desktop/terminals.txt")
 
 
 _WINDOW_LIMIT_S = 10.0

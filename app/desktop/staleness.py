@@ -6,12 +6,10 @@ video) is clicked after a fresh capture if the same window and control are there
 
 from __future__ import annotations
 
-import tomllib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cache
 
-from app.base import paths
+from app.base import resources
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
@@ -153,6 +151,5 @@ def _told(element: Element | None) -> tuple[str, str]:
     return (element.role, element.name) if element else ("", "")
 
 
-@cache
 def _limits() -> _Limits:
-    return _Limits(**tomllib.loads((paths.resources() / "desktop" / "seen.toml").read_text(encoding="utf-8")))
+    return resources.table("desktop/seen.toml", _Limits)

@@ -7,11 +7,10 @@ import functools
 import json
 import logging
 import os
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from app.base import paths
+from app.base import paths, resources
 from app.base.values import dataclass, field, fields, replace
 
 
@@ -54,9 +53,8 @@ def _profile(model_id: str) -> Profile:
     return Profile(**{name: value for name, value in fields.items() if name in known})
 
 
-@functools.cache
-def _table() -> Mapping[str, Mapping[str, Any]]:
-    return tomllib.loads((paths.resources() / "models" / "profiles.toml").read_text(encoding="utf-8"))
+def _table() -> dict[str, dict[str, Any]]:
+    return resources.table("models/profiles.toml", dict[str, dict[str, Any]])
 
 
 _log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ import functools
 import importlib
 from typing import TYPE_CHECKING
 
-from app.base import paths
+from app.base import resources
 from app.base.values import dataclass
 
 
@@ -122,5 +122,4 @@ def _loaded(grammar: Grammar) -> tuple[Language, Query]:
     from tree_sitter import Language, Query
 
     language = Language(getattr(importlib.import_module(grammar.module), grammar.function)())
-    words = (paths.resources() / "code" / f"{grammar.query}.scm").read_text(encoding="utf-8")
-    return language, Query(language, words)
+    return language, Query(language, resources.text(f"code/{grammar.query}.scm"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import tomllib
+from typing import Any
 
-from app.base import paths
+from app.base import resources
 from app.base.values import dataclass
 
 
@@ -26,7 +26,7 @@ class ProviderRow:
 @functools.cache
 def providers() -> dict[str, ProviderRow]:
     """The rows by id, in the file's order."""
-    table = tomllib.loads((paths.resources() / "providers.toml").read_text(encoding="utf-8"))
+    table = resources.table("providers.toml", dict[str, dict[str, Any]])
     return {name: ProviderRow(name, **row) for name, row in table.items()}
 
 

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 
 from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
 
-from app.base import paths
+from app.base import resources
 
 _CONTEXT = "Cards"
 
@@ -29,11 +28,8 @@ class Translator(QTranslator):
 
 def texts_of(language: str) -> dict[str, str]:
     """The table of a language by its two letters; empty where there is none."""
-    path = paths.resources() / "languages" / f"{language}.toml"
-    if not path.is_file():
-        return {}
-    texts: dict[str, str] = tomllib.loads(path.read_text(encoding="utf-8"))["texts"]
-    return texts
+    name = f"languages/{language}.toml"
+    return resources.table(name, dict[str, dict[str, str]])["texts"] if resources.path(name).is_file() else {}
 
 
 def install(application: QCoreApplication, language: str = "") -> Translator | None:

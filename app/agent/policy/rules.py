@@ -18,7 +18,7 @@ from app.agent.policy.call_analysis import OWN_FOLDER
 from app.agent.policy.chords import is_part, spelled
 from app.agent.policy.sentences import table
 from app.agent.policy.values import Action, Consequence, Decision, Mode, Provenance
-from app.base import paths
+from app.base import paths, resources
 from app.base.errors import NeedsPerson
 from app.base.values import dataclass, field
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
@@ -255,7 +255,7 @@ def workspace_file(workspace: Path) -> Path:
 
 
 def shipped_file() -> Path:
-    return paths.resources() / "policy" / "default.toml"
+    return resources.path("policy/default.toml")
 
 
 def load(workspace: Path, persons: Path | None = None, vocabulary: Vocabulary | None = None) -> Rulebook:

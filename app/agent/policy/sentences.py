@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from functools import cache
 from string import Template
 from typing import Any
 
 from app.agent.policy.values import Action, Mode, Provenance
-from app.base import paths
+from app.base import resources
 from app.base.texts import clip_line
 
 
-@cache
 def table(name: str) -> Mapping[str, Any]:
     """One file of `resources/policy`, by its stem. Raises OSError or ValueError where it cannot be read."""
-    return tomllib.loads((paths.resources() / "policy" / f"{name}.toml").read_text(encoding="utf-8"))
+    return resources.table(f"policy/{name}.toml", resources.Table)
 
 
 def by_tool(entries: Mapping[str, Any], tool: str) -> Any:

@@ -7,12 +7,11 @@ description, words of the name, misspelt name.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from app.base import paths
+from app.base import resources
 from app.base.values import dataclass
 from app.desktop.accessibility.nodes import Node
 
@@ -39,8 +38,7 @@ class _Words:
 
 @cache
 def _words() -> _Words:
-    with open(paths.resources() / "screen" / "words.toml", "rb") as file:
-        data = tomllib.load(file)
+    data = resources.table("screen/words.toml", resources.Table)
     symbols: dict[str, frozenset[str]] = {}
     for line in data["symbols"]["lines"]:
         for word in line:

@@ -13,11 +13,10 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
-from functools import cache
 from pathlib import Path
 from typing import IO
 
-from app.base import paths
+from app.base import resources
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.texts import clip_line
 from app.desktop.backends import App, Launched, Window
@@ -49,10 +48,8 @@ def needs_flags(command: list[str]) -> bool:
     return bool(command) and Path(command[0]).name in _of_chromiums_kind()
 
 
-@cache
 def _of_chromiums_kind() -> frozenset[str]:
-    text = (paths.resources() / "desktop" / "chromium.txt").read_text(encoding="utf-8")
-    return frozenset(text.split())
+    return resources.words("desktop/chromium.txt")
 
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,63}")
@@ -343,8 +340,6 @@ def _named(listed: Path, kind: str) -> tuple[str, ...]:
     return tuple(entry.strip() for entry in told.split(";") if entry.strip())
 
 
-@cache
 def _unoffered() -> frozenset[str]:
     """Load the names of programs that are not offered, because they have no window."""
-    text = (paths.resources() / "desktop" / "unoffered.txt").read_text(encoding="utf-8")
-    return frozenset(text.split())
+    return resources.words("desktop/unoffered.txt")

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from Xlib.error import ConnectionClosedError
 
-from app.base import paths
+from app.base import resources
 from app.base.errors import NeedsPerson
 from app.base.geometry import Rect
 from app.desktop.accessibility.atspi import AtSpi
@@ -95,10 +95,8 @@ def _covers(area: Rect, screen: Rect) -> bool:
     return area.overlap(screen) == screen
 
 
-@cache
 def _lockers() -> frozenset[str]:
-    text = (paths.resources() / "desktop" / "lockers.txt").read_text(encoding="utf-8")
-    return frozenset(text.split())
+    return resources.words("desktop/lockers.txt")
 
 
 def _reach_through_xwayland(windows: Windows) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
-
-from app.base import paths
+from app.base import resources
 from app.protocol.dialects.api import Dialect
 from app.protocol.dialects.batch import BatchDialect
 from app.protocol.dialects.native import NativeDialect
@@ -27,9 +25,8 @@ def by_name(name: str) -> Dialect:
 
 
 def _declared_in_full() -> frozenset[str]:
-    text = (paths.resources() / "prompts" / "dialects" / "native.toml").read_text(encoding="utf-8")
-    return frozenset(tomllib.loads(text)["in_full"])
+    return resources.table("prompts/dialects/native.toml", dict[str, frozenset[str]])["in_full"]
 
 
 def _guide(name: str) -> str:
-    return (paths.resources() / "prompts" / "dialects" / f"{name}.md").read_text(encoding="utf-8")
+    return resources.text(f"prompts/dialects/{name}.md")

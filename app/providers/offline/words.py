@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from app.base import paths
+from app.base import resources
 from app.base.values import dataclass, field
 
 # Opening mark to the marks that may close it. A straight mark also opens only where a word could begin.
@@ -185,8 +184,8 @@ def _values(node: Any) -> dict[str, str]:
 @functools.cache
 def lexicon() -> Lexicon:
     """The shipped rules."""
-    folder = paths.resources() / "offline"
-    return Lexicon({file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.toml")})
+    names = [file.name for file in resources.path("offline").glob("*.toml")]
+    return Lexicon({name.removesuffix(".toml"): resources.table(f"offline/{name}", resources.Table) for name in names})
 
 
 Value = str | int | float

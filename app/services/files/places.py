@@ -12,7 +12,6 @@ import re
 import stat
 import tempfile
 import time
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from app.base import paths
+from app.base import paths, resources
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.values import dataclass
 from app.services.files.safe_open import told
@@ -37,10 +36,9 @@ _SETTLED_NS = 1_000_000_000
 """A folder that changed later than this ago may change again under the same time stamp."""
 
 
-@functools.cache
 def table() -> Mapping[str, Any]:
     """The lists, as they are written."""
-    return tomllib.loads((paths.resources() / "protected.toml").read_text(encoding="utf-8"))
+    return resources.table("protected.toml", resources.Table)
 
 
 class Patterns:

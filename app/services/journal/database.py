@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from app.base import paths
+from app.base import resources
 from app.base.errors import NeedsPerson, WispError
 from app.base.values import dataclass, field
 from app.services.journal.audit import ChainHead
@@ -26,7 +26,7 @@ from app.services.journal.audit import ChainHead
 
 def steps() -> list[Path]:
     """The steps in order: the first makes version 1 of nothing, the last makes what this program reads."""
-    return sorted((paths.resources() / "journal").glob("*.sql"), key=lambda step: int(step.stem))
+    return sorted(resources.path("journal").glob("*.sql"), key=lambda step: int(step.stem))
 
 
 def migrate(connection: sqlite3.Connection) -> None:

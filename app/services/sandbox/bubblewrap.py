@@ -12,14 +12,13 @@ import shutil
 import struct
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.base import paths
+from app.base import resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
 from app.services.sandbox import layout, protection
@@ -117,7 +116,7 @@ def filter_program(*, network: bool, machine: str = "") -> bytes:
     if found is None:
         return b""
     column, audit = found
-    data = tomllib.loads((paths.resources() / "sandbox" / "seccomp.toml").read_text(encoding="utf-8"))
+    data = resources.table("sandbox/seccomp.toml", resources.Table)
     looked_at = {name: numbers[column] for name, numbers in data["looked_at"].items()}
     code: list[Instruction] = [
         *((_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, audit), _failing(errno.ENOSYS)),

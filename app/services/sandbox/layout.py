@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from app.base import paths
+from app.base import resources
 from app.base.values import dataclass
 from app.services.files import places
 
@@ -34,10 +33,9 @@ class Rooms:
     readable: tuple[Path, ...] = ()
 
 
-@functools.cache
 def table() -> Mapping[str, Any]:
     """The lists, as they are written."""
-    return tomllib.loads((paths.resources() / "sandbox" / "wall.toml").read_text(encoding="utf-8"))
+    return resources.table("sandbox/wall.toml", resources.Table)
 
 
 def too_broad(workspace: Path, person_home: Path) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from app.base import paths
+from app.base import resources
 from app.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -109,8 +108,8 @@ class ProgramRule:
     """
 
     short: str = ""
-    long: Sequence[str] = ()
-    also: Sequence[str] = ()
+    long: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     operands: int | None = None
     needs: str = ""
     script: str = ""
@@ -194,16 +193,14 @@ def _objection(words: Words) -> str:
     return f"'{program} {action}' with {found!r} is not known to only look" if found else ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    everything: frozenset[str]
+    programs: Mapping[str, ProgramRule]
+    actions: Mapping[str, Mapping[str, ProgramRule]]
+
+
 @functools.cache
 def _rules() -> Mapping[str, ProgramRule | Mapping[str, ProgramRule]]:
-    data = tomllib.loads((paths.resources() / "sandbox" / "reading.toml").read_text(encoding="utf-8"))
-    everything = {name: ProgramRule("*") for name in data["everything"]}
-    single = {name: _rule(entry) for name, entry in data["programs"].items()}
-    grouped = {
-        name: {action: _rule(entry) for action, entry in actions.items()} for name, actions in data["actions"].items()
-    }
-    return {**everything, **single, **grouped}
-
-
-def _rule(entry: Mapping[str, Any]) -> ProgramRule:
-    return ProgramRule(**entry)
+    known = resources.table("sandbox/reading.toml", _Rules)
+    return {**dict.fromkeys(known.everything, ProgramRule("*")), **known.programs, **known.actions}

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import re
 import stat
-import tomllib
 import zipfile
 from enum import StrEnum
-from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from app.base import paths
+from app.base import resources
 from app.base.values import dataclass
 
 _HEAD_BYTES = 8192
@@ -142,6 +139,5 @@ def _of_office(path: Path) -> DocumentKind:
     return DocumentKind.PLAIN
 
 
-@cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads((paths.resources() / "policy" / "documents.toml").read_text(encoding="utf-8"))
+def _table() -> resources.Table:
+    return resources.table("policy/documents.toml", resources.Table)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
-from functools import cache
 
 from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
-from app.base import paths
+from app.base import resources
 from app.base.values import dataclass
 from app.ui.bridge import Attachment
 from app.ui.buttons import GlyphButton
@@ -59,10 +57,8 @@ def size(count: int) -> str:
     return f"{count / _KB:.0f} kB" if count < _MB else f"{count / _MB:.1f} MB"
 
 
-@cache
 def _words() -> dict[str, str]:
-    found: dict[str, str] = tomllib.loads((paths.resources() / "prompts" / "attached.toml").read_text(encoding="utf-8"))
-    return found
+    return resources.table("prompts/attached.toml", dict[str, str])
 
 
 _GLYPHS = {"file": "file", "folder": "folder", "screenshot": "screen"}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import tomllib
 
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
-from app.base import paths
+from app.base import resources
 from app.ui.theme.drawing import font
 from app.ui.theme.theme import Theme
 
@@ -159,6 +158,5 @@ def _holds_files(data: QMimeData) -> bool:
 
 def todays() -> str:
     """Today's line of `resources/suggestions.toml`."""
-    tree = tomllib.loads((paths.resources() / "suggestions.toml").read_text(encoding="utf-8"))
-    known: list[str] = tree["suggestions"]
+    known = resources.table("suggestions.toml", dict[str, list[str]])["suggestions"]
     return known[datetime.date.today().toordinal() % len(known)]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QPointF, QRectF, QSize, Qt, Signal
@@ -21,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.base import paths
+from app.base import resources
 from app.base.values import dataclass
 from app.settings.catalog import ALL, Setting
 from app.settings.providers import providers
@@ -177,9 +175,8 @@ class PreferencesPage:
         return (*self.main, *self.rest)
 
 
-@cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads((paths.resources() / "preferences.toml").read_text(encoding="utf-8"))
+def _table() -> resources.Table:
+    return resources.table("preferences.toml", resources.Table)
 
 
 def pages() -> list[PreferencesPage]:

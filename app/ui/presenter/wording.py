@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from string import Formatter
-from typing import Any
 
-from app.base import paths
+from app.base import resources
 from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.ui.presenter.view import Card, Item, Status
@@ -28,11 +25,11 @@ _FIELD_CHARS = 60
 class CardWords:
     """One tool's entry of the table."""
 
-    glyph: str
-    present: str
-    past: str
-    failed: str
-    objects: tuple[str, ...]
+    glyph: str = "spark"
+    present: str = ""
+    past: str = ""
+    failed: str = ""
+    objects: tuple[str, ...] = ()
     kind: str = "row"
     body: str = ""
     small: bool = False
@@ -63,24 +60,8 @@ def all_texts() -> tuple[str, ...]:
     return tuple(found)
 
 
-@cache
 def _table() -> dict[str, CardWords]:
-    tree = tomllib.loads((paths.resources() / "cards.toml").read_text(encoding="utf-8"))
-    return {tool: _entry(fields) for tool, fields in tree.items()}
-
-
-def _entry(fields: Mapping[str, Any]) -> CardWords:
-    return CardWords(
-        glyph=fields.get("glyph", "spark"),
-        present=fields.get("present", ""),
-        past=fields.get("past", ""),
-        failed=fields.get("failed", ""),
-        objects=tuple(fields.get("object", ())),
-        kind=fields.get("kind", "row"),
-        body=fields.get("body", ""),
-        small=fields.get("small", False),
-        hidden=fields.get("hidden", False),
-    )
+    return resources.table("cards.toml", dict[str, CardWords])
 
 
 def _names(template: str) -> list[str]:

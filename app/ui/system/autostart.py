@@ -6,11 +6,10 @@ import os
 import plistlib
 import shutil
 import sys
-import tomllib
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from app.base import paths
+from app.base import paths, resources
 
 _NAME = "wisp"
 _LABEL = "local.wisp"
@@ -150,8 +149,7 @@ def note_done() -> None:
 
 def wishes() -> list[str]:
     """What can be done here, the simplest first."""
-    tree = tomllib.loads((paths.resources() / "welcome.toml").read_text(encoding="utf-8"))
-    tables: list[dict[str, Any]] = tree["wish"]
+    tables = resources.table("welcome.toml", dict[str, list[resources.Table]])["wish"]
     return [table["text"] for table in tables if _is_possible(table.get("needs", []))]
 
 

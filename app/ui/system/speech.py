@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QCoreApplication
 
 from app.agent import agent_events as agent
-from app.base import paths
+from app.base import resources
 from app.base.values import dataclass
 
 _LONGEST_CHARS = 400
@@ -121,10 +119,8 @@ def manner_of(tone: str) -> SpeechStyle:
     return manners.get(tone, manners["neutral"])
 
 
-@cache
 def _manners() -> dict[str, SpeechStyle]:
-    tree = tomllib.loads((paths.resources() / "speech.toml").read_text(encoding="utf-8"))
-    return {tone: SpeechStyle(**values) for tone, values in tree["tones"].items()}
+    return resources.table("speech.toml", dict[str, dict[str, SpeechStyle]])["tones"]
 
 
 def _was_stopped(event: agent.AgentEvent) -> bool:

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.base import paths
+from app.base import resources
 from app.ui.theme.theme import Color, Theme
 
 _TOKEN = re.compile(r"@(\w+)(:px)?")
@@ -63,7 +63,7 @@ def sheet(theme: Theme) -> str:
         name, is_size = found.group(1), found.group(2)
         return f"{theme.size(name)}px" if is_size else theme.color(name).hex
 
-    template = (paths.resources() / "themes" / "style.qss").read_text(encoding="utf-8")
+    template = resources.text("themes/style.qss")
     return _TOKEN.sub(value, template.partition("*/")[2])
 
 
@@ -94,7 +94,7 @@ def palette(theme: Theme) -> QPalette:
 
 @cache
 def _source(name: str) -> str:
-    return (paths.resources() / "icons" / f"{name}.svg").read_text(encoding="utf-8")
+    return resources.text(f"icons/{name}.svg")
 
 
 @lru_cache(maxsize=128)

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from app.base import paths
+from app.base import resources
 from app.base.values import dataclass, field
 
 SCHEMES = ("light", "dark")
@@ -166,9 +166,8 @@ def _stops(value: str | list[str]) -> tuple[Color, ...]:
 
 @cache
 def _built_in(scheme: str) -> dict[str, dict[str, Any]]:
-    folder = paths.resources() / "themes"
-    common = tomllib.loads((folder / "common.toml").read_text(encoding="utf-8"))
-    colors = tomllib.loads((folder / f"{scheme}.toml").read_text(encoding="utf-8"))
+    common = dict(resources.table("themes/common.toml", resources.Table))
+    colors = resources.table(f"themes/{scheme}.toml", resources.Table)
     common["tempo"] = common.pop("tones")
     return {**common, **{name: colors[name] for name in ("colors", "tones", "orb")}}
 

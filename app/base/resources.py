@@ -1,0 +1,106 @@
+"""Read the files of the `resources` folder: words, rules and pictures that Wisp ships.
+
+Each table is read once and checked against the shape that its user names. Nobody may change what is returned.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Hashable, Mapping
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from app.base import paths
+
+T = TypeVar("T")
+Table = dict[str, Any]
+"""The shape of a table whose user checks it further."""
+
+
+class DamagedResource(ValueError):
+    """A shipped file does not hold what the program reads from it. The text names the file and the place in it."""
+
+
+def path(name: str) -> Path:
+    """Where a resource is; `name` is relative to the folder, as in `desktop/keys.toml`."""
+    return paths.resources() / name
+
+
+def text(name: str) -> str:
+    """Read a resource. Raises DamagedResource if it is not UTF-8, OSError if it cannot be read."""
+    try:
+        return path(name).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DamagedResource(f"{path(name)} is not UTF-8: {error}") from error
+
+
+@cache
+def words(name: str) -> frozenset[str]:
+    """Read a file of words that spaces or line ends part."""
+    return frozenset(text(name).split())
+
+
+@cache
+def lines(name: str) -> tuple[str, ...]:
+    """Read a file of lines, without the empty ones and those that begin with `#`."""
+    return tuple(line.strip() for line in text(name).splitlines() if line.strip() and not line.startswith("#"))
+
+
+@cache
+def _table(name: str, shape: Hashable) -> object:
+    try:
+        return _shaped(tomllib.loads(text(name)), shape, "")
+    except ValueError as error:
+        raise DamagedResource(f"{path(name)}: {error}") from error
+
+
+def table(name: str, shape: type[T]) -> T:
+    """Read a TOML file once, in this shape: dicts, lists, tuples, frozensets, unions, dataclasses and plain values.
+
+    Raises DamagedResource if the file is no TOML, lacks a key, or has a value of another type.
+    """
+    # A cast, because mypy takes a type of unknown class for unhashable.
+    return cast(T, _table(name, cast(Hashable, shape)))
+
+
+def _shaped(value: object, shape: Any, at: str) -> object:
+    if shape is Any:
+        return value
+    if dataclasses.is_dataclass(shape):
+        return _built(value, shape, at)
+    origin, arguments = get_origin(shape), get_args(shape)
+    if origin is UnionType:
+        return _shaped(
+            value, next((one for one in arguments if _is_a(value, get_origin(one) or one)), arguments[0]), at
+        )
+    if origin in (dict, Mapping) and isinstance(value, dict):
+        return {key: _shaped(one, arguments[1], f"{at}.{key}") for key, one in value.items()}
+    if origin in (list, tuple, frozenset) and isinstance(value, list):
+        return origin(_shaped(one, arguments[0], f"{at}[{number}]") for number, one in enumerate(value))
+    if shape is float and _is_a(value, int):
+        return float(cast(int, value))
+    if origin is None and _is_a(value, shape):
+        return value
+    raise ValueError(f"{at.lstrip('.') or 'it'} is {value!r}, and not {getattr(shape, '__name__', shape)}")
+
+
+def _is_a(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
+def _built(value: object, shape: Any, at: str) -> object:
+    if not isinstance(value, dict):
+        raise ValueError(f"{at.lstrip('.') or 'it'} is {value!r}, and not a table")
+    hints = get_type_hints(shape)
+    fields = {field.name: field for field in dataclasses.fields(shape)}
+    needed = {
+        name
+        for name, field in fields.items()
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    }
+    if wrong := sorted((value.keys() - fields.keys()) | (needed - value.keys())):
+        raise ValueError(f"{at.lstrip('.') or 'it'} has {sorted(value)}; unknown or missing: {', '.join(wrong)}")
+    return shape(**{name: _shaped(one, hints[name], f"{at}.{name}") for name, one in value.items()})
