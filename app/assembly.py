@@ -24,7 +24,7 @@ from app.services.files.checkpoints import Checkpoints
 from app.services.files.places import Workspace
 from app.services.processes.commands import Processes
 from app.services.processes.deletions import Deletions
-from app.services.sandbox import choose
+from app.services.sandbox import bubblewrap
 from app.services.sandbox.sandbox import Sandbox
 from app.services.tasks import Checklist
 from app.services.web.pages import Pages
@@ -158,7 +158,7 @@ def judged_by(settings: Settings, commands: CommandClassifier | None = None, all
 
 def wall_of(settings: Settings) -> Sandbox:
     """What keeps commands inside the workspace; it knows itself whether it can stand here."""
-    return choose.wall(workspace_of(settings), wanted=settings[COMMAND_SANDBOX] == "sandbox")
+    return bubblewrap.wall(workspace_of(settings), wanted=settings[COMMAND_SANDBOX] == "sandbox")
 
 
 def commands_of(settings: Settings, clock: Clock) -> tuple[Processes, CommandJudge]:

@@ -36,7 +36,7 @@ from app.base.texts import WITHHELD
 from app.base.values import dataclass, replace
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
-from app.services.workspace import origins
+from app.services.files import origins
 from app.tools.registry import Audit, Registry
 
 REFUSALS = 3

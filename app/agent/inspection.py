@@ -21,8 +21,8 @@ from app.desktop.ocr.elements import is_written
 from app.desktop.preview import FocusRequest, PreviewedTarget
 from app.desktop.programs import choose
 from app.protocol.call import Media, ToolCall
-from app.services.workspace.document_kinds import kind_of
-from app.services.workspace.document_kinds import target_of as target_of_opening
+from app.services.files.document_kinds import kind_of
+from app.services.files.document_kinds import target_of as target_of_opening
 from app.tools.acts import path_of, target_of
 
 _log = logging.getLogger(__name__)

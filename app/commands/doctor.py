@@ -1,4 +1,4 @@
-"""`wisp doctor`: tries everything the main job needs, for real; each failure comes with one fix.
+"""`wisp doctor`: try everything the main job needs, for real; each failure comes with one fix.
 
 Exit code 1 if the main job cannot work.
 """
@@ -6,13 +6,438 @@ Exit code 1 if the main job cannot work.
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
+import os
 import platform
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
-from app.base.errors import NeedsPerson
-from app.commands import checks
-from app.commands.checks import CheckVerdict, Finding, fail, note
+from app.assembly import wall_of
+from app.base.errors import NeedsPerson, WispError
+from app.base.geometry import Rect
+from app.base.startup import worker_command
+from app.base.values import dataclass
 from app.commands.options import on_a_display
+from app.desktop.backends import Frame
+from app.desktop.ocr.rapid import RapidOcr, TextBox
+from app.services.files import parsing
+from app.services.watchdog import WatchdogWord
+from app.settings import store
+from app.settings.catalog import STOP_KEY, SUMMON_KEY
+from app.settings.providers import with_keys
+from app.settings.store import load
+
+
+class CheckVerdict(StrEnum):
+    OK = "ok"
+    NOTE = "note"
+    """Works without it; the fix says what it would add."""
+    FAIL = "fail"
+    """The main job cannot work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`fix` is the one thing to do about it, empty where nothing is to be done."""
+
+    name: str
+    verdict: CheckVerdict
+    detail: str
+    fix: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        return {key: str(value) for key, value in asdict(self).items()}
+
+
+def ok(name: str, detail: str) -> Finding:
+    return Finding(name, CheckVerdict.OK, detail)
+
+
+def note(name: str, detail: str, fix: str) -> Finding:
+    return Finding(name, CheckVerdict.NOTE, detail, fix)
+
+
+def fail(name: str, detail: str, fix: str) -> Finding:
+    return Finding(name, CheckVerdict.FAIL, detail, fix)
+
+
+_ASKED = "Until then each command is asked for, with everything it says."
+
+
+def sandbox() -> Finding:
+    """Without it Wisp works, and asks for every command."""
+    name = "Sandbox for commands"
+    missing = wall_of(load()).missing()
+    if not missing:
+        return ok(name, "bubblewrap stands: commands see the workspace, no network, no screen")
+    reason, _, fix = missing.partition(". ")
+    return note(name, reason.rstrip("."), f"{fix} {_ASKED}".strip())
+
+
+_LOCAL = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080}
+_LIMIT_S = 0.3
+
+
+def keys() -> Finding:
+    names = [row.maker for row in with_keys() if store.key_of(row.id)]
+    if not names:
+        first = with_keys()[0]
+        return note("Keys", "none: the offline provider answers", f"Set {first.key} to use {first.maker}.")
+    return ok("Keys", ", ".join(names))
+
+
+def reachable() -> Finding:
+    """Which model servers answer: those on this machine, and those whose key there is."""
+    found = [name for name, port in _LOCAL.items() if _answers("127.0.0.1", port)]
+    found += [row.maker for row in with_keys() if store.key_of(row.id) and _answers(row.host, 443)]
+    if not found:
+        return note("Models", "no model server answers", "Start Ollama or LM Studio, or connect to the network.")
+    return ok("Models", ", ".join(found))
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=_LIMIT_S):
+            return True
+    except OSError:
+        return False
+
+
+_ROOT = Path(__file__).resolve().parents[2]
+_REINSTALL = "Run scripts/setup again, or: pip install --force-reinstall --require-hashes -r requirements.lock"
+
+
+def _version(distribution: str) -> tuple[int, ...] | None:
+    try:
+        text = importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return tuple(int(part) for part in text.split(".") if part.isdigit())
+
+
+def qt_and_python() -> Finding:
+    """PySide6 6.12 loses references to None on interpreters without immortal objects (before 3.12)."""
+    name = "PySide6 and Python"
+    version = _version("pyside6-essentials")
+    running = ".".join(map(str, sys.version_info[:3]))
+    if version is None:
+        return fail(name, "PySide6 is not installed.", _REINSTALL)
+    shown = ".".join(map(str, version))
+    if version >= (6, 12) and sys.version_info < (3, 12):
+        return fail(name, f"PySide6 {shown} crashes on Python {running}.", 'pip install "pyside6-essentials<6.12"')
+    return ok(name, f"PySide6 {shown} on Python {running}")
+
+
+def xlib_clash() -> Finding:
+    """python3-xlib 0.15 and python-xlib 0.33 are the same package directory; the last one installed wins."""
+    name = "Xlib"
+    if platform.system() != "Linux":
+        return ok(name, "not used on this system")
+    if _version("python3-xlib") is not None:
+        return fail(
+            name,
+            "python3-xlib overwrites python-xlib in this environment.",
+            "pip uninstall -y python3-xlib && pip install --force-reinstall python-xlib",
+        )
+    version = _version("python-xlib")
+    if version is None or version < (0, 33):
+        return fail(name, "python-xlib 0.33 or newer is missing.", _REINSTALL)
+    return ok(name, f"python-xlib {'.'.join(map(str, version))}, alone")
+
+
+_WRITTEN = "Wisp reads this"
+_PICTURE_PX = (360, 60)
+_PAGE = b"<p>Wisp reads this</p>"
+_WORKER_LIMIT_S = 10.0
+
+
+def ocr() -> Finding:
+    """Text on the screen where programs tell nothing about themselves: the worker reads a picture drawn here."""
+    import asyncio
+
+    name = "OCR"
+    try:
+        lines = asyncio.run(_read_off_a_picture())
+    except WispError as error:
+        return note(name, f"Text in pictures cannot be read: {error}", _REINSTALL)
+    read = " ".join(line.text for line in lines)
+    if _WRITTEN.replace(" ", "") not in read.replace(" ", ""):
+        return note(name, f"It reads {read!r} where {_WRITTEN!r} is written.", _REINSTALL)
+    return ok(name, f"read {read!r} off a picture")
+
+
+async def _read_off_a_picture() -> Sequence[TextBox]:
+    from PIL import Image, ImageDraw, ImageFont
+
+    picture = Image.new("RGB", _PICTURE_PX, "white")
+    ImageDraw.Draw(picture).text((20, 12), _WRITTEN, "black", ImageFont.load_default(28))
+    reader = RapidOcr()
+    try:
+        return await reader.read_text(Frame(Rect(0, 0, *_PICTURE_PX), picture.tobytes("raw", "BGRX")))
+    finally:
+        await reader.close()
+
+
+def documents() -> Finding:
+    """Pages, PDF and Office files are taken apart in a worker."""
+    name = "Documents"
+    try:
+        text = b"".join(parsing.pieces("page", {"charset": "utf-8", "url": ""}, _PAGE, "a page"))
+    except WispError as error:
+        return note(name, f"Documents and pages cannot be read: {error}", _REINSTALL)
+    if _WRITTEN.encode() not in text:
+        return note(name, f"The worker reads {text!r} where {_WRITTEN!r} is written.", _REINSTALL)
+    return ok(name, "read a page in a process of its own")
+
+
+def watchdog() -> Finding:
+    """The process that ends commands and lets keys go where Wisp itself hangs."""
+    name = "Watchdog"
+    command = worker_command("watchdog", str(os.getpid()))
+    try:
+        done = subprocess.run(
+            command,
+            input=f"{WatchdogWord.BYE}\n".encode(),
+            capture_output=True,
+            check=False,
+            cwd=_ROOT,
+            timeout=_WORKER_LIMIT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return note(name, f"It does not start: {error}", _REINSTALL)
+    if done.returncode:
+        return note(name, f"It ends with {done.returncode}: {done.stderr.decode(errors='replace')[-200:]}", _REINSTALL)
+    return ok(name, "starts, and ends when it is told to")
+
+
+_X11_SESSION = "Log out and choose an X11 session (“on Xorg”)."
+_COLOUR = (18, 52, 86)
+_SIDE_PX = 8
+_SHOWN_LIMIT_S = 2.0
+_LOOK_EVERY_S = 0.02
+
+
+def display(private: str) -> Finding:
+    name = "Display"
+    if private:
+        return note(
+            name, f"none; a private desktop works ({private})", "Start Wisp inside a desktop session to use that one."
+        )
+    if os.environ.get("WAYLAND_DISPLAY") and not os.environ.get("DISPLAY"):
+        return fail(name, "Wayland without XWayland: other programs cannot be driven.", "Log in to an X11 session.")
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return note(
+            name,
+            "Wayland with XWayland: only X11 programs can be seen and driven.",
+            "Log in to an X11 session to drive every program.",
+        )
+    return ok(name, f"X11 on {os.environ.get('DISPLAY')}")
+
+
+def capture() -> Finding:
+    """Draw a small window of a known colour, grab it, compare."""
+    name = "Screen capture"
+    import mss
+    import mss.exception
+    from Xlib import X
+    from Xlib.display import Display
+    from Xlib.error import DisplayError
+
+    try:
+        connection = Display()
+    except (DisplayError, OSError) as error:
+        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+    try:
+        screen = connection.screen()
+        window = screen.root.create_window(
+            0, 0, _SIDE_PX, _SIDE_PX, 0, screen.root_depth, override_redirect=True, event_mask=X.ExposureMask,
+            background_pixel=int.from_bytes(bytes(_COLOUR), "big"),
+        )  # fmt: skip
+        window.map()
+        connection.sync()
+        with mss.MSS() as grabber:
+            seen = _seen(grabber)
+        window.destroy()
+        connection.sync()
+    except mss.exception.ScreenShotError as error:
+        return fail(name, f"The grab failed: {error}", "Run Wisp in an X11 session on a 24-bit screen.")
+    finally:
+        connection.close()
+    if seen != _COLOUR and os.environ.get("WAYLAND_DISPLAY"):
+        return fail(name, "Wayland shows Wisp no picture of the screen.", _X11_SESSION)
+    if seen != _COLOUR:
+        return fail(name, f"It drew {_COLOUR} and captured {seen}.", "Turn off what covers the screen (a locker?).")
+    return ok(name, "captured the pixel it drew itself")
+
+
+def _seen(grabber: Any) -> tuple[int, ...]:
+    """The middle of what was drawn; looked for until it shows, since a compositor paints when it comes to it."""
+    limit, pause = time.monotonic() + _SHOWN_LIMIT_S, threading.Event()
+    area = {"left": 0, "top": 0, "width": _SIDE_PX, "height": _SIDE_PX}
+    while True:
+        seen: tuple[int, ...] = grabber.grab(area).pixel(_SIDE_PX // 2, _SIDE_PX // 2)
+        if seen == _COLOUR or time.monotonic() > limit:
+            return seen
+        pause.wait(_LOOK_EVERY_S)
+
+
+def pointer() -> Finding:
+    """Move the pointer with XTEST, read it back, put it where it was."""
+    name = "Input"
+    from Xlib import X
+    from Xlib.display import Display
+    from Xlib.error import DisplayError
+    from Xlib.ext import xtest
+
+    try:
+        connection = Display()
+    except (DisplayError, OSError) as error:
+        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+    try:
+        if not connection.has_extension("XTEST"):
+            return fail(name, "The X server has no XTEST extension.", "Enable XTEST in the X server.")
+        root = connection.screen().root
+        before = root.query_pointer()
+        there = (before.root_x + (7 if before.root_x < 100 else -7), before.root_y)
+        xtest.fake_input(connection, X.MotionNotify, x=there[0], y=there[1])
+        connection.sync()
+        after = root.query_pointer()
+        xtest.fake_input(connection, X.MotionNotify, x=before.root_x, y=before.root_y)
+        connection.sync()
+    finally:
+        connection.close()
+    if (after.root_x, after.root_y) != there:
+        return fail(
+            name, f"The pointer went to {after.root_x},{after.root_y} instead of {there}.", "Use an X11 session."
+        )
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return note(name, "Wayland passes pointer and keys of Wisp to X11 programs only.", _X11_SESSION)
+    return ok(name, "moved the pointer and read it back")
+
+
+def windows() -> Finding:
+    """Ask the window manager for its list."""
+    name = "Windows"
+    from Xlib import X
+    from Xlib.display import Display
+    from Xlib.error import DisplayError
+
+    try:
+        connection = Display()
+    except (DisplayError, OSError) as error:
+        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+    try:
+        listed = connection.screen().root.get_full_property(
+            connection.intern_atom("_NET_CLIENT_LIST"), X.AnyPropertyType
+        )
+    finally:
+        connection.close()
+    if os.environ.get("WAYLAND_DISPLAY"):
+        count = len(listed.value) if listed else 0
+        return note(name, f"only those of X11 programs ({count} now); Wayland hides all others", _X11_SESSION)
+    if listed is None:
+        return note(name, "no window manager lists them: they are found one by one", "Start a window manager.")
+    return ok(name, f"the window manager lists {len(listed.value)}")
+
+
+def hotkeys() -> Finding:
+    """Take the stop key and the key that calls Wisp for a moment."""
+    name = "Hotkeys"
+    from Xlib.display import Display
+    from Xlib.error import DisplayError
+
+    from app.desktop.keys import chord
+    from app.desktop.x11.listener import grab
+
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return note(
+            name,
+            "Wayland gives keys to Wisp only while an X11 program is in front.",
+            "Bind a key to the command “wisp” in the settings of the desktop.",
+        )
+    settings = load()
+    keys = [settings[key] for key in (STOP_KEY, SUMMON_KEY) if settings[key]]
+    try:
+        connection = Display()
+    except (DisplayError, OSError) as error:
+        return fail(name, f"The X server cannot be reached: {error}", "Set DISPLAY to a running X server.")
+    try:
+        held = {key: grab(connection, chord(key)) for key in keys}
+    except WispError as error:
+        return note(name, str(error), "Choose another key in the preferences.")
+    finally:
+        connection.close()
+    missing = [key for key, grabbed in held.items() if grabbed is None]
+    taken = [key for key, grabbed in held.items() if grabbed is not None and not grabbed[2]]
+    if missing:
+        return note(name, f"not on this keyboard: {', '.join(missing)}", "Choose another key in the preferences.")
+    if taken:
+        return note(
+            name,
+            f"held by another program, or by a Wisp that runs: {', '.join(taken)}",
+            "If Wisp does not run, choose another key in the preferences.",
+        )
+    return ok(name, f"{' and '.join(keys)} can be had")
+
+
+def accessibility() -> Finding:
+    """Ask the session for the accessibility bus, as every program does."""
+    name = "Accessibility"
+    import asyncio
+
+    fix = "Install at-spi2-core and log in again: sudo apt-get install at-spi2-core"
+    try:
+        address = asyncio.run(asyncio.wait_for(_bus_address(), timeout=3))
+    except (OSError, WispError, TimeoutError, ValueError) as error:
+        return note(name, f"no accessibility bus ({error or 'no answer'}): clicks by name need it", fix)
+    return ok(name, f"bus at {address.partition(',')[0]}")
+
+
+async def _bus_address() -> str:
+    from dbus_fast import Message
+    from dbus_fast.aio import MessageBus
+    from dbus_fast.errors import DBusError, InvalidAddressError
+
+    try:
+        bus = await MessageBus().connect()
+    except InvalidAddressError as error:
+        raise WispError("no D-Bus session") from error
+    try:
+        reply = await bus.call(
+            Message(destination="org.a11y.Bus", path="/org/a11y/bus", interface="org.a11y.Bus", member="GetAddress")
+        )
+    except DBusError as error:
+        raise WispError(str(error)) from error
+    finally:
+        bus.disconnect()
+    if reply is None or not reply.body or not isinstance(reply.body[0], str):
+        raise WispError("the session's bus knows no accessibility service")
+    return reply.body[0]
+
+
+def fonts() -> Finding:
+    """Without fonts the presence shows boxes."""
+    name = "Fonts"
+    listed = ""
+    if shutil.which("fc-list"):
+        listed = subprocess.run(
+            ["fc-list", ":", "family"], capture_output=True, text=True, check=False, timeout=20
+        ).stdout
+    families = {line.split(",")[0] for line in listed.splitlines() if line}
+    if not families:
+        return note(name, "none found", "sudo apt-get install fontconfig fonts-dejavu-core fonts-noto-core")
+    return Finding(name, CheckVerdict.OK, f"{len(families)} families")
+
 
 _IS_LINUX = platform.system() == "Linux"
 _PERMISSIONS = "Allow Wisp to record the screen and to control the computer if captures are black or clicks do nothing."
@@ -36,23 +461,23 @@ def run(options: argparse.Namespace) -> int:
 def examine() -> list[Finding]:
     """All findings, in the order a person would mend them."""
     seen = _x11() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
-    libraries = [checks.qt_and_python(), checks.xlib_clash()]
-    workers = [checks.ocr(), checks.documents(), checks.watchdog()]
-    return [*libraries, *seen, checks.sandbox(), *workers, checks.keys(), checks.reachable()]
+    libraries = [qt_and_python(), xlib_clash()]
+    workers = [ocr(), documents(), watchdog()]
+    return [*libraries, *seen, sandbox(), *workers, keys(), reachable()]
 
 
 def _x11() -> list[Finding]:
     try:
         with on_a_display() as own:
             tried = (
-                checks.capture,
-                checks.pointer,
-                checks.windows,
-                checks.accessibility,
-                checks.hotkeys,
-                checks.fonts,
+                capture,
+                pointer,
+                windows,
+                accessibility,
+                hotkeys,
+                fonts,
             )
-            return [checks.display(own.private), *(check() for check in tried)]
+            return [display(own.private), *(check() for check in tried)]
     except NeedsPerson as error:
         return [fail("Display", "There is none, and a private desktop cannot start.", str(error))]
 

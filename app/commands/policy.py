@@ -27,7 +27,7 @@ from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects.choose import by_name
 from app.protocol.message import CallClosed
 from app.protocol.spec import Effect, ToolSpec
-from app.services.workspace import origins
+from app.services.files import origins
 from app.tools.computer import step_of
 
 _MISUSED = 2

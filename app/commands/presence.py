@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from app.base.errors import WispError
 from app.commands import options as shared
 from app.commands.options import dead_display, is_at_hand, say_that_a_display_is_missing
 from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
+from app.ui.machine import Finding, ModelServer
 
 if TYPE_CHECKING:
     from app.assistant import Assistant
@@ -45,7 +47,6 @@ async def _tell_what_goes_on(settings: Settings, connected: list[Assistant], pre
 
 
 def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool = False) -> int:
-    from app.commands.machine import ThisMachine
     from app.ui import application
     from app.ui.machine import Outside
 
@@ -70,3 +71,35 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
         telling.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence)))
 
     return application.run(connect, settings, Outside(reload, ThisMachine(), welcome), on_ready=tell_what_goes_on)
+
+
+class ThisMachine:
+    """The doctor's checks, the model servers that answer, and a try of a key."""
+
+    async def findings(self) -> Sequence[Finding]:
+        import asyncio
+
+        from app.commands import doctor
+
+        found = await asyncio.to_thread(doctor.examine)
+        return [Finding(each.name, each.verdict.value, each.detail, each.fix) for each in found]
+
+    async def servers(self) -> Sequence[ModelServer]:
+        from app.providers.openai_compatible.provider import local_endpoints
+
+        return [ModelServer(found.name, found.base_url, found.models) for found in await local_endpoints()]
+
+    async def tried(self, provider: str, key: str, base_url: str = "") -> str:
+        from app.providers import catalog
+        from app.settings import store
+
+        settings = store.load().with_values(model__base_url=base_url)
+        try:
+            made = catalog.make(provider, settings, lambda name: key or store.key_of(name))
+            try:
+                await made.models()
+            finally:
+                await made.close()
+        except WispError as error:
+            return str(error)
+        return ""

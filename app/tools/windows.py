@@ -17,7 +17,7 @@ from app.desktop.targets import Aim
 from app.desktop.verification import Patience
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
-from app.services.workspace import document_kinds
+from app.services.files import document_kinds
 from app.tools.acts import seen_in
 from app.tools.pictures import ModelSight, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere

@@ -16,8 +16,7 @@ from app.base.values import dataclass
 from app.settings import catalog
 from app.settings.store import Settings
 from app.ui import eventloop, languages
-from app.ui.approvals.devices import WITNESS
-from app.ui.approvals.input_filter import InputFilter
+from app.ui.approvals.devices import WITNESS, InputFilter
 from app.ui.bridge import Agent
 from app.ui.machine import Outside
 from app.ui.orb.window import OrbWindow
@@ -31,7 +30,7 @@ from app.ui.windows.curtain import QtCurtain, X11Curtain, curtain_for
 
 if TYPE_CHECKING:
     from app.ui.preferences.window import SettingsWindow
-    from app.ui.welcome.window import WelcomeWindow
+    from app.ui.welcome import WelcomeWindow
 
 _log = logging.getLogger(__name__)
 _OURS = "presence"
@@ -71,7 +70,7 @@ class Dialogs(QObject):
 
     def welcome(self) -> None:
         """The welcome, in front. Shown once, it does not come again by itself."""
-        from app.ui.welcome.window import WelcomeWindow
+        from app.ui.welcome import WelcomeWindow
 
         if self._welcome is None:
             made = WelcomeWindow(self._presence.theme, self._machine, self._reload()[catalog.SUMMON_KEY])

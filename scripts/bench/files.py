@@ -140,7 +140,7 @@ async def _walled(folder: Path, times: int) -> None:
     from app.base.clock import SystemClock
     from app.services.processes.commands import Processes
     from app.services.processes.starting import for_command
-    from app.services.sandbox.choose import wall
+    from app.services.sandbox.bubblewrap import wall
 
     space = folder / "space"
     space.mkdir()

@@ -14,8 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.base.errors import WispError
 from app.ui.composer import intake
 from app.ui.composer.attachments import MOST_PICTURES, Attached, in_words, size
-from app.ui.composer.field import ComposerField
-from app.ui.composer.window import ComposerWindow
+from app.ui.composer.window import ComposerField, ComposerWindow
 from app.ui.presence import Presence
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, until

@@ -12,8 +12,7 @@ from Xlib import XK
 
 from app.base import paths
 from app.desktop.x11.virtual import VirtualDesktop
-from app.ui.approvals.devices import WITNESS, Devices, EveryPress
-from app.ui.approvals.input_filter import InputFilter
+from app.ui.approvals.devices import WITNESS, Devices, EveryPress, InputFilter
 from app.ui.presence import Presence
 from app.ui.system.hotkey import Hotkey
 from tests.support.device import PersonsDevices

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
 from app.base.geometry import Point, Rect
-from app.commands import checks
+from app.commands import doctor
 from app.settings import catalog
 from app.ui import languages
 from app.ui.gallery import board, samples
@@ -158,7 +158,7 @@ def _texts_of_the_settings() -> set[str]:
 
 def _names_of_the_findings() -> set[str]:
     """What the doctor's checks are called."""
-    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(checks.__file__).parent.glob("*.py"))
+    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(doctor.__file__).parent.glob("*.py"))
     return set(re.findall(r'(?:name = |ok\(|note\(|fail\()"([A-Z][^"]*)"', source))
 
 

@@ -30,15 +30,14 @@ from app.ui.lifecycle import Dialogs
 from app.ui.machine import Finding, ModelServer, Outside
 from app.ui.preferences import fields
 from app.ui.preferences.fields import Switch
-from app.ui.preferences.findings import FindingsList, KeyRow
-from app.ui.preferences.window import Folders, SettingsWindow
+from app.ui.preferences.window import FindingsList, Folders, KeyRow, SettingsWindow
 from app.ui.presence import Look, Presence
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import Told, View
 from app.ui.system import autostart
 from app.ui.system.autostart import DesktopFile
 from app.ui.system.system import System
-from app.ui.welcome.window import WelcomeWindow
+from app.ui.welcome import WelcomeWindow
 from tests.ui.fake_agent import FakeAgent, until
 
 

@@ -22,7 +22,7 @@ from app.ui.bubble.rows import OfferRow, TakeBackRow
 from app.ui.bubble.speech import SaidRow
 from app.ui.buttons import GlyphButton
 from app.ui.cards.card import CardRow
-from app.ui.cards.head import ChecklistRow
+from app.ui.cards.contents import ChecklistRow
 from app.ui.cards.picture import CommandRow
 from app.ui.gallery import samples
 from app.ui.orb.state import Orb

@@ -19,11 +19,10 @@ from app.base.errors import ToolFailed, WispError
 from app.base.values import dataclass, replace
 from app.protocol.call import JsonValue, ToolCall
 from app.protocol.spec import Effect, ToolSpec
-from app.services.files import places
+from app.services.files import document_kinds, origins, places
+from app.services.files.document_kinds import DocumentKind
 from app.services.files.places import Workspace, Zone
 from app.services.sandbox.sandbox import CommandClass
-from app.services.workspace import document_kinds, origins
-from app.services.workspace.document_kinds import DocumentKind
 
 
 class CommandClassifier(Protocol):

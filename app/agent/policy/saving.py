@@ -10,8 +10,7 @@ from urllib.parse import unquote
 from app.agent.policy import consequences
 from app.agent.policy.chords import Pressed
 from app.agent.policy.values import Control
-from app.services.files import places
-from app.services.workspace import document_kinds
+from app.services.files import document_kinds, places
 
 EDITED = "\b"
 """In the place of a typed line: keys changed a part of what stood there."""

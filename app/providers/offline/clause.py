@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from app.base.values import dataclass, replace
-from app.providers.offline import names, pointer
+from app.providers.offline import pointer, typing_text
 from app.providers.offline.pointer import repeats, seconds
 from app.providers.offline.typing_text import type_quoted
 from app.providers.offline.words import Phrases, PlannedCall, Refusal, Steps, Token, WordKind, lexicon, tokens_of
@@ -22,9 +22,9 @@ def press(tokens: Sequence[Token]) -> Steps:
         return _pressed_button(rest, count)
     keys = chord(rest)
     if not keys:
-        return Refusal("key" if rest else "which", names.said(tokens) or "press")
+        return Refusal("key" if rest else "which", typing_text.name_in(tokens) or "press")
     if not 1 <= count <= lexicon().number("keys.say.most_repeats"):
-        return Refusal("range", names.said(tokens))
+        return Refusal("range", typing_text.name_in(tokens))
     arguments: dict[str, str | int] = {"keys": keys}
     if count > 1:
         arguments["repeat"] = count
@@ -32,11 +32,11 @@ def press(tokens: Sequence[Token]) -> Steps:
 
 
 def _pressed_button(tokens: Sequence[Token], count: int) -> Steps:
-    name = names.label(tokens)
+    name = typing_text.label(tokens)
     if isinstance(name, Refusal):
         return name
     if count != 1:
-        return Refusal("range", names.said(tokens))
+        return Refusal("range", typing_text.name_in(tokens))
     return (PlannedCall("computer_click", {"target": name}, "click", f"“{name}”"),)
 
 
@@ -47,7 +47,7 @@ def chord(tokens: Sequence[Token]) -> str:
         if len(sign) == 1:
             return sign
         tokens = tokens_of(sign)
-    tokens = names.without_end(_without_lead(tokens), "keys.say.nouns")
+    tokens = typing_text.without_end(_without_lead(tokens), "keys.say.nouns")
     if not tokens or any(token.kind is not WordKind.WORD for token in tokens):
         return ""
     return _join(_pieces(tokens))
@@ -101,13 +101,13 @@ def wait(tokens: Sequence[Token]) -> Steps:
     is_for = tokens[0].low == "for"
     duration = seconds(tokens[1:] if is_for else tokens)
     if duration is not None:
-        return _waited(duration) if _is_allowed(duration) else Refusal("range", names.said(tokens))
+        return _waited(duration) if _is_allowed(duration) else Refusal("range", typing_text.name_in(tokens))
     limit, rest = _limit(tokens)
     length, lead = lexicon().phrases("numbers.waiting.until").at(rest)
     if not length:
-        return Refusal("unreadable", f"wait {names.said(tokens)}")
+        return Refusal("unreadable", f"wait {typing_text.name_in(tokens)}")
     if not _is_allowed(limit):
-        return Refusal("range", names.said(tokens))
+        return Refusal("range", typing_text.name_in(tokens))
     return _appearing(rest[length:], limit, lead)
 
 
@@ -131,12 +131,12 @@ def _limit(tokens: Sequence[Token]) -> tuple[float, Sequence[Token]]:
 
 
 def _appearing(tokens: Sequence[Token], limit: float, lead: str) -> Steps:
-    rest = names.without_end(tokens, "numbers.waiting.appears")
+    rest = typing_text.without_end(tokens, "numbers.waiting.appears")
     has_quotes = len(rest) == 1 and rest[0].kind is WordKind.QUOTED
     is_told = len(rest) < len(tokens) or lead in lexicon().table("numbers.waiting.sees")
     if not (is_told or has_quotes):
-        return Refusal("unreadable", f"wait {lead} {names.said(tokens)}".strip())
-    text = rest[0].text.strip() if has_quotes else names.label(rest)
+        return Refusal("unreadable", f"wait {lead} {typing_text.name_in(tokens)}".strip())
+    text = rest[0].text.strip() if has_quotes else typing_text.label(rest)
     if isinstance(text, Refusal):
         return text
     if not text:
@@ -228,8 +228,8 @@ def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
     if head.action:
         steps = _read_action(head, rest)
         is_key = isinstance(steps, Refusal) and steps.kind == "key"
-        return replace(steps, part=names.said(tokens)) if isinstance(steps, Refusal) and not is_key else steps
-    return _elided(tokens, implied) if implied else Refusal("unreadable", names.said(tokens))
+        return replace(steps, part=typing_text.name_in(tokens)) if isinstance(steps, Refusal) and not is_key else steps
+    return _elided(tokens, implied) if implied else Refusal("unreadable", typing_text.name_in(tokens))
 
 
 def names_keys(tokens: Tokens) -> bool:
@@ -244,7 +244,7 @@ def _refused(tokens: Tokens, head: ClauseHead) -> Refusal | None:
     if length <= head.length:
         return None
     near = str(lexicon().table("commands.nearest").get(said, ""))
-    return Refusal(kind, names.said(tokens), near.replace("{rest}", names.said(tokens[length:])))
+    return Refusal(kind, typing_text.name_in(tokens), near.replace("{rest}", typing_text.name_in(tokens[length:])))
 
 
 def _read_action(head: ClauseHead, rest: Tokens) -> Steps:
@@ -254,24 +254,24 @@ def _read_action(head: ClauseHead, rest: Tokens) -> Steps:
 
 
 def _open(tokens: Tokens) -> Steps:
-    name = names.app_name(tokens)
-    return _named(name, PlannedCall("open_app", {"name": str(name)}, "open", names.spoken(name, tokens)))
+    name = typing_text.app_name(tokens)
+    return _named(name, PlannedCall("open_app", {"name": str(name)}, "open", typing_text.spoken(name, tokens)))
 
 
 def _close(tokens: Tokens) -> Steps:
-    name = names.window_name(tokens)
-    return _named(name, PlannedCall("close_window", {"title": str(name)}, "close", names.spoken(name, tokens)))
+    name = typing_text.window_name(tokens)
+    return _named(name, PlannedCall("close_window", {"title": str(name)}, "close", typing_text.spoken(name, tokens)))
 
 
 def _focus(tokens: Tokens) -> Steps:
-    name = names.window_name(tokens, going=True)
-    return _named(name, PlannedCall("focus_window", {"title": str(name)}, "focus", names.spoken(name, tokens)))
+    name = typing_text.window_name(tokens, going=True)
+    return _named(name, PlannedCall("focus_window", {"title": str(name)}, "focus", typing_text.spoken(name, tokens)))
 
 
 def _bring(tokens: Tokens) -> Steps:
     """`bring X to the front`; without the end it is no window that is to be brought."""
-    rest = names.without_end(tokens, "objects.places.front")
-    return _focus(rest) if len(rest) < len(tokens) else Refusal("unreadable", names.said(tokens))
+    rest = typing_text.without_end(tokens, "objects.places.front")
+    return _focus(rest) if len(rest) < len(tokens) else Refusal("unreadable", typing_text.name_in(tokens))
 
 
 def _named(name: str | Refusal, step: PlannedCall) -> Steps:
@@ -281,7 +281,7 @@ def _named(name: str | Refusal, step: PlannedCall) -> Steps:
 def _type(tokens: Tokens) -> Steps:
     if any(token.kind is WordKind.QUOTED for token in tokens):
         return type_quoted(tokens)
-    return Refusal("which" if not tokens else "ambiguous", names.said(tokens) or "type")
+    return Refusal("which" if not tokens else "ambiguous", typing_text.name_in(tokens) or "type")
 
 
 _ACTIONS: dict[str, Callable[[Tokens], Steps]] = {
@@ -301,11 +301,11 @@ def _elided(tokens: Tokens, implied: str) -> Steps:
     """`open the calculator and the terminal`: only what can be nothing else goes on with the verb before."""
     if implied in ("open", "close"):
         known = lexicon().phrases("objects.apps.known")
-        bare = names.without_end(names.without_article(tokens), "objects.apps.suffixes")
-        return _ACTIONS[implied](tokens) if known.whole(bare) else Refusal("unreadable", names.said(tokens))
+        bare = typing_text.without_end(typing_text.without_article(tokens), "objects.apps.suffixes")
+        return _ACTIONS[implied](tokens) if known.whole(bare) else Refusal("unreadable", typing_text.name_in(tokens))
     if implied != "press" and _is_click_target(tokens):
         return pointer.click(implied, tokens)
-    return Refusal("unreadable", names.said(tokens))
+    return Refusal("unreadable", typing_text.name_in(tokens))
 
 
 def _is_click_target(tokens: Tokens) -> bool:
@@ -327,7 +327,7 @@ def elides_to(steps: Sequence[PlannedCall], action: str) -> str:
 def without_ending(tokens: Tokens) -> Tokens:
     while tokens and tokens[-1].kind is WordKind.SEPARATOR:
         tokens = tokens[:-1]
-    while len(shorter := names.without_end(tokens, "commands.fillers.end")) < len(tokens):
+    while len(shorter := typing_text.without_end(tokens, "commands.fillers.end")) < len(tokens):
         tokens = shorter
     return tokens
 

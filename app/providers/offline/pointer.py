@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from app.providers.offline import names
+from app.providers.offline import typing_text
 from app.providers.offline.words import PlannedCall, Refusal, Steps, Token, Value, WordKind, lexicon
 
 _DIGITS = re.compile(r"\d{1,6}(\.\d{1,6})?")
@@ -97,7 +97,7 @@ def point(tokens: Sequence[Token]) -> tuple[int, int] | None:
     """`100, 200`, `at (100,200)`, `x=100 y=200`. Two bare one-digit numbers are not surely a place: None."""
     if any(token.kind is WordKind.QUOTED for token in tokens):
         return None
-    found = _POINT.fullmatch(names.said(tokens))
+    found = _POINT.fullmatch(typing_text.name_in(tokens))
     if not found:
         return None
     x, y = int(found["x"]), int(found["y"])
@@ -111,16 +111,16 @@ def click(action: str, tokens: Sequence[Token], modifier: str = "") -> Steps:
     extra: dict[str, Value] = dict(_BUTTONS[action])
     if count > 1:
         if action != "click" or count > _MOST_CLICKS:
-            return Refusal("range", names.said(tokens))
+            return Refusal("range", typing_text.name_in(tokens))
         extra["count"] = count
     if modifier:
         extra["modifiers"] = modifier
     if place := point(rest):
         if min(place) < 0:
-            return Refusal("off_screen", names.said(tokens))
+            return Refusal("off_screen", typing_text.name_in(tokens))
         arguments: dict[str, Value] = {"x": place[0], "y": place[1], "space": "screen"}
         return (PlannedCall("computer_click", {**arguments, **extra}, action, f"at {place[0]}, {place[1]}"),)
-    name = names.label(rest[1:] if len(rest) > 1 and rest[0].low == "on" else rest)
+    name = typing_text.label(rest[1:] if len(rest) > 1 and rest[0].low == "on" else rest)
     if isinstance(name, Refusal):
         return name
     return (PlannedCall("computer_click", {"target": name, **extra}, action, f"“{name}”"),)
@@ -143,20 +143,20 @@ def scroll(tokens: Sequence[Token]) -> Steps:
         return _scrolled("up" if end == "top" else "down", lexicon().number("numbers.scroll.end"), f"to the {end}")
     directions = [i for i, token in enumerate(rest) if token.low in _DIRECTIONS]
     if len(directions) != 1:
-        return Refusal("which" if not rest else "unreadable", names.said(tokens) or "scroll")
+        return Refusal("which" if not rest else "unreadable", typing_text.name_in(tokens) or "scroll")
     direction = rest[directions[0]].low
     amount = _amount([*rest[: directions[0]], *rest[directions[0] + 1 :]])
     if amount is None:
-        return Refusal("unreadable", names.said(tokens))
+        return Refusal("unreadable", typing_text.name_in(tokens))
     if not 1 <= amount <= lexicon().number("numbers.scroll.most"):
-        return Refusal("range", names.said(tokens))
+        return Refusal("range", typing_text.name_in(tokens))
     return _scrolled(direction, amount, direction)
 
 
 def _without_fillers(tokens: Sequence[Token]) -> Sequence[Token]:
     length, _ = lexicon().phrases("numbers.scroll.fillers").at(tokens)
     rest = [token for token in tokens[length:] if token.low != "by"]
-    return names.without_end(rest, "numbers.scroll.fillers")
+    return typing_text.without_end(rest, "numbers.scroll.fillers")
 
 
 def _amount(tokens: Sequence[Token]) -> float | None:
@@ -180,7 +180,7 @@ def drag(tokens: Sequence[Token]) -> Steps:
     """From one name or place to another."""
     joins = [i for i, token in enumerate(tokens) if token.low in _DRAG_JOINS]
     if len(joins) != 1:
-        return Refusal("which" if not joins else "unreadable", names.said(tokens) or "drag")
+        return Refusal("which" if not joins else "unreadable", typing_text.name_in(tokens) or "drag")
     head, tail = tokens[: joins[0]], tokens[joins[0] + 1 :]
     ends = (_end_of_drag(head[1:] if head and head[0].low == "from" else head), _end_of_drag(tail))
     for end in ends:
@@ -196,7 +196,7 @@ def drag(tokens: Sequence[Token]) -> Steps:
 def _end_of_drag(tokens: Sequence[Token]) -> str | Refusal:
     place = point(tokens)
     if place and min(place) < 0:
-        return Refusal("off_screen", names.said(tokens))
-    if names.is_any_of_a_kind(tokens):
-        return Refusal("which", names.said(tokens))
-    return f"{place[0]},{place[1]}" if place else names.label(tokens)
+        return Refusal("off_screen", typing_text.name_in(tokens))
+    if typing_text.is_any_of_a_kind(tokens):
+        return Refusal("which", typing_text.name_in(tokens))
+    return f"{place[0]},{place[1]}" if place else typing_text.label(tokens)

@@ -12,9 +12,10 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 MEMORY_BYTES = 1 << 30
 CPU_S = 10
@@ -91,7 +92,6 @@ def run(arguments: Sequence[str]) -> int:
     sys.path.insert(0, str(_PACKAGE))
     mimetypes.knownfiles.clear()  # because the sandbox can no longer open the system's tables
     from app.base.errors import WispError
-    from app.services.files import parsing_jobs
 
     answers, complaints = os.fdopen(os.dup(1), "wb"), os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -100,7 +100,7 @@ def run(arguments: Sequence[str]) -> int:
     lock([sys.prefix, sys.base_prefix, sys.base_exec_prefix, str(_PACKAGE / "app"), *_frozen_program(), *_SYSTEM])
     try:
         with sys.stdin.buffer as file:
-            for piece in parsing_jobs.JOBS[job](file, options):
+            for piece in JOBS[job](file, options):
                 answers.write(piece)
         answers.close()
     except WispError as error:
@@ -112,6 +112,31 @@ def run(arguments: Sequence[str]) -> int:
 def _frozen_program() -> list[str]:
     """The folder of a frozen program, whose own file holds its modules."""
     return [str(Path(sys.executable).parent)] if getattr(sys, "frozen", False) else []
+
+
+Job = Callable[[BinaryIO, Mapping[str, str]], Iterator[bytes]]
+
+
+def _document(file: BinaryIO, options: Mapping[str, str]) -> Iterator[bytes]:
+    from app.services.files.contents import texts
+
+    for text in texts(file, options["name"], options["shown"]):
+        yield text.encode("utf-8", errors="replace")
+
+
+def _page(file: BinaryIO, options: Mapping[str, str]) -> Iterator[bytes]:
+    from app.services.web.readable import markdown
+
+    yield markdown(file.read(), options["charset"], options["url"]).encode("utf-8", errors="replace")
+
+
+def _picture(file: BinaryIO, options: Mapping[str, str]) -> Iterator[bytes]:
+    from app.services.files.contents import load, packed
+
+    yield packed(load(file, options["shown"]))
+
+
+JOBS: Mapping[str, Job] = {"document": _document, "page": _page, "picture": _picture}
 
 
 if __name__ == "__main__":

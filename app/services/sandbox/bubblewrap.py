@@ -18,12 +18,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.base import resources
+from app.base import paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
 from app.services.sandbox import layout, protection
 from app.services.sandbox.layout import Rooms, table
-from app.services.sandbox.sandbox import Before, Period, SandboxedCommand, SettledRun
+from app.services.sandbox.sandbox import Before, NoWall, Period, Sandbox, SandboxedCommand, SettledRun
 
 _LIMIT_S = 5.0
 _MOST_CHARS = 200
@@ -329,3 +329,40 @@ def _wait_for(pid: int) -> None:
             ready.poll(_SETTLE_LIMIT_MS)
         finally:
             os.close(fd)
+
+
+_ELSEWHERE = "There is no sandbox for commands on this system: each of them runs with everything you may do."
+_SWITCHED_OFF = "The sandbox for commands is switched off in the settings (trust.commands)."
+
+
+def wall(workspace: Path, *, wanted: bool, readable: tuple[Path, ...] = ()) -> Sandbox:
+    """The wall around this workspace; `readable` names further folders that commands may look into."""
+    if not wanted:
+        return NoWall(_SWITCHED_OFF)
+    if platform.system() != "Linux":
+        return NoWall(_ELSEWHERE)
+    return Bubblewrap(_rooms(workspace, readable), _private("calls"))
+
+
+def _rooms(workspace: Path, readable: tuple[Path, ...]) -> Rooms:
+    moved = os.environ.get("WISP_DATA_DIR")
+    own = (paths.config_dir(), paths.state_dir(), paths.data_dir(), *((Path(moved),) if moved else ()))
+    return Rooms(
+        workspace=_real(workspace),
+        person_home=_real(Path.home()),
+        home=_private("home"),
+        temp=_private("tmp"),
+        made=_real(paths.made_dir()),
+        own=tuple(map(_real, own)),
+        readable=tuple(map(_real, readable)),
+    )
+
+
+def _private(name: str) -> Path:
+    folder = _real(paths.state_dir()) / "sandbox" / name
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))

@@ -18,7 +18,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from app.ui.buttons import GlyphButton, WordButton
-from app.ui.cards.head import elapsed_words
+from app.ui.cards.contents import elapsed_words
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import View
 from app.ui.theme.drawing import font, placed, put

@@ -11,8 +11,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter,
 from PySide6.QtWidgets import QWidget
 
 from app.ui.bubble.rows import ProseText, RowWidget
-from app.ui.cards.contents import BrowserView, CardPart, SourcesView
-from app.ui.cards.head import CardHead, elapsed_words, paint_head
+from app.ui.cards.contents import BrowserView, CardHead, CardPart, SourcesView, elapsed_words, paint_head
 from app.ui.cards.picture import CodeView, PictureView
 from app.ui.presenter.cards import newest_picture
 from app.ui.presenter.view import Card, ShownPicture, Status

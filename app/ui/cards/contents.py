@@ -1,17 +1,30 @@
-"""A browser in a card: the address, the page with a dot where it clicked, the console, and a slider over its steps."""
+"""The parts of a card: its head, its checklist, and what unfolds below."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QRectF, Qt, QUrl, Signal
-from PySide6.QtGui import QColor, QDesktopServices, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDesktopServices,
+    QFontMetrics,
+    QFontMetricsF,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+)
 from PySide6.QtWidgets import QAbstractButton, QSlider, QWidget
 
+from app.base.values import dataclass
+from app.ui.bubble.rows import RowWidget
 from app.ui.cards.picture import CodeView, PictureView
-from app.ui.presenter.view import BrowserStep, Card, Source
+from app.ui.presenter.view import BrowserStep, Card, ChecklistLine, ShownChecklist, Source, Status
 from app.ui.presenter.wording import visible
 from app.ui.theme import drawing
-from app.ui.theme.drawing import font
-from app.ui.theme.theme import Theme
+from app.ui.theme.drawing import font, lines_of, placed
+from app.ui.theme.motion import Ticker
+from app.ui.theme.theme import Color, Theme
 
 
 class CardPart(QWidget):
@@ -194,3 +207,168 @@ class SourcesView(CardPart):
             link.setGeometry(0, y, width, link.wanted_height())
             y += link.height() + self.theme.size("card_padding")
         return max(y - self.theme.size("card_padding"), 0)
+
+
+_MARKS = {
+    Status.WAITING: ("pause", "accent"),
+    Status.OK: ("check", "ok"),
+    Status.UNVERIFIED: ("circle", "muted"),
+    Status.FAILED: ("notch", "bad"),
+    Status.STOPPED: ("stop", "muted"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CardHead:
+    """What the line shows. `opens` is None where there is nothing to open, else whether it is open."""
+
+    glyph: str
+    verb: str
+    object: str
+    status: Status
+    elapsed: str = ""
+    opens: bool | None = None
+    glyph_color: str = "muted"
+    thumbnail: QPixmap | None = None
+
+
+def paint_head(painter: QPainter, box: QRectF, head: CardHead, theme: Theme) -> None:
+    """Draw the line into `box`; what does not fit is elided, the object's end first."""
+    inset = theme.size("card_padding")
+    side = theme.size("glyph")
+    middle = box.center().y()
+    left = box.left() + inset
+    way = painter.layoutDirection()
+    glyph = placed(QRectF(left, middle - side / 2, side, side), box, way)
+    drawing.draw(painter, head.glyph, glyph, theme.color(head.glyph_color))
+    left += side + theme.size("gap") + theme.size("grid") / 2
+    right = _paint_right(painter, box, QRectF(left, box.top(), box.right() - inset - left, box.height()), head, theme)
+    _paint_words(painter, placed(QRectF(left, box.top(), right - left, box.height()), box, way), head, theme)
+
+
+def _paint_right(painter: QPainter, whole: QRectF, box: QRectF, head: CardHead, theme: Theme) -> float:
+    """Chevron, mark and time, from the end; the answer is where the words must end, left to right."""
+    way = painter.layoutDirection()
+    side, gap = theme.size("small_glyph"), theme.size("gap")
+    x, middle = box.right(), box.center().y()
+    if head.opens is not None:
+        painter.save()
+        closed = 180 if way is Qt.LayoutDirection.RightToLeft else 0
+        painter.translate(placed(QRectF(x - side, middle, side, 0), whole, way).center())
+        painter.rotate(90 if head.opens else closed)
+        drawing.draw(painter, "chevron", QRectF(-side / 2, -side / 2, side, side), theme.color("muted"))
+        painter.restore()
+        x -= side + gap / 2
+    if head.status in _MARKS:
+        glyph, color = _MARKS[head.status]
+        mark = placed(QRectF(x - side, middle - side / 2, side, side), whole, way)
+        drawing.draw(painter, glyph, mark, theme.color(color))
+        x -= side + gap / 2
+    if head.thumbnail is not None:
+        size = head.thumbnail.deviceIndependentSize()
+        place = QRectF(x - size.width(), middle - size.height() / 2, size.width(), size.height())
+        _paint_thumbnail(painter, placed(place, whole, way), head.thumbnail, theme)
+        x = place.left() - gap
+    if head.elapsed:
+        painter.setFont(font(theme, "small"))
+        width = QFontMetricsF(painter.font()).horizontalAdvance(head.elapsed) + 2
+        time = placed(QRectF(x - width, box.top(), width, box.height()), whole, way)
+        _words(painter, time, head.elapsed, theme.color("muted"))
+        x -= width + gap / 2
+    return x - gap / 2
+
+
+def _paint_thumbnail(painter: QPainter, place: QRectF, picture: QPixmap, theme: Theme) -> None:
+    outline = QPainterPath()
+    radius = theme.size("grid")
+    outline.addRoundedRect(place, radius, radius)
+    painter.save()
+    painter.setClipPath(outline)
+    painter.drawPixmap(place.topLeft(), picture)
+    painter.restore()
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QColor(*theme.color("edge")))
+    painter.drawPath(outline)
+
+
+def _paint_words(painter: QPainter, box: QRectF, head: CardHead, theme: Theme) -> None:
+    plain, strong = font(theme, "text"), font(theme, "text", strong=True)
+    verb_width = min(QFontMetricsF(plain).horizontalAdvance(head.verb), box.width())
+    painter.setFont(plain)
+    elided = QFontMetricsF(plain).elidedText(head.verb, Qt.TextElideMode.ElideRight, box.width())
+    _words(painter, box, elided, theme.color("ink"))
+    space = QFontMetricsF(plain).horizontalAdvance(" ") + 1
+    rest = QRectF(box.left() + verb_width + space, box.top(), box.width() - verb_width - space, box.height())
+    rest = placed(rest, box, painter.layoutDirection())
+    if head.object and rest.width() > theme.size("glyph"):
+        painter.setFont(strong)
+        elided = QFontMetricsF(strong).elidedText(head.object, Qt.TextElideMode.ElideRight, rest.width())
+        _words(painter, rest, elided, theme.color("ink"))
+
+
+def _words(painter: QPainter, box: QRectF, text: str, color: Color) -> None:
+    painter.setPen(QColor(*color))
+    painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, text)
+
+
+def elapsed_words(seconds: float) -> str:
+    """`4 s`, `1:05`; nothing below a second."""
+    whole = int(seconds)
+    if whole < 1:
+        return ""
+    return f"{whole} s" if whole < 60 else f"{whole // 60}:{whole % 60:02d}"
+
+
+_Line = tuple[ChecklistLine, QRect, Qt.TextFlag]
+
+
+class ChecklistRow(RowWidget):
+    """Paint finished steps in a muted colour, so that the remaining ones are prominent."""
+
+    def __init__(self, theme: Theme, ticker: Ticker) -> None:
+        super().__init__(theme, ticker)
+        self._steps: tuple[ChecklistLine, ...] = ()
+        self._lines: tuple[_Line, ...] = ()
+
+    def show_row(self, row: ShownChecklist) -> None:
+        self._steps = row.steps
+        self.setAccessibleName(self._words())
+        self.setAccessibleDescription("\n".join(f"{'✓' if step.done else '○'} {step.text}" for step in row.steps))
+        self.update()
+
+    def height_for(self, width: int) -> int:
+        theme, lines = self.theme, list[_Line]()
+        metrics, inset = QFontMetrics(font(theme, "text")), theme.size("card_padding")
+        left = inset + theme.size("glyph") + theme.size("gap") + theme.size("grid") // 2
+        y = theme.size("card_height") - theme.size("grid")
+        for step in self._steps:
+            flags, box = lines_of(metrics, width - left - inset, step.text)
+            lines.append((step, QRect(left, y, width - left - inset, box.height()), flags))
+            y += box.height() + theme.size("grid")
+        self._lines = tuple(lines)
+        return y + inset - theme.size("grid")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = self.theme, QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(*theme.color("hairline")))
+        painter.setBrush(QColor(*theme.color("raised")))
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.drawRoundedRect(box, theme.size("card_radius"), theme.size("card_radius"))
+        status = Status.OK if all(step.done for step in self._steps) else Status.RUNNING
+        head = QRectF(0, 0, self.width(), theme.size("card_height"))
+        paint_head(painter, head, CardHead("list", self._words(), "", status), theme)
+        painter.setFont(font(theme, "text"))
+        first_line, side = QFontMetrics(painter.font()).height(), theme.size("small_glyph")
+        left = theme.size("card_padding") + (theme.size("glyph") - side) / 2
+        for step, place, flags in self._lines:
+            mark, color = ("check", "ok") if step.done else ("circle", "muted")
+            where = QRectF(left, place.top() + (first_line - side) / 2, side, side)
+            drawing.draw(painter, mark, where, theme.color(color))
+            painter.setPen(QColor(*theme.color("muted" if step.done else "ink")))
+            painter.drawText(place, flags, step.text)
+
+    def _words(self) -> str:
+        done = sum(step.done for step in self._steps)
+        words = QCoreApplication.translate("Cards", "{done} of {total} done")
+        return words.format(done=done, total=len(self._steps))

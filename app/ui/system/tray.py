@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 from app.agent.agent_events import Outcome
 from app.base.texts import clip_line
 from app.base.values import dataclass
-from app.ui.orb.painting import OrbFrame, paint
 from app.ui.orb.state import Orb
+from app.ui.orb.window import OrbFrame, paint
 from app.ui.presenter.view import SpokenItem, TurnOutcome, View
 from app.ui.theme.theme import Theme
 

@@ -15,7 +15,7 @@ from app.ui.approvals.row import ApprovalRow
 from app.ui.bubble.rows import OfferRow, RowWidget, TakeBackRow
 from app.ui.bubble.speech import AskedRow, EndedRow, SaidRow, ToldRow
 from app.ui.cards.card import CardRow, FoldRow
-from app.ui.cards.head import ChecklistRow
+from app.ui.cards.contents import ChecklistRow
 from app.ui.cards.picture import CommandRow
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter.view import (
@@ -106,10 +106,10 @@ class Stage(QObject):
     @property
     def composer(self) -> ComposerWindow:
         if self._composer is None:
-            from app.ui.composer import field
+            from app.ui.composer import window
             from app.ui.composer.window import ComposerWindow
 
-            made = ComposerWindow(self._look.theme, self._look.around, field.todays())
+            made = ComposerWindow(self._look.theme, self._look.around, window.todays())
             made.sent.connect(self.said)
             made.left.connect(self.left)
             made.height_wanted.connect(self.place)
@@ -255,12 +255,12 @@ class Stage(QObject):
             return
         theme, screen = self._look.theme, self.seat.screen()
         writing = self.is_writing
-        field = _size(self.composer.wanted_size()) if writing else Size(theme.size("bubble_width"), 0)
+        field_size = _size(self.composer.wanted_size()) if writing else Size(theme.size("bubble_width"), 0)
         bubble = self.bubble
         bubble.set_footer(shown=not writing)
-        most = round(screen.height * theme.ratio("bubble_height")) - field.height
+        most = round(screen.height * theme.ratio("bubble_height")) - field_size.height
         found = orb_placement.arranged(
-            screen, self.orb.rest_rect(), _size(bubble.wanted_size(most)), field, theme.size("gap")
+            screen, self.orb.rest_rect(), _size(bubble.wanted_size(most)), field_size, theme.size("gap")
         )
         bubble.place_body(found.bubble)
         if writing:

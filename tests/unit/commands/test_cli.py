@@ -12,8 +12,7 @@ import pytest
 
 from app.base import paths
 from app.cli import COMMANDS, main
-from app.commands.checks import CheckVerdict
-from app.commands.doctor import examine
+from app.commands.doctor import CheckVerdict, examine
 from app.services.processes.commands import RunRecord
 from app.services.sandbox.sandbox import Before, SettledRun
 

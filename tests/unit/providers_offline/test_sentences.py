@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.providers.offline import wording
-from app.providers.offline.reading import read_wish
+from app.providers.offline.provider import read_wish
 from app.providers.offline.words import Plan, Refusal, Resume, Talk
 from tests.unit.providers_offline.table import DECLINED, DONE, SENTENCES, Sentence
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from app.protocol.call import JsonValue
 from app.providers.offline import provider, wording
-from app.providers.offline.reading import read_wish
+from app.providers.offline.provider import read_wish
 from app.providers.offline.words import Plan, PlannedCall
 from tests.unit.providers_offline.dialogue import calls_in
 from tests.unit.providers_offline.table import DONE

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services.workspace.document_kinds import DocumentKind, NamedTarget, kind_of, target_of
+from app.services.files.document_kinds import DocumentKind, NamedTarget, kind_of, target_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
 HTML = b"<html><script>location='http://evil.example'</script>"

@@ -17,7 +17,7 @@ from app.services.files.places import Workspace
 from app.services.files.safe_open import Folder
 from app.services.processes.commands import CommandLimits, Processes
 from app.services.processes.deletions import Deletions
-from app.services.sandbox import choose
+from app.services.sandbox import bubblewrap
 from app.services.tasks import Checklist
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, Commands, Waits
@@ -65,7 +65,7 @@ class Bench:
         self.workspace = Workspace(self.root, home=self.home, temp=folder / "tmp")
         self.checkpoints = Checkpoints(folder / "checkpoints")
         self.changes = Changes(self.workspace, self.checkpoints, self._to_trash)
-        self.wall = choose.wall(self.root, wanted=walled, readable=(Path(sys.prefix), Path(sys.base_prefix)))
+        self.wall = bubblewrap.wall(self.root, wanted=walled, readable=(Path(sys.prefix), Path(sys.base_prefix)))
         self.processes = Processes(
             folder / "runs", SystemClock(), limits, self.wall, Deletions(self.root, self.checkpoints)
         )

@@ -16,7 +16,7 @@ import pytest
 from app.base.clock import SystemClock
 from app.base.errors import ToolFailed
 from app.services.processes.commands import Processes
-from app.services.sandbox import choose
+from app.services.sandbox import bubblewrap
 from app.services.sandbox.sandbox import NoWall, SandboxedCommand
 from tests.support.observer import eventually
 from tests.support.walls import needs_wall
@@ -244,7 +244,7 @@ def test_a_leftover_run_is_settled_with_its_own_workspace_and_leaves_the_persons
         subprocess.run(["git", "init", "-q", str(folder)], check=True)
         subprocess.run(["git", "-C", str(folder), "config", "alias.lg", "log --oneline"], check=True)
         (folder / ".git/hooks/pre-commit").write_text("#!/bin/sh\n")
-    elsewhere = choose.wall(tmp_path, wanted=True)
+    elsewhere = bubblewrap.wall(tmp_path, wanted=True)
     later = Processes(tmp_path / "runs", SystemClock(), wall=elsewhere)
     assert eventually(lambda: not later.left_over())
     [ended] = later.settled_late()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base import paths
-from app.ui.composer.field import Recall
+from app.ui.composer.window import Recall
 from app.ui.presenter.cards import plain
 from app.ui.presenter.presenter import same
 from app.ui.presenter.view import Card, SpokenItem, Status

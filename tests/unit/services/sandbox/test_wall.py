@@ -12,13 +12,13 @@ from app.base.errors import ToolFailed
 from app.protocol.call import ToolCall
 from app.services.files.places import Workspace
 from app.services.processes.commands import Processes
-from app.services.sandbox import bubblewrap, choose
+from app.services.sandbox import bubblewrap
 from app.services.sandbox.sandbox import NoWall
 from app.tools.exec import CommandJudge
 
 
 def test_switched_off_says_so(tmp_path: Path) -> None:
-    wall = choose.wall(tmp_path, wanted=False)
+    wall = bubblewrap.wall(tmp_path, wanted=False)
     assert wall.missing() == "The sandbox for commands is switched off in the settings (trust.commands)."
     with pytest.raises(ToolFailed):
         wall.enclose(tmp_path, {}, tmp_path, network=False)
@@ -44,7 +44,7 @@ def test_a_wall_that_cannot_stand_says_why_and_what_to_do(
         program.chmod(0o755)
     monkeypatch.setattr(bubblewrap, "PLACES", str(tmp_path))
     (tmp_path / "space").mkdir()
-    wall = choose.wall(tmp_path / "space", wanted=True)
+    wall = bubblewrap.wall(tmp_path / "space", wanted=True)
     assert words in wall.missing()
     assert "sudo" in wall.missing()
     with pytest.raises(ToolFailed, match="sandbox for commands"):

@@ -22,10 +22,10 @@ from PySide6.QtWidgets import (
 from app.settings import store
 from app.settings.catalog import BASE_URL, MODEL, PROVIDER
 from app.ui.machine import Machine, ModelServer
-from app.ui.orb import painting
+from app.ui.orb import window
 from app.ui.orb.state import Orb
 from app.ui.preferences.fields import Choice, Radio, words_label
-from app.ui.preferences.findings import FindingsList, KeyRow, Questions
+from app.ui.preferences.window import FindingsList, KeyRow, Questions
 from app.ui.presenter.view import View
 from app.ui.system import autostart
 from app.ui.theme.drawing import font
@@ -331,8 +331,8 @@ class _Orb(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         center = QPointF(self.rect().toRectF().center())
-        look = painting.OrbFrame(Orb.IDLE)
-        painting.paint(QPainter(self), center, self._theme.size("orb"), look, self._theme, shadow=False)
+        look = window.OrbFrame(Orb.IDLE)
+        window.paint(QPainter(self), center, self._theme.size("orb"), look, self._theme, shadow=False)
 
 
 def _scrolled(page: QWidget, room: int) -> QScrollArea:

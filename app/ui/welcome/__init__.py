@@ -1,1 +1,0 @@
-"""The first minutes: what works here, who answers, and one thing done together."""
