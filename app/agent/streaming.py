@@ -13,6 +13,7 @@ from app.agent.agent_events import Notice
 from app.agent.deps import SessionDeps
 from app.agent.prompt import ending
 from app.agent.turn import Turn
+from app.base.clock import backoff_s
 from app.base.errors import BadAnswer, OverLimit, ProviderError, Unreachable
 from app.protocol.message import Message
 from app.protocol.payload import well_formed
@@ -88,8 +89,7 @@ def wait_before(attempt: int, error: ProviderError, chance: random.Random) -> fl
     asked = error.retry_after_s if isinstance(error, OverLimit) else None
     if asked is not None:
         return asked + chance.uniform(0, 0.5)
-    longest = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _LONGEST_WAIT_S)
-    return longest * chance.uniform(0.5, 1.0)
+    return backoff_s(attempt, _FIRST_WAIT_S, _LONGEST_WAIT_S, chance)
 
 
 CONTINUATIONS = 3

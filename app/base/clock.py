@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from typing import Protocol
 
@@ -30,3 +31,8 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+def backoff_s(attempt: int, first_s: float, longest_s: float, chance: random.Random) -> float:
+    """Seconds to wait after failed `attempt`, counted from 1: doubled each time, bounded, jittered down to half."""
+    return min(first_s * 2.0 ** (attempt - 1), longest_s) * chance.uniform(0.5, 1.0)

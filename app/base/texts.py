@@ -21,8 +21,11 @@ _ESCAPES = (
     r"|\x1b[\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]"  # the short ones
     r"|\x9b[0-?]*[ -/]*[@-~]"
-    r"|[\x90\x98\x9d\x9e\x9f][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"  # the same as C1
+    # The same as C1. No string holds the start of another, or else many starts take quadratic time.
+    r"|[\x90\x98\x9d\x9e\x9f][^\x07\x1b\x90\x98\x9c-\x9f\n]*(?:\x07|\x1b\\|\x9c)"
 )
+_SEQUENCE = re.compile(_ESCAPES)
+_BACKSPACED = re.compile(r"[^\n\x08]\x08(?!\t)")  # a tab moves on and writes nothing over
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _FORMAT = (
     "\u00ad\u061c\u070f\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -32,12 +35,14 @@ _BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _HALVES = "\ud800-\udfff"
 _JOINERS = "\u200c\u200d"
-_HIDDEN = re.compile(
-    rf"{_ESCAPES}|[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}]|[{_SELECTORS}]{{2,}}"
+_MISPLACED = (
+    rf"[{_SELECTORS}]{{2,}}"
     rf"|(?<![^\x00-\x7f])[{_SELECTORS}{_JOINERS}](?!\u20e3)|[{_JOINERS}](?![^\x00-\x7f])"
 )
 """Joiners and variation selectors are normal in non-ASCII scripts and emoji. After ASCII, or many in a row, they are
 used to hide text."""
+_HIDDEN = re.compile(rf"{_ESCAPES}|[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}]|{_MISPLACED}")
+_UNPRINTED = re.compile(rf"[{_CONTROLS}{_FORMAT}{_HALVES}]|{_MISPLACED}")
 _SUSPICIOUS = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}{_SELECTORS}{_JOINERS}\u2028\u2029]")
 _INVISIBLE = re.compile(rf"[{_CONTROLS}{_FORMAT}{_BLANK_LETTERS}{_HALVES}{_SELECTORS}{_JOINERS}]")
 _PASSES = 8
@@ -60,6 +65,16 @@ def plain(text: str) -> tuple[str, int]:
             return text, total
     text, count = _INVISIBLE.subn("", text)
     return text, total + count
+
+
+def terminal_text(output: str) -> str:
+    """Return output as a terminal shows it at last: without escapes, and each line as it was written over last."""
+    text = _SEQUENCE.sub("", output)
+    if "\r" in text:  # by lines, because a pattern takes quadratic time on a long line
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    if "\x08" in text:
+        text = _BACKSPACED.sub("", text)
+    return _UNPRINTED.sub("", text)
 
 
 def revealed(text: str) -> str:

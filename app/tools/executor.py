@@ -14,7 +14,7 @@ from functools import partial
 from typing import Protocol
 
 from app.base import texts
-from app.base.clock import Clock
+from app.base.clock import Clock, backoff_s
 from app.base.errors import NeedsPerson, ToolFailed, WispError
 from app.base.values import dataclass, replace
 from app.protocol.arguments import to_call
@@ -150,8 +150,7 @@ class Executor:
                 if not error.transient or context.cancelled.is_set():
                     raise
                 _log.info("%s failed for a passing reason, try %d: %s", call.name, attempt, error)
-            longest = min(_FIRST_WAIT_S * 2 ** (attempt - 1), _LONGEST_WAIT_S)
-            await self._clock.sleep(longest * self._random.uniform(0.5, 1.0))
+            await self._clock.sleep(backoff_s(attempt, _FIRST_WAIT_S, _LONGEST_WAIT_S, self._random))
         return await run(call, context)
 
     def _unknown(self, name: str) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from app.agent import agent_events as agent
-from app.base.texts import clip_line
+from app.base.texts import clip_line, terminal_text
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import (
@@ -21,23 +20,6 @@ from app.ui.presenter.view import (
     View,
 )
 from app.ui.presenter.wording import Words, words_for
-
-_ESCAPES = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"  # OSC: titles, links
-    r"|[PX^_][^\x1b]{0,4096}\x1b\\"  # DCS, SOS, PM, APC
-    r"|[ -/]*[0-~])"
-)
-_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-
-
-def plain(output: str) -> str:
-    """Return the text without terminal escapes. A carriage return deletes the line so far, as in a terminal."""
-    text = _ESCAPES.sub("", output)
-    if "\r" in text:  # by lines, because a pattern takes quadratic time on a long line
-        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
-    return _CONTROLS.sub("", text)
-
 
 KEPT_SIGHTS = 50
 KEPT_PICTURES = 12
@@ -94,7 +76,7 @@ def _console(lines: object) -> tuple[str, ...]:
 def _console_line(line: object) -> str:
     if isinstance(line, Mapping):
         line = f"{line.get('level', '')} {line.get('text', '')}"
-    return clip_line(plain(str(line)), _LINE_CHARS)
+    return clip_line(terminal_text(str(line)), _LINE_CHARS)
 
 
 def _sources(results: object) -> tuple[Source, ...]:
@@ -244,7 +226,7 @@ class CardSteps:
         card = open_card(view, event.call_id)
         if card is None:
             return view
-        output, gone = _end_of(plain(card.output + _first_text(event.payload, _OUTPUT_NAMES)))
+        output, gone = _end_of(terminal_text(card.output + _first_text(event.payload, _OUTPUT_NAMES)))
         card = replace(
             card,
             output=output,
@@ -328,9 +310,9 @@ def _outcome(event: agent.ToolFinished) -> str:
     """What a call brought that showed nothing while it ran: a command's output, lines that were read."""
     lines = event.payload.get("lines")
     if isinstance(lines, (list, tuple)):
-        return _end_of(plain("\n".join(str(line) for line in lines)))[0]
+        return _end_of(terminal_text("\n".join(str(line) for line in lines)))[0]
     streams = (event.payload.get(name) for name in ("stdout", "stderr"))
-    return _end_of(plain("\n".join(text for text in streams if isinstance(text, str) and text)))[0]
+    return _end_of(terminal_text("\n".join(text for text in streams if isinstance(text, str) and text)))[0]
 
 
 def place_of(event: agent.ToolFinished) -> tuple[int, int] | None:

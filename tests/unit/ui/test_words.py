@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from app.base import paths
 from app.ui.composer.window import Recall
-from app.ui.presenter.cards import plain
 from app.ui.presenter.presenter import same
 from app.ui.presenter.view import Card, SpokenItem, Status
 from app.ui.presenter.wording import Fold, Pacer, all_texts, folded, visible, words_for
@@ -103,25 +102,6 @@ def test_recall_goes_back_and_forth_and_keeps_the_draft() -> None:
         recall.sent(text)
     assert [recall.earlier("draft"), recall.earlier(""), recall.earlier("")] == ["two", "one", None]
     assert [recall.later(), recall.later(), recall.later()] == ["two", "draft", None]
-
-
-@pytest.mark.parametrize(
-    ("output", "shown"),
-    [
-        ("\x1b[1;32mok\x1b[0m", "ok"),
-        ("\x1b]0;title\x07text", "text"),
-        ("10%\r50%\r100%\ndone\r\n", "100%\ndone\n"),
-        ("a\x00b\x08\tc", "ab\tc"),
-        ("\x1b]8;;http://evil\x1b\\link", "link"),
-    ],
-)
-def test_a_terminals_output_becomes_plain_text(output: str, shown: str) -> None:
-    assert plain(output) == shown
-
-
-@given(st.text())
-def test_nothing_that_a_terminal_would_act_on_is_left(output: str) -> None:
-    assert not any(ord(character) < 32 and character not in "\n\t" for character in plain(output))
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ import asyncio, sys
 from pathlib import Path
 from app.base.clock import SystemClock
 from app.services.processes.commands import Processes
-from app.services.sandbox import choose
+from app.services.sandbox import bubblewrap
 
 async def main():
     space = Path(sys.argv[1])
-    wall = choose.wall(space, wanted=True)
+    wall = bubblewrap.wall(space, wanted=True)
     print(wall.missing())
     run = await Processes(space.parent / "runs", SystemClock(), wall=wall).start("echo hello", space)
     await asyncio.wait_for(run.ended.wait(), 20)
