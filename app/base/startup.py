@@ -65,8 +65,14 @@ _WORKERS = {
     "ocr": ("app.desktop.ocr.worker", ("-P",)),
     "documents": ("app.services.files.parsing_worker", ("-I", "-X", "utf8")),
     "watchdog": ("app.commands.watchdog", ("-m",)),
+    "recorder": ("app.services.processes.output_recorder", ("-I", "-S", "-c")),
+    "forwarder": ("app.services.processes.forwarding", ("-I", "-S", "-c")),
 }
-"""The module, and Python's options: -P and -I keep Python from importing what lies beside the script."""
+"""The module, and Python's options: -P and -I keep Python from importing what lies beside the script.
+
+-S leaves site-packages out, which takes longer to load than such a worker itself.
+"""
+_CODE = "import sys; sys.path.insert(0, sys.argv[1]); from {} import run; sys.exit(run(sys.argv[2:]))"
 NAMES = tuple(_WORKERS)
 
 
@@ -79,8 +85,10 @@ def worker_command(name: str, *arguments: str) -> list[str]:
         return [sys.executable, *options, module, *arguments]
     from pathlib import Path  # here, because this module is imported before Wisp answers to Ctrl+C
 
-    script = Path(__file__).resolve().parents[2].joinpath(*module.split(".")).with_suffix(".py")
-    return [sys.executable, *options, str(script), *arguments]
+    root = Path(__file__).resolve().parents[2]
+    if "-c" in options:
+        return [sys.executable, *options, _CODE.format(module), str(root), *arguments]
+    return [sys.executable, *options, str(root.joinpath(*module.split(".")).with_suffix(".py")), *arguments]
 
 
 def restore_library_path() -> None:

@@ -12,13 +12,13 @@ from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
 from app.services.files.places import Workspace
 from app.services.processes import waiting
-from app.services.processes.commands import Follower, Processes, Run, Why
-from app.services.processes.waiting import Condition
+from app.services.processes.commands import Processes, Run
+from app.services.processes.waiting import Condition, Follower, Server, Why
 from app.services.sandbox.sandbox import CommandClass, SandboxRequest, classify
 from app.tools.registry import HEARD, Family, TurnContext
 
 _STDOUT_BYTES, _STDERR_BYTES = 65_536, 32_768
-_ALONE = "inside its sandbox only; start it with network=true for others to reach it"
+_ALONE = "inside its sandbox only; background=true, or else network=true, lets this computer reach it"
 _NAMED = 5
 _STDOUT_PREVIEW, _STDERR_PREVIEW = 12_288, 6_144
 
@@ -38,13 +38,13 @@ def state(run: Run, now: float) -> str:
     return f"Run {run.id} ended with exit code {code} {took}{why}."
 
 
-def summary(run: Run, now: float, *, url: str = "") -> str:
+def summary(run: Run, now: float, server: Server) -> str:
     """The state, what was set aside, and what can be done with a run that goes on."""
     if not run.is_running:
         return f"{state(run, now)}{left_behind(run)}"
-    server = f" It serves {url} {_ALONE if run.record.walled and not run.record.network else ''}." if url else ""
+    serves = f" It serves {server.shown}{'' if server.is_reachable else ' ' + _ALONE}." if server.shown else ""
     return (
-        f"{state(run, now)}{server} It goes on: read_command_tail shows more, wait_until waits for it, "
+        f"{state(run, now)}{serves} It goes on: read_command_tail shows more, wait_until waits for it, "
         "stop_command ends it."
     )
 
@@ -154,16 +154,16 @@ class Commands:
             raise ToolMisuse(f"cwd: there is no folder {cwd.shown!r}.")
         limits = self._processes.limits
         rests = call.flag("background") or call.flag("pty")
-        timeout_s = self._timeout_s(call)
         wishes = SandboxRequest(network=call.flag("network"), outside=call.flag("outside"))
         run = await self._processes.start(
             command,
             cwd.path,
             pty=call.flag("pty"),
-            timeout_s=timeout_s,
+            timeout_s=self._timeout_s(call),
             wishes=wishes,
             turn=turn.turn_id,
             turn_began=turn.began_at,
+            serves=call.flag("background"),
         )
         walls: dict[str, JsonValue] = {"sandboxed": run.record.walled, "network": wishes.network}
         await turn.audit("command_started", {"run_id": run.id, "command": command, "cwd": str(cwd.path), **walls})
@@ -176,9 +176,9 @@ class Commands:
             await self._processes.stop(run, "it was stopped with the turn")
             raise Cancelled(f"The command was stopped with all it had started; its output so far is run {run.id}.")
         self._processes.leave(run)
-        url = follower.url() if rests and run.is_running else ""
-        payload = {**card(run, self._clock.wall()), "url": url}
-        echo = summary(run, self._clock.wall(), url=url) + preview(run)
+        server = follower.server() if rests and run.is_running else Server()
+        payload = {**card(run, self._clock.wall()), "url": server.url}
+        echo = summary(run, self._clock.wall(), server) + preview(run)
         return ToolResult(True, "execute_command", payload, echo)
 
     def _timeout_s(self, call: ToolCall) -> float | None:
@@ -201,13 +201,8 @@ class Commands:
             f"{state(run, self._clock.wall())} {name} bytes {offset}-{end} of {size}; offset={end} shows what follows."
             f"\n{output.gone()}".rstrip("\n")
         )
-        payload: dict[str, JsonValue] = {
-            "run_id": run.id,
-            "running": run.is_running,
-            "stream": name,
-            "next": end,
-            "text": text,
-        }
+        payload: dict[str, JsonValue] = {"run_id": run.id, "running": run.is_running, "stream": name}
+        payload |= {"next": end, "text": text}
         return ToolResult(True, "read_command_tail", payload, f"{head}\n{text}")
 
     async def recent(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
@@ -295,7 +290,9 @@ COMMANDS = Family(
             attrs=(
                 Param("cwd", description="folder to run it in; the workspace if left out"),
                 Param(
-                    "background", ValueType.FLAG, "true for servers: returns as soon as it has started, 15 s at most"
+                    "background",
+                    ValueType.FLAG,
+                    "true for servers: returns once it runs; this computer reaches its ports",
                 ),
                 Param("pty", ValueType.FLAG, "true to give it a terminal, so that send_command_input can answer it"),
                 Param(
@@ -305,7 +302,9 @@ COMMANDS = Family(
                     minimum=0.1,
                 ),
                 Param("timeout", ValueType.NUMBER, "the same, in YOLO mode only", minimum=0.1),
-                Param("network", ValueType.FLAG, "true if it needs the internet or serves others; the person is asked"),
+                Param(
+                    "network", ValueType.FLAG, "true if it needs the internet or other computers; the person is asked"
+                ),
                 Param("outside", ValueType.FLAG, "true if it needs other files or the screen; the person is asked"),
                 Param(
                     "requires_approval", ValueType.FLAG, "true if it may destroy something; the person is asked then"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 from tests.e2e.conftest import Screen
 from tests.support.loopback import AnthropicServer, Broken, Drop, Fault, Reply, Stall, Status
 from tests.support.observer import eventually
+from tests.support.walls import needs_wall
 
 
 def test_a_co_process_gets_one_answer_a_call_as_soon_as_the_call_closes(screen: Screen) -> None:
@@ -54,6 +57,24 @@ def test_pictures_come_in_the_answer_where_that_is_asked(screen: Screen) -> None
     (media,) = json.loads(done.stdout)["media"]
     assert base64.b64decode(media["data"]).startswith(b"\xff\xd8")
     assert set(media) == {"data", "media_type", "width", "height"}
+
+
+@needs_wall
+def test_a_server_in_the_sandbox_is_read_from_this_machine_until_it_is_stopped(screen: Screen) -> None:
+    (screen.home / "Wisp").mkdir()
+    (screen.home / "Wisp" / "hello.txt").write_text("from inside")
+    serve = '<execute_command background="true">python3 -m http.server 28473 --bind 127.0.0.1</execute_command>'
+    started = json.loads(screen.wisp("tool", "--workspace", str(screen.home / "Wisp"), serve).stdout)
+    run, address = started["payload"]["run_id"], "http://127.0.0.1:28473/hello.txt"
+    try:
+        assert re.search(r"It serves \S*127\.0\.0\.1:28473", started["echo"])
+        with urllib.request.urlopen(address, timeout=10) as page:
+            assert page.read() == b"from inside", "Wisp has ended, the server has not"
+    finally:
+        stopped = json.loads(screen.wisp("tool", f'<stop_command run_id="{run}"/>').stdout)
+    assert stopped["ok"]
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(address, timeout=10)
 
 
 def test_a_batch_answers_in_the_order_of_its_calls(screen: Screen) -> None:

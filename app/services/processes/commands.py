@@ -7,10 +7,9 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 
 from app.base.clock import Clock
@@ -18,9 +17,9 @@ from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
 from app.base.texts import without_secrets
 from app.base.values import dataclass, field, fields
-from app.services.processes import starting
+from app.services.processes import forwarding, starting
 from app.services.processes.deletions import Deletions
-from app.services.processes.output import Output, local_url, plain
+from app.services.processes.output import Output
 from app.services.processes.output_recorder import KEPT_BYTES, STREAMS, segments
 from app.services.processes.starting import Launch, Terminal, start
 from app.services.sandbox import protection
@@ -184,10 +183,12 @@ class Processes:
         wishes: SandboxRequest | None = None,
         turn: str = "",
         turn_began: float = 0.0,
+        serves: bool = False,
     ) -> Run:
         """Start it through the person's shell, behind the wall. Only `timeout_s` ever ends it.
 
         `wishes` are granted: who asks for them has been allowed to. What it deletes is kept as a change of the `turn`.
+        With `serves` this machine reaches the ports that it listens on.
         Raises ToolMisuse, ToolFailed.
         """
         wishes = wishes or SandboxRequest()
@@ -219,6 +220,8 @@ class Processes:
         record.born = starting.born(record.pid)
         self._runs[run_id] = run  # before it is saved, so that no thread takes it for one of an earlier start
         record.save(run.folder)
+        if serves and enclosure and enclosure.info and not record.network:
+            await asyncio.to_thread(forwarding.forward, enclosure.info, {starting.RUN_MARK: run_id})
         if timeout_s is not None:
             self._watch(run, timeout_s)
         return run
@@ -423,75 +426,3 @@ def _drop_output(run: Run) -> None:
                 if place != size:
                     Path(path).unlink()
             (run.folder / stream).unlink(missing_ok=True)
-
-
-_STEP_S = 0.1
-_TOLD_BYTES = 16_384
-_SEARCHED_BYTES = 65_536
-
-Tell = Callable[[str, str], None]
-"""Called with the stream's name and a piece of plain text."""
-
-
-class Why(StrEnum):
-    """Why a call returns."""
-
-    ENDED = "ended"
-    TIME = "time"
-    QUIET = "quiet"
-    URL = "url"
-    CANCELLED = "cancelled"
-
-
-class Follower:
-    """Report the output of one run as it grows. `began` are the offsets to start at, in bytes of each stream."""
-
-    def __init__(self, run: Run, clock: Clock, tell: Tell, *, began: tuple[int, int] = (0, 0)) -> None:
-        self._run, self._clock, self._tell = run, clock, tell
-        self._told = {"stdout": began[0], "stderr": began[1]}
-        self._changed_at = clock.now()
-        self._has_printed = False
-
-    async def until(self, limit_s: float, quiet_s: float | None, cancelled: asyncio.Event) -> Why:
-        """Return when the command ends, after `limit_s`, or (given `quiet_s`) once it has said something and rests."""
-        end = self._clock.now() + limit_s
-        events = [asyncio.ensure_future(event.wait()) for event in (self._run.ended, cancelled)]
-        try:
-            while True:
-                await asyncio.wait(events, timeout=_STEP_S, return_when=asyncio.FIRST_COMPLETED)
-                self._tell_news()
-                why = self._why(end, quiet_s, cancelled)
-                if why is not None:
-                    return why
-        finally:
-            for event in events:
-                event.cancel()
-
-    def _why(self, end: float, quiet_s: float | None, cancelled: asyncio.Event) -> Why | None:
-        now = self._clock.now()
-        if cancelled.is_set():
-            return Why.CANCELLED
-        if not self._run.is_running:
-            return Why.ENDED
-        if quiet_s is not None and self._has_printed:
-            if self.url():
-                return Why.URL
-            if now - self._changed_at >= quiet_s:
-                return Why.QUIET
-        return Why.TIME if now >= end else None
-
-    def url(self) -> str:
-        """The address of a server that the run has announced."""
-        both = (self._run.stdout, self._run.stderr)
-        return next((url for output in both if (url := local_url(plain(output.page(0, _SEARCHED_BYTES))))), "")
-
-    def _tell_news(self) -> None:
-        for name, output in (("stdout", self._run.stdout), ("stderr", self._run.stderr)):
-            size, told = output.size(), self._told[name]
-            if size <= told:
-                continue
-            self._told[name] = size
-            self._changed_at = self._clock.now()
-            self._has_printed = True
-            start = max(told, size - _TOLD_BYTES)
-            self._tell(name, without_secrets(plain(output.page(start, size - start))))

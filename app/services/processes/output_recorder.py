@@ -249,7 +249,7 @@ if sys.platform != "win32":  # where `record_here` records
                     poll.unregister(control)
         recorder.finish()
 
-    def main(arguments: Sequence[str]) -> None:
+    def run(arguments: Sequence[str]) -> int:
         """The folder, how much is kept, and the sources; the table of patterns comes first on the standard input."""
         import marshal
 
@@ -259,3 +259,4 @@ if sys.platform != "win32":  # where `record_here` records
         mark, rules = marshal.loads(table)
         folder, kept_bytes, *sources = arguments
         record(Recorder(folder, redaction_of(mark, rules), int(kept_bytes)), [int(fd) for fd in sources], 0, 1)
+        return 0

@@ -14,7 +14,6 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +22,7 @@ from pathlib import Path
 import psutil
 
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.startup import worker_command
 from app.base.texts import redaction, redaction_table
 from app.base.values import dataclass
 from app.services.processes.output_recorder import KEPT_BYTES, STREAMS, Recorder, record_here
@@ -79,11 +79,6 @@ class Terminal:
             os.close(self._fd)
 
 
-_RECORDER = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from app.services.processes.output_recorder import main; main(sys.argv[2:])"
-)
-_ROOT = Path(__file__).resolve().parents[3]
 _CATCH_UP_S = 10.0
 
 
@@ -108,7 +103,7 @@ class Recording:
         arguments = [str(folder), str(kept_bytes), *map(str, sources)]
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _RECORDER, str(_ROOT), *arguments],
+                worker_command("recorder", *arguments),
                 bufsize=0,
                 cwd="/",
                 env={},  # without the run's mark, so that it is not ended with the run but sees its last words

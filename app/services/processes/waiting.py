@@ -1,4 +1,4 @@
-"""What a call may wait for: time, the end of a run, words in its output, an open port, a file."""
+"""What a call may wait for: time, the end of a run, its output or a server in it, an open port, a file."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import asyncio
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from enum import StrEnum
+from urllib.parse import urlsplit
 
 from app.base.clock import Clock
 from app.base.errors import ToolMisuse
 from app.base.texts import without_secrets
+from app.base.values import dataclass
 from app.services.files.places import Place
 from app.services.files.searching import environment, program
+from app.services.processes import forwarding
 from app.services.processes.commands import Run
-from app.services.processes.output import plain
+from app.services.processes.output import local_url, plain
 
 _STEP_S = 0.25
 _TICK_S = 1.0
@@ -126,3 +130,103 @@ class Printed:
             reason = complaint.decode(errors="replace").strip().removeprefix("rg: ").strip()
             raise ToolMisuse(f"pattern: this is no pattern in Rust's syntax. {reason}")
         return out.decode(errors="replace").strip()
+
+
+_LOOK_S = 0.1
+_TOLD_BYTES = 16_384
+_SEARCHED_BYTES = 65_536
+_HTTP = 80
+_OPENING_S = 4.0
+"""Programs may name their address before they listen there, and looking takes a moment."""
+
+Tell = Callable[[str, str], None]
+"""Called with the stream's name and a piece of plain text."""
+
+
+class Why(StrEnum):
+    """Why a call returns."""
+
+    ENDED = "ended"
+    TIME = "time"
+    QUIET = "quiet"
+    SERVER = "server"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What a run serves: its `url` if it said one, else the `shown` ports. All empty where it serves nothing.
+
+    `is_opening` while the port that it named is not open yet.
+    """
+
+    url: str = ""
+    shown: str = ""
+    is_reachable: bool = False
+    is_opening: bool = False
+
+
+class Follower:
+    """Report the output of one run as it grows. `began` are the offsets to start at, in bytes of each stream."""
+
+    def __init__(self, run: Run, clock: Clock, tell: Tell, *, began: tuple[int, int] = (0, 0)) -> None:
+        self._run, self._clock, self._tell = run, clock, tell
+        self._told = {"stdout": began[0], "stderr": began[1]}
+        self._changed_at = clock.now()
+        self._has_printed = False
+
+    async def until(self, limit_s: float, quiet_s: float | None, cancelled: asyncio.Event) -> Why:
+        """Return when the command ends, after `limit_s`, or (given `quiet_s`) once it has said something and rests."""
+        end = self._clock.now() + limit_s
+        events = [asyncio.ensure_future(event.wait()) for event in (self._run.ended, cancelled)]
+        try:
+            while True:
+                await asyncio.wait(events, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+                self._tell_news()
+                why = self._why(end, quiet_s, cancelled)
+                if why is not None:
+                    return why
+        finally:
+            for event in events:
+                event.cancel()
+
+    def _why(self, end: float, quiet_s: float | None, cancelled: asyncio.Event) -> Why | None:
+        now = self._clock.now()
+        if cancelled.is_set():
+            return Why.CANCELLED
+        if not self._run.is_running:
+            return Why.ENDED
+        if quiet_s is not None:
+            server = self.server()
+            if server.is_reachable:
+                return Why.SERVER
+            if self._has_printed and now - self._changed_at >= max(quiet_s, _OPENING_S * server.is_opening):
+                return Why.QUIET
+        return Why.TIME if now >= end else None
+
+    def server(self) -> Server:
+        """The server that the run has announced, or that listens without a word, as this machine reaches it."""
+        both = (self._run.stdout, self._run.stderr)
+        url = next((url for output in both if (url := local_url(plain(output.page(0, _SEARCHED_BYTES))))), "")
+        if not self._run.record.walled or self._run.record.network:
+            return Server(url, url, bool(url))
+        ports = forwarding.ports(self._run.folder)
+        if not url or ports is None:
+            listening = ", ".join(f"127.0.0.1:{port}" for port in (ports or {}).values())
+            return Server(url, url or listening, bool(listening))
+        number = urlsplit(url).netloc.rpartition(":")[2]
+        inside = int(number) if number.isdigit() else _HTTP
+        if ports.get(inside, inside) != inside:
+            url = urlsplit(url)._replace(netloc=f"127.0.0.1:{ports[inside]}").geturl()
+        return Server(url, url, inside in ports, inside not in ports)
+
+    def _tell_news(self) -> None:
+        for name, output in (("stdout", self._run.stdout), ("stderr", self._run.stderr)):
+            size, told = output.size(), self._told[name]
+            if size <= told:
+                continue
+            self._told[name] = size
+            self._changed_at = self._clock.now()
+            self._has_printed = True
+            start = max(told, size - _TOLD_BYTES)
+            self._tell(name, without_secrets(plain(output.page(start, size - start))))

@@ -241,9 +241,10 @@ class Bubblewrap:
             *(("--seccomp", "9") if filter_file.stat().st_size else ()),
             *("--chdir", str(cwd), "--"),
         ]
-        start = ("/bin/sh", "-c", _LAUNCH, str(filter_file), str(folder / _INFO))
+        info = folder / _INFO
+        start = ("/bin/sh", "-c", _LAUNCH, str(filter_file), str(info))
         look = prefix(self._rooms.workspace, layout.hidden_in(self._rooms))
-        return SandboxedCommand((*start, self._program, *arguments, *look, *_limits()), inside, guarded.before)
+        return SandboxedCommand((*start, self._program, *arguments, *look, *_limits()), inside, guarded.before, info)
 
     def settle(self, folder: Path, before: Before, period: Period) -> SettledRun:
         """Waits for the last process inside to be gone, because it could still write.

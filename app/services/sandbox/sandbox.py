@@ -45,11 +45,15 @@ class SettledRun:
 
 @dataclass(frozen=True, slots=True)
 class SandboxedCommand:
-    """`prefix` comes before the command's argv; `environment` is all it finds; `before` is for `Sandbox.settle`."""
+    """`prefix` comes before the command's argv; `environment` is all it finds; `before` is for `Sandbox.settle`.
+
+    In `info` the sandbox writes its first process and its network, as bubblewrap's --info-fd does.
+    """
 
     prefix: Sequence[str]
     environment: Mapping[str, str]
     before: Before = Before()
+    info: Path | None = None
 
 
 class Sandbox(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import subprocess
 import sys
@@ -13,10 +14,13 @@ from app.base import startup
 from app.base.startup import NAMES, worker_command
 
 _ROOT = Path(__file__).resolve().parents[3]
+_NO_RULES = marshal.dumps(("", []))
 _INPUT = {
     "ocr": ((), b"", b""),
     "documents": (("page", '{"charset": "utf-8", "url": ""}'), b"<h1>Wisp</h1>", b"# Wisp"),
     "watchdog": (("1",), b"bye\n", b""),
+    "recorder": (("/tmp", "1000"), (len(_NO_RULES).to_bytes(8, "big") + _NO_RULES), b""),
+    "forwarder": (("/dev/null/no-sandbox",), b"", b""),
 }
 
 

@@ -459,7 +459,7 @@ def test_a_recorder_ends_where_wisp_does_not_wait_for_its_answer(tmp_path: Path)
 
 
 def test_a_recorder_that_gets_only_a_part_of_its_table_ends() -> None:
-    code = "from app.services.processes.output_recorder import main; main(['/nowhere', '1'])"
+    code = "from app.services.processes.output_recorder import run; run(['/nowhere', '1'])"
     half = (8).to_bytes(8, "big") + b"half"
     assert subprocess.run([_PYTHON, "-c", code], input=half, capture_output=True, timeout=20, check=False).returncode
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
@@ -15,6 +18,7 @@ import pytest
 
 from app.base.clock import SystemClock
 from app.base.errors import ToolFailed
+from app.services.processes import starting
 from app.services.processes.commands import Processes
 from app.services.sandbox import bubblewrap
 from app.services.sandbox.sandbox import NoWall, SandboxedCommand
@@ -138,11 +142,60 @@ async def test_a_hard_link_to_a_secret_and_a_secret_in_the_workspace_are_empty_f
     await bench.stop_all()
 
 
-async def test_a_server_that_nobody_outside_can_reach_says_so(bench: Bench) -> None:
+_SERVER = "python3 {unbuffered} -m http.server {port} --bind {host}"
+
+
+def _get(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=10) as page:
+        return str(page.read().decode())
+
+
+@pytest.mark.parametrize(("unbuffered", "host"), [("-u", "127.0.0.1"), ("-u", "0.0.0.0"), ("-u", "::1"), ("", "::")])
+async def test_a_background_server_is_reached_from_this_machine_and_reaches_nothing_itself(
+    bench: Bench, port: int, unbuffered: str, host: str
+) -> None:
+    (bench.root / "hello.txt").write_text("from inside")
+    dial = f"(echo x > /dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo reached > dialled || echo alone > dialled"
+    command = f"{dial}; {_SERVER.format(unbuffered=unbuffered, port=0, host=host)}"
+    served = await bench.call("execute_command", command=command, background=True)
+    assert "inside its sandbox" not in served.llm_echo
+    [number] = re.findall(r"It serves \S+:(\d+)", served.llm_echo)
+    address = f"http://localhost:{number}/hello.txt"
+    assert await asyncio.to_thread(_get, address) == "from inside"
+    assert (await bench.call("wait_until", port=int(number))).payload["met"] is True
+    assert (bench.root / "dialled").read_text() == "alone\n"
+    await bench.call("stop_command", run_id=str(served.payload["run_id"]))
+    with pytest.raises(OSError, match="refused"):
+        await asyncio.to_thread(_get, address)
+    assert eventually(lambda: not _has_mark(str(served.payload["run_id"])))
+
+
+def _has_mark(run_id: str) -> bool:
+    return any(starting.members(run_id, 0, 0.0))
+
+
+async def test_a_port_that_is_taken_here_gets_another_one(bench: Bench, port: int) -> None:
+    (bench.root / "hello.txt").write_text("from inside")
+    command = _SERVER.format(unbuffered="-u", port=port, host="127.0.0.1")
+    served = await bench.call("execute_command", command=command, background=True)
+    url = str(served.payload["url"])
+    assert f":{port}/" not in url, served.llm_echo
+    assert await asyncio.to_thread(_get, f"{url}hello.txt") == "from inside"
+
+
+async def test_a_server_that_starts_late_is_reached_as_well(bench: Bench) -> None:
+    command = "echo building; sleep 1; " + _SERVER.format(unbuffered="-u", port=28_471, host="127.0.0.1")
+    started = await bench.call("execute_command", command=command, background=True)
+    assert started.payload["url"] == ""
+    assert (await bench.call("wait_until", port=28_471, timeout_seconds=20)).payload["met"] is True
+    assert "dialled" not in await asyncio.to_thread(_get, "http://127.0.0.1:28471/")
+
+
+async def test_a_server_that_was_not_started_as_one_says_who_reaches_it(bench: Bench) -> None:
     command = "python3 -u -m http.server 0 --bind 127.0.0.1"
-    alone = await bench.call("execute_command", command=command, background=True)
+    alone = await bench.call("execute_command", command=command, pty=True)
     served = await bench.call("execute_command", command=command, background=True, network=True)
-    assert "inside its sandbox only; start it with network=true" in alone.llm_echo
+    assert "inside its sandbox only; background=true, or else network=true," in alone.llm_echo
     assert "inside its sandbox" not in served.llm_echo
     number = int(str(served.payload["url"]).rstrip("/").rpartition(":")[2])
     assert (await bench.call("wait_until", port=number)).payload["met"] is True
