@@ -69,31 +69,29 @@ def ports(folder: Path) -> Mapping[int, int] | None:
 
 def run(arguments: Sequence[str]) -> int:
     """Be the worker: forward until the last process of the sandbox has ended."""
-    if sys.platform != "linux":
-        return 1
     info = Path(arguments[0])
-    return asyncio.run(_serve(info)) if info.parent.is_dir() else 0
-
-
-async def _serve(info: Path) -> int:
-    pid = await _inside(info)
-    if not pid:
-        return 0
-    try:
-        alive = os.pidfd_open(pid)
-        network = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
-    except OSError:  # because a short command has ended by now
-        return 0
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    if os.fork() == 0:
-        ours.close()
-        _dial(theirs, network)
-        os._exit(0)
-    theirs.close()
-    ended = asyncio.Event()
-    asyncio.get_running_loop().add_reader(alive, ended.set)
-    await _Forwarder(pid, ours, info.parent / _PORTS).until(ended)
+    if info.parent.is_dir():
+        asyncio.run(_serve(info))
     return 0
+
+
+async def _serve(info: Path) -> None:
+    pid = await _inside(info)
+    if sys.platform == "linux":
+        try:
+            alive = os.pidfd_open(pid)
+            network = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+        except OSError:  # because a short command has ended by now
+            return
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if os.fork() == 0:
+            ours.close()
+            _dial(theirs, network)
+            os._exit(0)
+        theirs.close()
+        ended = asyncio.Event()
+        asyncio.get_running_loop().add_reader(alive, ended.set)
+        await _Forwarder(pid, ours, info.parent / _PORTS).until(ended)
 
 
 async def _inside(info: Path) -> int:
@@ -114,23 +112,24 @@ def _checked(info: Path) -> int:
 
 def _dial(requests: socket.socket, network: int) -> None:
     """Enter the network, give up all rights there, and answer each port with a connection to it."""
-    import fcntl
+    if sys.platform == "linux":
+        import fcntl
 
-    owner = fcntl.ioctl(network, 0xB701)  # NS_GET_USERNS of ioctl_ns(2): whose network it is
-    system = ctypes.CDLL(None, use_errno=True)
-    for place, kind in ((owner, 0x10000000), (network, 0x40000000)):  # CLONE_NEWUSER, CLONE_NEWNET
-        if system.setns(place, kind):
+        owner = fcntl.ioctl(network, 0xB701)  # NS_GET_USERNS of ioctl_ns(2): whose network it is
+        system = ctypes.CDLL(None, use_errno=True)
+        spaces = [(network, 0x40000000)]  # CLONE_NEWNET
+        if os.fstat(owner).st_ino != Path("/proc/self/ns/user").stat().st_ino:  # a process cannot enter where it is
+            spaces.insert(0, (owner, 0x10000000))  # CLONE_NEWUSER
+        header, rights = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()  # capset(2), version 3
+        if any(system.setns(*space) for space in spaces) or system.capset(header, rights):
             return
-    header, rights = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()  # capset(2), version 3
-    if system.capset(header, rights):
-        return
-    while port := requests.recv(8):
-        connection = _connect(int(port))
-        if connection is None:
-            requests.send(b"-")
-        else:
-            socket.send_fds(requests, [b"+"], [connection.fileno()])
-            connection.close()
+        while port := requests.recv(8):
+            connection = _connect(int(port))
+            if connection is None:
+                requests.send(b"-")
+            else:
+                socket.send_fds(requests, [b"+"], [connection.fileno()])
+                connection.close()
 
 
 def _connect(port: int) -> socket.socket | None:
@@ -204,15 +203,18 @@ class _Forwarder:
             writer.close()
 
     async def _dialed(self, port: int) -> socket.socket | None:
-        def ask() -> socket.socket | None:
+        async with self._dialing:
+            with suppress(OSError):  # because the dialer may not have been let in
+                return await asyncio.to_thread(self._ask, port)
+        return None
+
+    def _ask(self, port: int) -> socket.socket | None:
+        if sys.platform == "linux":
             self._dialer.send(str(port).encode())
             _, fds, _, _ = socket.recv_fds(self._dialer, 1, 1)
             return socket.socket(fileno=fds[0]) if fds else None
-
-        async with self._dialing:
-            with suppress(OSError):  # because the dialer may not have been let in
-                return await asyncio.to_thread(ask)
-        return None
+        else:
+            return None
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
