@@ -389,7 +389,7 @@ def _ruling(case: _Case, by: str, refusal: str, turn_id: str) -> dict[str, JsonV
 def _only_focuses(call: ToolCall, control: Control) -> bool:
     """Whether a press in a terminal puts nothing into its line."""
     is_plain = call.name == "computer_click" and call.text("button") in ("", "left") and not call.text("modifiers")
-    return is_plain and control.role in ("", "terminal")
+    return call.name == "computer_scroll" or (is_plain and control.role in ("", "terminal"))
 
 
 def _detail(call: ToolCall) -> str:

@@ -347,6 +347,7 @@ class Marksman:
         obstacle = ""
         if not is_written(element.ref):
             obstacle = await self._backend.accessibility.obstacle(element.ref, point)
+            await self._check_name(element)
         if obstacle:
             raise OutOfReach(f"{_told(element)} cannot be clicked: {obstacle} Nothing was clicked.")
         if not self._is_in_front(point, element):
@@ -354,6 +355,15 @@ class Marksman:
             where = f"is covered by {_window_called(top)}" if top else "is not shown there"
             raise OutOfReach(
                 f"{_told(element)} {where}. Nothing was clicked. Use focus_window on its window, and look again."
+            )
+
+    async def _check_name(self, element: Element) -> None:
+        """It may be called something else as soon as the pointer is there."""
+        now = await self._backend.accessibility.element(element.ref)
+        if (now.role, now.name) != (element.role, element.name):
+            raise OutOfReach(
+                f'{_told(element)} is now the {now.role} "{clip_line(now.name, _NAME_CHARACTERS)}". '
+                "Nothing was clicked. Look again first."
             )
 
     def _is_in_front(self, point: Point, element: Element) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 
@@ -27,6 +28,17 @@ _WORD = re.compile(r"[\w'’]+")
 _MONEY = re.compile(
     r"[$€£¥₽₹₩₺₴]|\b\d+[.,]\d\d\b(?![.,:]\d)|\b(?:EUR|USD|GBP|CHF|JPY|CNY|RUB|INR|SEK|DKK|NOK|PLN|BTC|ETH)\b"
 )
+_AMOUNT = re.compile(
+    r"[$€£¥₽₹₩₺₴]\s?\d|\d\s?[$€£¥₽₹₩₺₴]"
+    r"|\b(?:eur|usd|gbp|chf|jpy|cny|rub|inr|sek|dkk|nok|pln|btc|eth)\s?\d"
+    r"|\d\s?(?:eur|usd|gbp|chf|jpy|cny|rub|inr|sek|dkk|nok|pln|btc|eth|euros?|dollars?|pounds?|francs?|franken)\b"
+)
+_SPACED = re.compile(r"\b[^\W\d](?:[\s.\-*·|/]+[^\W\d]){2,}\b|[a-z]\d[a-z]{2,}")
+"""Letters with signs between them, or with a digit for one."""
+_SPLIT_CHARS = 5
+_ALPHABETS = frozenset({"LATIN", "CYRILLIC"})
+_LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝɡ", "aeopcyxijsdhqwg")
+"""Cyrillic letters that look like Latin ones."""
 _DOTS = ("…", "...")
 _MENU, _TERMINAL, _EDITABLE, _READ_ONLY = "menu item", "terminal", "editable", "read-only"
 _DOTTED_I = "i\u0307"
@@ -41,15 +53,70 @@ def meaning_of(role: str, name: str) -> frozenset[str]:
     plain = _plain(name)
     if group is None or not plain or (role.endswith(_MENU) and plain.endswith(_DOTS)):
         return frozenset()
-    if len(_WORD.findall(plain)) > group:
-        return frozenset({Consequence.UNKNOWN}) if is_pressed_role(role) and _kinds_in(plain) else frozenset()
-    return _kinds_in(plain)
+    spelled = _folded(plain)
+    is_pressed = is_pressed_role(role) or role in table("controls")["names"]["roles"]
+    unsure = frozenset({Consequence.UNKNOWN} if is_pressed and _is_unsure(role, spelled) else ())
+    if len(_WORD.findall(spelled)) > group:
+        return unsure | (frozenset({Consequence.UNKNOWN}) if is_pressed and _matters(role, spelled) else frozenset())
+    return unsure | _kinds_in(spelled)
+
+
+def _matters(role: str, plain: str) -> bool:
+    """Whether a long name holds consequential words. A link may be a headline or a title that only speaks of them."""
+    if is_pressed_role(role):
+        return bool(_kinds_in(plain))
+    words = _WORD.findall(plain)
+    asks = words[0] in table("controls")["names"]["asks"]
+    return not asks and Consequence.IRREVERSIBLE in _kinds_in(plain)
+
+
+def _is_unsure(role: str, plain: str) -> bool:
+    """Whether nobody knows what a name means: it is spelled oddly, of no known language, or names an amount."""
+    known = table("controls")["names"]
+    words = _WORD.findall(plain)
+    is_alone = not role.endswith(_MENU) and " ".join(words) in known["alone"]
+    is_split = len(words) > 1 and "".join(words) in _single_words()
+    return (
+        is_alone
+        or is_split
+        or any(sign.isalpha() and not _is_of_known_language(sign) for sign in plain)
+        or any(len(set(map(_alphabet, word)) & _ALPHABETS) > 1 for word in words)
+        or _AMOUNT.search(plain) is not None
+        or _SPACED.search(plain) is not None
+        or bool(set(words) & frozenset(known["words"]))
+    )
+
+
+def _alphabet(sign: str) -> str:
+    return unicodedata.name(sign, "").split(" ", maxsplit=1)[0]
+
+
+def _is_of_known_language(sign: str) -> bool:
+    """Whether a letter is of a language that the tables have words of."""
+    letters = table("controls")["scripts"]["letters"]
+    return _is_read(sign) and (sign in letters or sign.isascii() or _alphabet(sign) not in _ALPHABETS)
+
+
+def _folded(plain: str) -> str:
+    """With words of letters that only look like Latin ones spelled in Latin."""
+    return _WORD.sub(lambda found: _in_latin(found.group()), plain)
+
+
+def _in_latin(word: str) -> str:
+    spelled = word.translate(_LOOKALIKES)
+    return spelled if spelled.isascii() else word
+
+
+@cache
+def _single_words() -> frozenset[str]:
+    """The longer words that mean something, to know them where blanks are put between their letters."""
+    return frozenset(phrase[0] for phrase, _ in _phrases() if len(phrase) == 1 and len(phrase[0]) >= _SPLIT_CHARS)
 
 
 def meaning_in(role: str, name: str, around: Control) -> frozenset[str]:
     """The consequences of pressing a control of that role and name, with the words of the dialog around it."""
-    own = meaning_of(role, name)
-    if own or role not in table("controls")["dialogs"]["roles"]:
+    own = meaning_of(role, name) | (_in_mail(name, around) if is_pressed_role(role) else frozenset())
+    if own - {Consequence.UNKNOWN} or role not in table("controls")["dialogs"]["roles"]:
         return own
     spoken = _plain(name).rstrip(".…!")
     affirms = not spoken or spoken in _spoken("affirms")
@@ -57,7 +124,13 @@ def meaning_in(role: str, name: str, around: Control) -> frozenset[str]:
         return own
     says_yes = affirms or bool(_spoken("affirms").intersection(_WORD.findall(spoken)[:1]))
     is_yes = spoken in _spoken("yes")
-    return words_of(around) | (_asked_by(around, is_yes=is_yes) if says_yes else frozenset())
+    return own | words_of(around) | (_asked_by(around, is_yes=is_yes) if says_yes else frozenset())
+
+
+def _in_mail(name: str, around: Control) -> frozenset[str]:
+    is_mail = any(fnmatchcase(around.app.casefold(), pattern) for pattern in table("controls")["mild"]["never"])
+    is_unsure = is_mail and _plain(name).rstrip(".…!") in table("controls")["names"]["in_mail"]
+    return frozenset({Consequence.UNKNOWN} if is_unsure else ())
 
 
 def words_of(around: Control) -> frozenset[str]:
@@ -119,6 +192,16 @@ def is_readable(control: Control) -> bool:
 def is_pressed_role(role: str) -> bool:
     """Whether controls of that role do something when they are pressed."""
     return role in table("controls")["roles"]["pressed"]["roles"]
+
+
+def is_choice(control: Control) -> bool:
+    """Whether the wheel and the arrows change what it stands at."""
+    return control.role in table("controls")["choices"]
+
+
+def choice_of(control: Control) -> frozenset[str]:
+    """What changing a choice or a slider comes to: a press of a button of its label."""
+    return press_of(replace(control, role=_BUTTON, states=frozenset()))
 
 
 def is_password(control: Control) -> bool:
@@ -371,7 +454,10 @@ def _in_password(one: Pressed, control: Control) -> frozenset[str]:
 def _in_terminal(one: Pressed) -> frozenset[str]:
     known = _listed_chords("harmless", "terminal")
     is_known = all(stroke.is_sign or stroke.whole in known for stroke in one.strokes)
-    return frozenset() if is_known else frozenset({_TERMINAL})
+    if not is_known:
+        return frozenset({_TERMINAL})
+    is_answer = any(stroke.is_sign or stroke.whole == {"space"} for stroke in one.strokes)
+    return frozenset({Consequence.UNKNOWN} if is_answer else ())
 
 
 def _in_menu(one: Pressed, control: Control) -> frozenset[str]:
@@ -422,6 +508,8 @@ def _others(one: Pressed, control: Control) -> frozenset[str]:
     """Strokes that neither submit, press nor paste: signs for a field, and chords that something is bound to."""
     found: set[str] = set()
     for stroke in one.strokes:
+        if is_choice(control) and not stroke.whole.isdisjoint(table("controls")["choices"][control.role]):
+            found |= choice_of(control)
         if _is_harmless(stroke, control) or _is_judged_before(stroke):
             continue
         bound = _bound(one, control)
@@ -476,7 +564,9 @@ def _of_signs(text: str, control: Control) -> set[str]:
     """Signs without line breaks: harmless in a field, a terminal, and on a surface or finder that describes itself."""
     if control.is_menu_open:
         return set().union(*(_chosen_by(sign, control) for sign in set(text)))
-    if is_field(control) or control.is_terminal:
+    if control.is_terminal and (not is_field(control) or control.role == _TERMINAL):
+        return {Consequence.UNKNOWN} if _is_answer(text) else set()
+    if is_field(control):
         return set()
     found: set[str] = set()
     if " " in text and is_pressed_role(control.role):
@@ -486,6 +576,11 @@ def _of_signs(text: str, control: Control) -> set[str]:
         return found
     is_quiet = is_surface and not sends_on_return(control) and not control.has_password
     return found if is_quiet else found | {Consequence.UNKNOWN}
+
+
+def _is_answer(text: str) -> bool:
+    """Whether a program that asks in a terminal may take it at once, without Return."""
+    return len(text) == 1 or text.strip().casefold() in table("controls")["names"]["answers"]
 
 
 def _combined(one: Pressed, own: frozenset[Combination]) -> frozenset[str]:

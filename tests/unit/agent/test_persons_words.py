@@ -221,7 +221,7 @@ def _type(text: str) -> str:
         ((_OPEN, _type("make"), _RETURN), {"is_new": False}, "make"),
         # After a failure nobody knows how much was typed.
         ((_OPEN, _type("make"), _type("make"), _RETURN), {"fails": 1}, "make"),
-        ((_OPEN, _type("x "), _type("make"), _RETURN), {"fails": 1}, "make"),
+        ((_OPEN, _type("xx "), _type("make"), _RETURN), {"fails": 1}, "make"),
         # What the person did not write themselves names nothing.
         ((_OPEN, _type("make"), _RETURN), {"is_own": False}, "make"),
     ],

@@ -16,7 +16,7 @@ from app.desktop.headless import HeadlessDesktop
 from app.desktop.ocr.elements import OcrElements
 from app.desktop.ocr.rapid import TextBox
 from app.desktop.takeover import StopFlag
-from app.desktop.targets import Ambiguous, Located, Locator, NotFound, Search
+from app.desktop.targets import Aim, Ambiguous, Located, Locator, Marksman, NotFound, OutOfReach, Search
 
 
 class Told(NoAccessibility):
@@ -229,3 +229,38 @@ def test_a_place_is_told_on_one_line_however_it_is_named() -> None:
     element = Element("e1", "button", "a\nb" + "x" * 100, "", Rect(0, 0, 2, 4), frozenset(), "W\n1", "app", 1)
     told = Located(element, "accessibility", 1.0).told(ModelSpace())
     assert told == f"e1 button 'a b{'x' * 56}…' at (1, 2) on the screen in 'W 1'"
+
+
+class Renamed(NoAccessibility):
+    """A control that is called so by the time the pointer is there."""
+
+    def __init__(self, now: Element) -> None:
+        super().__init__()
+        self._now = now
+
+    async def element(self, ref: str) -> Element:
+        return self._now
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "is_pressed"),
+    [("Cancel", "button", True), ("Delete all", "button", False), ("Cancel", "link", False), ("", "button", False)],
+)
+async def test_what_is_called_otherwise_under_the_pointer_is_not_pressed(
+    name: str, role: str, *, is_pressed: bool
+) -> None:
+    now = match(name, 1.0, role=role).element
+    desktop = HeadlessDesktop(accessibility=Renamed(now))
+    desktop.opened.append(Window("w1", "Letter", "editor", Rect(0, 0, 1280, 800), 7))
+    backend = desktop.backend(StopFlag())
+
+    async def grab(area: Rect) -> Frame:
+        return backend.screen.grab(area)
+
+    aim = Aim(Point(20, 110), "name", match("Cancel", 1.0).element)
+    marksman = Marksman(backend, OcrElements(backend, grab, Recogniser()))
+    if is_pressed:
+        await marksman.hit_test(aim)
+        return
+    with pytest.raises(OutOfReach, match=r'"Cancel" in "Letter" is now the .* Nothing was clicked'):
+        await marksman.hit_test(aim)
