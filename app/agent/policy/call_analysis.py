@@ -285,6 +285,8 @@ class CallAnalyzer:
 def of_pointing(call: ToolCall, aim: str, seen: Sequence[Control], text: str) -> frozenset[str]:
     """What the call comes to, by how it acts (`aim`) and on what. `text` is a value that it sets."""
     control = seen[-1]
+    if call.name == "computer_scroll":
+        return consequences.choice_of(control) if consequences.is_choice(control) else frozenset()
     if text:
         return _of_value(text, control)
     if aim == "ends":
