@@ -299,7 +299,7 @@ class PermissionGate:
         return ""
 
     def _with_way_on(self, refusal: str, case: _Case) -> str:
-        """Put the reason, its rule and the way on after the refusal, because nobody is there to answer."""
+        """Add the reason, its rule and the rule that would allow the call to a refusal in an unattended run."""
         verdict = case.verdict
         said = told("unattended_rule", refusal=refusal, why=verdict.sentence, rule=verdict.rule or "repetition")
         if verdict.act is None:
@@ -309,13 +309,14 @@ class PermissionGate:
         return f"{said} {told('allowing_rule', rule=shlex.quote(rule))}" if rule else said
 
     async def _is_as_it_was(self, case: _Case) -> bool:
-        """Whether it would still act on what the person was shown: an answer may take its time."""
+        """Whether the call would still act on what the person saw. The screen may change before the person answers."""
         aim = table("calls")["aims"].get(case.spec.name, "")
         return not aim or tuple(await self._judges.resolve.seen(case.call, aim)) == case.seen
 
     def _keep(self, case: _Case, scope: Scope, known: Sequence[str]) -> None:
-        """What the person allowed for longer than this once, where they answered for what is unknown, and which hosts
-        are no new ones any more. `known` are the sources that the question named.
+        """Keep an answer: the allowed hosts, the window whose unknown acts are allowed, and a rule where one is wanted.
+
+        `known` are the sources that the question named.
         """
         verdict = case.verdict
         if verdict.act is None:
@@ -369,7 +370,7 @@ class PermissionGate:
             lines[control.window_key] = persons_words.unknown_line()
 
     def _note_terminals(self, act: Action, result: ToolResult) -> None:
-        """Remember a new terminal, whose line is empty. After a failed act nobody knows how much was typed."""
+        """Remember a new terminal: its line is empty. Forget all after a failed act: it may have typed a part."""
         if not result.ok and Effect.DESKTOP in act.effects:
             self._turn.terminals.clear()
         elif result.payload.get("new_terminal") and act.tool == "open_app":

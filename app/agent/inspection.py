@@ -10,7 +10,8 @@ from pathlib import Path
 
 from app.agent.policy import Control
 from app.agent.policy.chords import strokes
-from app.agent.policy.consequences import is_address_bar, may_paste, needs_bindings
+from app.agent.policy.consequences import is_address_bar
+from app.agent.policy.keystrokes import may_paste, needs_bindings
 from app.base.errors import ToolFailed, WispError
 from app.base.geometry import Point, Rect
 from app.desktop.backends import Window

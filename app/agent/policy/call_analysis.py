@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol
 
-from app.agent.policy import addresses, consequences, saving
+from app.agent.policy import addresses, consequences, keystrokes, saving
 from app.agent.policy.chords import ALT, CTRL, Pressed, pressed, spelled
 from app.agent.policy.sentences import by_tool, table
 from app.agent.policy.values import Action, Consequence, Control, Provenance
@@ -162,8 +162,8 @@ class CallAnalyzer:
         aim = table("calls")["aims"].get(call.name, "")
         if aim == "focus":
             keys = pressed(chords, dict(control.symbols))
-            found |= consequences.of_keys(keys, control, self.own_keys)
-            found |= consequences.of_text(text, control) if text else set()
+            found |= keystrokes.of_keys(keys, control, self.own_keys)
+            found |= keystrokes.of_text(text, control) if text else set()
         elif aim == "menu":
             found |= _of_way(call.text("path"))
         elif aim == "program":
@@ -229,7 +229,7 @@ class CallAnalyzer:
                 return (where,), found
         if seen and _is_naming(aim, keys, control):
             return (), {"terminal"}
-        if not seen or not consequences.affirms(aim, keys, text, control):
+        if not seen or not keystrokes.affirms(aim, keys, text, control):
             return (), set()
         known = provenance.typed.get(control.app, ())
         stands = () if _is_opening(aim, control) else saving.names_in(keys, text, control, known)
@@ -311,13 +311,13 @@ def _of_value(text: str, control: Control) -> frozenset[str]:
     if consequences.is_password(control):
         return frozenset({"password"})
     pressed = frozenset() if consequences.is_field(control) else consequences.press_of(control)
-    return pressed | (consequences.of_text(text, control) if consequences.is_field(control) else frozenset())
+    return pressed | (keystrokes.of_text(text, control) if consequences.is_field(control) else frozenset())
 
 
 def _of_middle_click(control: Control) -> frozenset[str]:
     """It pastes the selection into fields and terminals; elsewhere it is a press."""
     if consequences.is_password(control) or consequences.is_field(control) or control.runs_programs:
-        return consequences.of_paste(control)
+        return keystrokes.of_paste(control)
     return consequences.press_of(control)
 
 
@@ -329,13 +329,13 @@ def _of_drag(seen: Sequence[Control]) -> frozenset[str]:
         found |= consequences.press_of(control)
     is_selection = (start.place, start.role, start.name) == (end.place, end.role, end.name)
     if len(seen) > 1 and not is_selection:
-        found |= consequences.of_drop(end)
+        found |= keystrokes.of_drop(end)
     return frozenset(found)
 
 
 def _of_release(control: Control) -> frozenset[str]:
     """Judge the release of a button. What is dragged is unknown, so in a terminal it may drop a command."""
-    dropped = consequences.of_drop(control)
+    dropped = keystrokes.of_drop(control)
     if "password" in dropped:
         return dropped
     return consequences.press_of(control) | (frozenset({Consequence.UNKNOWN}) if dropped else frozenset())
@@ -416,7 +416,7 @@ def _entered(call: ToolCall, seen: Sequence[Control]) -> str:
     text = _text(call.arguments, table("calls")["typed"].get(call.name, ""))
     chords = _text(call.arguments, table("calls")["pressed"].get(call.name, ""))
     keys = pressed(chords, dict(seen[-1].symbols))
-    return addresses.typed(consequences.entered(keys, text, seen[-1]))
+    return addresses.typed(keystrokes.entered(keys, text, seen[-1]))
 
 
 def _of_tool(spec: ToolSpec, effects: frozenset[Effect], hosts: Sequence[str]) -> frozenset[str]:

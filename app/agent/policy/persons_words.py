@@ -1,6 +1,6 @@
-"""Whether the person's own words name what a call would do, so strictly that nobody else can widen them.
+"""Whether the person's own words name what a call would do. Text by others never widens them.
 
-Which sentences count, `instructions` says. Whatever is not surely named is not named: then it is asked as before.
+`instructions` decides which sentences count. What is not surely named is not named: the policy then asks.
 """
 
 from __future__ import annotations
@@ -415,7 +415,7 @@ def _folders_in(one: SpokenSentence) -> Iterator[str]:
 
 
 def line_after(before: str, text: str, keys: Sequence[str]) -> str:
-    """The text in a terminal's line after text or chords. A null sign means that nobody knows the line.
+    """The text in a terminal's line after text or chords. A null sign means that the line is unknown.
 
     What is unknown stays unknown: a Return may only continue an open quotation.
     """

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from app.agent.policy import consequences
+from app.agent.policy import consequences, keystrokes
 from app.agent.policy.chords import Pressed
 from app.agent.policy.values import Control
 from app.services.files import document_kinds, places
@@ -24,7 +24,7 @@ def saves(aim: str, keys: Sequence[Pressed], control: Control) -> bool:
     if control.is_terminal or consequences.sends_on_return(control):
         return False
     if aim == "focus":
-        return consequences.presses_save(keys)
+        return keystrokes.presses_save(keys)
     return consequences.is_pressed_role(control.role) and consequences.says_save(control.name)
 
 

@@ -177,20 +177,21 @@ class Control:
 
 
 LINES_KEPT = 16
-"""So many of the latest lines that were typed in a program are known."""
+"""For each program, this many of the lines typed last are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a call's idea may come from: whose text the turn has read (empty: only the person's), what the person
-    said, and whether the person wrote the plan that is carried out. `answered` are the places (`Control.place`)
-    where the person has allowed acts of unknown effect for this task; `secrets` are the files with keys
-    or passwords that were read. `personal` are the kinds of personal data that were read (see `personal_in`),
-    `links` the addresses in the text that was read, `hosts` the hosts that the person has allowed. `typed` are the
-    single lines that the turn typed, by program; what it put on the clipboard may be pasted into each (no name).
-    `instructions` is the person's text that can give permission: nobody else has put anything into it. `lines` is the
-    text typed in each window (`Control.window_key`) since the last Return there. `terminals` are the new, empty
-    terminals (`Control.window_ref`) of this turn: only there is the text in `lines` the whole line.
+    """Where a call's idea may come from.
+
+    `tainted_by`: whose text the turn has read; empty where it read only the person's. `said`: the person's words.
+    `planned`: the person wrote the plan that runs. `answered`: windows (`Control.place`) where the person has allowed
+    acts of unknown effect for this task. `secrets`: files with keys or passwords that were read. `personal`: kinds of
+    personal data that were read (see `personal_in`). `links`: addresses in the text that was read. `hosts`: hosts that
+    the person has allowed. `typed`: the single lines that the turn typed, by program; under "" what it put on the
+    clipboard. `instructions`: the person's own text, which can give permission. `lines`: text typed in each window
+    (`Control.window_key`) since the last Return there. `terminals`: new, empty terminals (`Control.window_ref`) of
+    this turn; only there does `lines` hold the whole line.
     """
 
     tainted_by: tuple[str, ...] = ()
