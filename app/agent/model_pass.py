@@ -14,7 +14,6 @@ from app.agent.continuation import Continuation, NativeHearing, ProseBuffer, Tra
 from app.agent.deps import SessionDeps
 from app.agent.prompt import told
 from app.agent.streaming import Ask, listen
-from app.agent.text_loop_detector import TextLoopDetector
 from app.agent.turn import Turn
 from app.protocol.call import Block, tool_error
 from app.protocol.dialects.api import Answer, Pacing
@@ -43,6 +42,10 @@ from app.settings.catalog import FALLBACK_FORMATS
 _TAIL = 400
 """Characters of the cut answer that the model is shown when it is asked to go on."""
 _ALL = 1 << 30
+ENDLESS_CHARS = 1_500
+"""This much of one repeated passage is no answer. Small local models get stuck this way."""
+_LONGEST_PASSAGE = 300
+_LOOK_EVERY = 200
 
 
 class ModelPass:
@@ -353,3 +356,32 @@ class ModelPass:
 
     def _why_left(self) -> str:
         return told("stopped_call" if self._turn.cancelled.is_set() else "broken_off")
+
+
+class TextLoopDetector:
+    """Notice in the stream that a model repeats the same words. How the text is cut into chunks shifts this a little.
+
+    It does not read the contents of files and commands: a file may hold the same line many times.
+    """
+
+    def __init__(self) -> None:
+        self._tail = ""
+        self._unseen = 0
+
+    def take(self, text: str) -> bool:
+        """Whether the text now ends in one passage repeated again and again."""
+        self._tail = (self._tail + text)[-ENDLESS_CHARS:]
+        self._unseen += len(text)
+        if self._unseen < _LOOK_EVERY:
+            return False
+        self._unseen = 0
+        return _is_periodic(self._tail)
+
+
+def _is_periodic(text: str) -> bool:
+    if len(text) < ENDLESS_CHARS:
+        return False
+    end = text[-_LONGEST_PASSAGE:]
+    before = text.rfind(end, 0, -1)
+    period = len(text) - _LONGEST_PASSAGE - before
+    return before >= 0 and period <= _LONGEST_PASSAGE and text[period:] == text[:-period]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.agent.text_loop_detector import TextLoopDetector
+from app.agent.model_pass import TextLoopDetector
 
 ENDLESS = [
     "I will do that now. ",
