@@ -22,6 +22,7 @@ from app.services.files import places
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.places import Workspace
+from app.services.memory.store import FactStore
 from app.services.processes.commands import Processes
 from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
@@ -34,6 +35,7 @@ from app.tools.computer import COMPUTER, Computer
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, CommandJudge, Commands, Waits
 from app.tools.file import FILES, Files
+from app.tools.memory import MEMORY, MemoryTools, PastWords
 from app.tools.pictures import ModelSight
 from app.tools.registry import Registry
 from app.tools.say import SAY, Speech
@@ -50,7 +52,7 @@ def registry() -> Registry:
     """The shapes of all tools; no service is opened for it."""
     return Registry(
         *(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
-        *(FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, WEB, TASKS),
+        *(FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, WEB, TASKS, MEMORY),
     )
 
 
@@ -62,6 +64,11 @@ def nearby() -> Registry:
 def checkpoints() -> Checkpoints:
     """The copies that make changes of files undoable, shared by all sessions of this person."""
     return Checkpoints(paths.data_dir() / "checkpoints")
+
+
+def memory(clock: Clock) -> FactStore:
+    """What this person wants remembered, shared by all sessions."""
+    return FactStore(paths.data_dir() / "memory.db", clock)
 
 
 def workspace_of(settings: Settings) -> Path:
@@ -116,6 +123,8 @@ class Belongings:
     conversation: ConversationRequests
     checklist: Checklist
     sight: ModelSight
+    memory: FactStore
+    past: PastWords
 
 
 def handlers(own: Belongings) -> tuple[object, ...]:
@@ -136,6 +145,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Waits(workspace, processes, clock),
         Web(Pages()),
         Tasks(own.conversation, own.checklist),
+        MemoryTools(own.memory, own.past),
     )
 
 

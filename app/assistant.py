@@ -21,6 +21,7 @@ from app.assembly import (
     commands_of,
     handlers,
     judged_by,
+    memory,
     nearby,
     registry,
     workspace_of,
@@ -35,7 +36,7 @@ from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.privacy import private_by
-from app.history.archive import Journal, journal_of
+from app.history.archive import Journal, PastSaid, journal_of
 from app.protocol.call import Block, Media, ToolResult
 from app.protocol.dialects.choose import by_name
 from app.providers import catalog
@@ -57,6 +58,7 @@ from app.settings.catalog import (
 from app.settings.store import Current, Settings
 from app.tools.exec import left_behind
 from app.tools.executor import Executor, WrittenByThePerson, note_outcome
+from app.tools.memory import Reminders
 from app.tools.pictures import ModelSight
 from app.tools.registry import Registry, TurnContext
 
@@ -148,7 +150,8 @@ class Assistant:
         """Undo what a turn changed in files; what was done and what could not be, a sentence each."""
         undone, problems = await asyncio.to_thread(self._own.changes.restore, turn_id)
         names = named_in_short([change.path for change in undone])
-        return [*(f"Took back: {name}" for name in names), *problems]
+        remembered = await asyncio.to_thread(self._own.memory.take_back, turn_id)
+        return [*(f"Took back: {name}" for name in names), *remembered, *problems]
 
     async def picture(self) -> Media:
         """The whole screen as it is now."""
@@ -158,6 +161,7 @@ class Assistant:
         await self.session.close()
         self._desktop.close()
         await asyncio.to_thread(self._watch.close)
+        self._own.memory.close()
 
     def _soon(self, act: Callable[[], None]) -> None:
         """From the desktop's threads to the session's loop."""
@@ -204,9 +208,9 @@ def assemble(
         reserved=lambda: filter(None, (now()[SUMMON_KEY],)),
     )
     tools = registry()
-    own = _belongings(settings, chosen, desktop, conversation, processes)
-    executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS], dry_run=dry_run)
     journal = journal_of(settings, clock, chosen.model)
+    own = _belongings(settings, chosen, desktop, conversation, processes, journal)
+    executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS], dry_run=dry_run)
     parts = SessionDeps(
         provider=chosen.provider,
         model=chosen.model,
@@ -217,6 +221,7 @@ def assemble(
         resolve=DesktopInspector(desktop),
         settings=settings,
         facts=MachineFacts(workspace_of(settings), desktop, clock),
+        remind=Reminders(own.memory),
         conversation=conversation,
         keep_progress=Keeper(own.checklist) if settings[FOCUS_CHAIN] else None,
         audit=journal.audit,
@@ -245,6 +250,7 @@ def _belongings(
     desktop: Desktop,
     conversation: ConversationRequests,
     processes: Processes,
+    journal: Journal,
 ) -> Belongings:
     clock = SystemClock()
     workspace = Workspace(workspace_of(settings))
@@ -259,6 +265,8 @@ def _belongings(
         conversation=conversation,
         checklist=Checklist(paths.state_dir() / "checklists" / f"{ids.unique()}.md"),
         sight=ModelSight(_budget(chosen.profile), partial(_takes_pictures, settings, chosen.model)),
+        memory=memory(clock),
+        past=PastSaid(journal.archive, journal.record),
     )
 
 

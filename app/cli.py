@@ -32,6 +32,7 @@ COMMANDS = {
     "tools": "the generated tool docs, exactly as a model gets them",
     "policy": "the rules of what may run, and `policy explain CALL`: which of them decides",
     "history": "past conversations: `list`, `show`, `export`, `delete`",
+    "memory": "what is remembered about you: `list`, `export`, `forget`",
     "audit": "what was done and who allowed it: `show`, `verify`, `export`",
     "undo": "take back the newest change of a file, or all of one turn",
     "doctor": "check what this machine allows, each failure with its fix",

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from app.agent.cards import Cards
 from app.agent.deps import KeepProgress
 from app.agent.gate import PermissionGate
+from app.agent.policy.instructions import own_words
 from app.agent.prompt import told
 from app.agent.recording import NoRecorder, Recorder
 from app.agent.scheduling import Reach, reach_of, side_by_side
@@ -181,7 +182,13 @@ class Calls:
 
         turn = self._turn
         context = TurnContext(
-            call_id, emit, cancelled=turn.cancelled, turn_id=turn.id, began_at=turn.began_at, heard=turn.heard
+            call_id,
+            emit,
+            cancelled=turn.cancelled,
+            turn_id=turn.id,
+            began_at=turn.began_at,
+            heard=turn.heard,
+            said="\n".join(map(own_words, turn.learned.said)),
         )
         if self.turn_gate:
             context = replace(context, admit=self.turn_gate.admit_step)

@@ -60,6 +60,14 @@ class ConversationRequests:
         return wishes
 
 
+Remind = Callable[[str], Awaitable[Mapping[str, str]]]
+
+
+async def nothing_remembered(_said: str) -> Mapping[str, str]:
+    """Where there is no memory."""
+    return {}
+
+
 KeepProgress = Callable[[str], Awaitable[Mapping[str, JsonValue]]]
 
 
@@ -80,7 +88,8 @@ class SessionDeps:
     `conversation` is the object that tools were given to ask for changes of it; `keep_progress` keeps the checklist a
     call carried, gives what the presence shows of it, and never raises. `resolve` tells what a call would act on;
     `look` names the tool whose picture a vendor's toolset wants behind its last action; `record` keeps the
-    conversation. `turn_ids` names turns; what is kept on disk needs names that no other session has.
+    conversation. `remind` gives what is remembered that fits the person's words, by heading. `turn_ids` names turns;
+    what is kept on disk needs names that no other session has.
     """
 
     provider: Provider
@@ -91,6 +100,7 @@ class SessionDeps:
     policy: Policy
     settings: Settings
     facts: Facts = field(default_factory=NoFacts)
+    remind: Remind = nothing_remembered
     clock: Clock = field(default_factory=SystemClock)
     audit: Audit | None = None
     conversation: ConversationRequests | None = None

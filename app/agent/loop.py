@@ -68,10 +68,13 @@ class Loop:
             if not self._hear_meanwhile(turn) and ended:
                 return ended
 
-    async def _context(self) -> str:
+    async def _context(self, turn: Turn) -> str:
         try:
             facts = await self._parts.facts.gather()
-            return rendered({**facts, "Permission": self._permission()})
+            remembered = await self._parts.remind("\n".join(turn.said))
+            if remembered:
+                turn.learned.note_personal("memory")
+            return rendered({**facts, **remembered, "Permission": self._permission()})
         except WispError as error:
             return str(error)
 
@@ -99,7 +102,7 @@ class Loop:
     async def _one_pass(self, turn: Turn) -> TurnEnded | None:
         if self._is_yolo is not (self._parts.policy.mode is Mode.YOLO):
             self._speak(self._parts)
-        context = await self._context()
+        context = await self._context(turn)
         cards = Cards(turn.tell, self._parts.registry)
         turn_gate = PermissionGate(self._parts, self._approvals, turn, cards)
         gate = WrittenAhead(turn_gate, self._parts.record)

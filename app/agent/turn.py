@@ -141,6 +141,8 @@ class Learned:
 
     `lines` is the text that it typed in each window (`Control.window_key`) since the last Return there.
 
+    `said` is what the person wrote, the newest last.
+
     Once it `has_acted`, only web pages count for addresses: it could have composed the rest itself.
     """
 
@@ -149,6 +151,7 @@ class Learned:
     hosts: dict[str, frozenset[str]] = field(default_factory=dict)
     has_acted: bool = False
     lines: dict[str, str] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
 
     def note_personal(self, source: str) -> None:
         if source and source not in self.personal:
@@ -226,6 +229,7 @@ class Turn:
         """The person has spoken: what comes next is their doing, whatever was read before."""
         self.said.append(words.text)
         self.own_words.append(words.own)
+        self.learned.said.append(words.text)
         self.tainted_by = ()
 
     @property

@@ -44,8 +44,10 @@ from app.services.journal import rows
 from app.services.journal.audit import AuditEntry, append
 from app.services.journal.database import Database, Work
 from app.services.journal.rows import ConversationRow, Left, StoredEvent
+from app.services.memory import matching
 from app.settings.catalog import HISTORY_DAYS, KEEP_HISTORY
 from app.settings.store import Settings
+from app.tools.memory import PastLine
 
 _LINE_CHARS = 300
 
@@ -137,6 +139,12 @@ class JournalArchive:
         read, wrote, from_cache, to_cache, cost, turns = await self._db.run(partial(rows.used, since=since))
         return Spent(read, wrote, from_cache, to_cache, cost, turns)
 
+    async def said(self, words: str, limit: int, but: str = "") -> list[PastLine]:
+        """What was said in conversations, found by words or others that stand for them. Raises WispError."""
+        stems = sorted(matching.read(words).stems)
+        found = await self._db.run(partial(rows.said, stems=stems, limit=limit, but=but)) if stems else []
+        return [PastLine(where, title, _day(at), " ".join(text.split())) for where, title, at, text in found]
+
     async def remains(self, conversation_id: str) -> Remains:
         """Load what a session needs to continue it. Raises WispError if another process is writing to it."""
         if _is_held(await self._found(conversation_id)):
@@ -159,6 +167,22 @@ class JournalArchive:
         if found is None:
             raise WispError("There is no such conversation any more.")
         return found
+
+
+class PastSaid:
+    """Searches what was said in past conversations; the one that runs is left out."""
+
+    def __init__(self, archive: JournalArchive, record: JournalRecord) -> None:
+        self._archive = archive
+        self._record = record
+
+    async def said(self, words: str, limit: int) -> list[PastLine]:
+        """What fits the words best. Raises WispError where the journal cannot be read."""
+        return await self._archive.said(words, limit, self._record.conversation)
+
+
+def _day(at: float) -> str:
+    return datetime.datetime.fromtimestamp(at).strftime("%Y-%m-%d")
 
 
 def _past(one: ConversationRow) -> PastConversation:

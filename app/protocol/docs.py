@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from app.protocol.call import JsonValue
 from app.protocol.spec import PROGRESS, Param, ToolSpec, ValueType
 
 _SENTENCE = re.compile(r"(?<=[.:])\s+(?=[A-Z])")
+_RARE = "### Tools by one line\nThe answer to your first call of one tells what else it takes."
 _SHOWN_KIND = {
     ValueType.INTEGER: "integer",
     ValueType.NUMBER: "number",
@@ -25,6 +26,18 @@ def xml(specs: Sequence[ToolSpec]) -> str:
     return "\n\n".join(_xml_tool(spec) for spec in specs)
 
 
+def taught(specs: Sequence[ToolSpec], write: Callable[[Sequence[ToolSpec]], str]) -> str:
+    """The docs of all tools as `write` spells them, and one line for each rare one."""
+    rare = [f"- {spec.name}{_needed(spec)}: {brief(spec)}" for spec in specs if spec.is_rare]
+    common = write([spec for spec in specs if not spec.is_rare])
+    return "\n".join([f"{common}\n\n{_RARE}", *rare]) if rare else common
+
+
+def _needed(spec: ToolSpec) -> str:
+    names = [f"{param.name}, the body" if param is spec.body else param.name for param in spec.params if param.required]
+    return f" ({', '.join(names)})" if names else ""
+
+
 def batch(specs: Sequence[ToolSpec]) -> str:
     """The same with JSON arguments."""
     return "\n\n".join(_batch_tool(spec) for spec in specs)
@@ -34,7 +47,7 @@ def brief(spec: ToolSpec) -> str:
     """The purpose of a tool in its first sentence, and the names of what it may be given."""
     purpose = _SENTENCE.split(spec.description, maxsplit=1)[0].rstrip(".:")
     more = ", ".join(param.name for param in spec.params if not param.required)
-    return f"{purpose}. May be given: {more}." if more else f"{purpose}."
+    return f"{purpose}. Also: {more}." if more else f"{purpose}."
 
 
 def is_told(spec: ToolSpec) -> bool:
@@ -110,10 +123,10 @@ def compact(
     spec: ToolSpec, known: set[Param], *, is_brief: bool = False, has_progress: bool = False
 ) -> dict[str, JsonValue]:
     """The same in as few characters as it can be said, without bounds, which are judged anyway: an argument that is in
-    `known` was described before, and joins it here. A brief schema holds only what must be given.
+    `known` was described before, and joins it here. A brief schema holds only what must be given, and does not say so.
     """
     if is_brief:
-        params = tuple(replace(_bare(param), description="") for param in spec.params if param.required)
+        params = tuple(replace(_bare(param), description="", required=False) for param in spec.params if param.required)
     else:
         params = tuple(_undescribed(param, known) for param in spec.params)
     return _object((*params, PROGRESS) if has_progress else params, closed=None)

@@ -96,6 +96,7 @@ class ToolSpec:
     `is_speech` marks a tool that only says its body to the person.
     `needs_answer` marks a tool that is left out of the docs in YOLO mode, because there the person does not answer.
     `is_checklist` marks a tool that is left out of the docs where no checklist is kept.
+    `is_rare` marks a tool that is taught by one line; the answer to its first call tells the rest.
     `is_wait` marks a tool that waits for the earlier calls of a message, and that the later ones wait for.
     `effect` is what every call does. Where the arguments change that, `effects_by_call` names all effects of one call.
     `open` accepts any attribute (used for shapes read from a file, never by our own tools).
@@ -116,6 +117,7 @@ class ToolSpec:
     is_wait: bool = False
     needs_answer: bool = False
     is_checklist: bool = False
+    is_rare: bool = False
     splits: tuple[tuple[str, tuple[str, ...]], ...] = ()
     open: bool = False
     effects_by_call: EffectsByCall | None = None

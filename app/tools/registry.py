@@ -116,7 +116,8 @@ class TurnContext:
     `cancelled` is set when the person stops the turn (handlers that wait must watch it). `turn_id` groups what one
     turn changed, so that all of it can be taken back together; `began_at` is when it began, in seconds since 1970.
     `pursue(goal, limits)` has the model reach a goal. `heard` is set while the model has not yet read what the person
-    said meanwhile: waits end early then.
+    said meanwhile: waits end early then. `said` is what the person wrote in this conversation, without what they quote
+    or pass on; None where they wrote the call itself.
     """
 
     call_id: str = ""
@@ -128,6 +129,7 @@ class TurnContext:
     admit: Admit = admitted
     pursue: Pursue = nobody_pursues
     heard: asyncio.Event = field(default_factory=asyncio.Event)
+    said: str | None = None
 
 
 def from_elsewhere(admit: Admit) -> Admit:

@@ -81,8 +81,9 @@ SAY = Family(
         ToolSpec(
             name="wait_for_human_input",
             description=(
-                "Ask the person for what only they can give (a choice, a code sent to their phone, a password they "
-                "type themselves, a click you may not make) and end the turn until they answer. Call nothing after it."
+                "Ask the person for what only they can give, and end the turn until they answer. That is a choice, a "
+                "code sent to their phone, a password they type themselves, a click you may not make. Call nothing "
+                "after it."
             ),
             effect=Effect.TALKS,
             execute=Speech.wait_for_human_input,

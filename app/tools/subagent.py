@@ -78,10 +78,10 @@ GOALS = Family(
     (
         ToolSpec(
             "computer_use",
-            "Reach a small goal on the screen: looks, finds, acts and looks again by itself until it is reached or a "
-            "ceiling is, and tells the outcome with the last picture. Every action is judged and shown as if you had "
-            "made it. Say how to tell that the goal is reached; say everything that must be known, for it has not read "
-            "this conversation.",
+            "Reach a small goal on the screen. It looks, finds, acts and looks again by itself until the goal is "
+            "reached or a ceiling is, and tells the outcome with the last picture. Every action is judged and shown as "
+            "if you had made it. Say how to tell that the goal is reached; say everything that must be known, for it "
+            "has not read this conversation.",
             Effect.DESKTOP,
             Goals.pursue,
             attrs=(

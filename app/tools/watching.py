@@ -312,8 +312,8 @@ WATCHING = Family(
         ),
         ToolSpec(
             "wait_for",
-            "Wait until something shows (or, with gone, until it does not): give one of text, window, element, "
-            "change, stable.",
+            "Wait until something shows. Give one of text, window, element, change, stable; with gone, it waits until "
+            "that shows no more.",
             Effect.READS,
             Watching.wait_for,
             attrs=(

@@ -437,6 +437,8 @@ def source_of(act: Action, spec: ToolSpec) -> str:
     source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
     if source == "outside":
         return source if "far" in act.kinds else _workspace(act)
+    if source == "memory":
+        return "conversation" if act.arguments.get("in") == "conversations" else ""
     if source == "command":
         return _workspace(act) if _is_walled_in(act) else source
     return source

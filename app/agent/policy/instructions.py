@@ -80,6 +80,12 @@ def read(said: str) -> Instructions:
     return Instructions(sentences, _commands(text))
 
 
+def own_words(said: str) -> str:
+    """The person's text without the lines that they quote or pass on. A long one is pasted and says nothing."""
+    is_long = len(said) > table("words")["limits"]["characters"]
+    return "" if is_long else "\n".join(_own_lines(said.translate(_MARKS)))
+
+
 def _own_lines(text: str) -> Iterator[str]:
     """The lines before somebody else's text begins."""
     heads = tuple(table("words")["reports"]["heads"])

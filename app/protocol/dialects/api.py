@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
@@ -58,6 +58,32 @@ class Answer:
     result: ToolResult
     call: ToolCall | None = None
     toolset: str = ""
+
+
+INTRODUCES = "What {name} takes:"
+
+
+class Introductions:
+    """The docs of tools that are taught by one line: they come with the answer to the first call of one, and to every
+    call that fails.
+    """
+
+    def __init__(self, write: Callable[[Sequence[ToolSpec]], str]) -> None:
+        self._write = write
+        self._specs: dict[str, ToolSpec] = {}
+        self._given: set[str] = set()
+
+    def begin(self, specs: Iterable[ToolSpec]) -> None:
+        """These tools were taught by one line."""
+        self._specs = {spec.name: spec for spec in specs}
+
+    def due(self, answer: Answer) -> tuple[str, ...]:
+        """What the answer has to tell of its tool; empty where nothing is."""
+        spec = None if answer.toolset else self._specs.get(answer.tool)
+        if spec is None or (answer.result.ok and answer.tool in self._given):
+            return ()
+        self._given.add(answer.tool)
+        return (f"{INTRODUCES.format(name=spec.name)}\n{self._write((spec,))}",)
 
 
 class Dialect(Protocol):

@@ -13,7 +13,7 @@ from app.base import ids
 from app.protocol import docs, payload
 from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects import markdown, tags
-from app.protocol.dialects.api import Answer, DialectReader, Pacing
+from app.protocol.dialects.api import Answer, DialectReader, Introductions, Pacing
 from app.protocol.dialects.markdown import Markdown
 from app.protocol.dialects.prose import Prose, ProseTag, is_text_meant
 from app.protocol.dialects.stream import Over, ReaderState, StreamReader, UnreadText
@@ -347,9 +347,11 @@ class BatchDialect:
         self._guide = guide
         self._limits = limits
         self._names: frozenset[str] = frozenset()
+        self._introductions = Introductions(docs.batch)
 
     def teach(self, specs: Sequence[ToolSpec]) -> str:
-        return f"{self._guide.strip()}\n\n{docs.batch(specs)}\n".lstrip()
+        self._introductions.begin(spec for spec in specs if spec.is_rare)
+        return f"{self._guide.strip()}\n\n{docs.taught(specs, docs.batch)}\n".lstrip()
 
     def schemas(self, specs: Sequence[ToolSpec]) -> tuple[Mapping[str, JsonValue], ...]:  # noqa: ARG002
         return ()
@@ -367,7 +369,8 @@ class BatchDialect:
     def answer(self, answers: Sequence[Answer]) -> Message:
         """`<results>` with one object an answer, by position, then the pictures."""
         names = self._names | {answer.tool for answer in answers}
-        lines = ",\n".join(f"  {json.dumps(_result(answer), ensure_ascii=False)}" for answer in answers)
+        results = (_result(answer, self._introductions.due(answer)) for answer in answers)
+        lines = ",\n".join(f"  {json.dumps(result, ensure_ascii=False)}" for result in results)
         text = tags.pattern(names).sub(r"\\u003c", f"[\n{lines}\n]" if lines else "[]").replace("</", r"<\/")
         parts: list[Part] = [TextPart(f"<results>\n{text}\n</results>")]
         parts += [ImagePart(media) for answer in answers for media in answer.result.llm_media]
@@ -423,9 +426,9 @@ def _call(call: ToolCall) -> dict[str, JsonValue]:
     return {"name": call.name, "args": {**call.arguments, **progress}}
 
 
-def _result(answer: Answer) -> dict[str, JsonValue]:
+def _result(answer: Answer, more: Sequence[str]) -> dict[str, JsonValue]:
     notes = answer.call.notes if answer.call else ()
-    content = "\n".join([answer.result.llm_echo, *notes])
+    content = "\n".join([answer.result.llm_echo, *notes, *more])
     return {"tool": answer.tool, "status": "success" if answer.result.ok else "failure", "content": content}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from app.protocol import docs, payload
 from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects import markdown
-from app.protocol.dialects.api import Answer, DialectReader, Pacing
+from app.protocol.dialects.api import Answer, DialectReader, Introductions, Pacing
 from app.protocol.dialects.batch import write_batch
 from app.protocol.dialects.prose import Prose, ProseTag, is_text_meant
 from app.protocol.dialects.stream import ReaderState, StreamReader, UnreadText
@@ -47,8 +47,7 @@ class NativeDialect:
         self._guide = guide
         self._limits = limits
         self._in_full = in_full
-        self._undescribed: dict[str, ToolSpec] = {}
-        self._described: set[str] = set()
+        self._introductions = Introductions(docs.batch)
 
     def teach(self, specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002
         return self._guide.strip() + "\n"
@@ -63,7 +62,7 @@ class NativeDialect:
             shape = docs.compact(spec, known, is_brief=is_brief, has_progress=spec is with_progress)
             purpose = docs.brief(spec) if is_brief else spec.description
             declared.append({"name": spec.name, "description": purpose, "input_schema": shape})
-        self._undescribed = {spec.name: spec for spec in specs if self._is_brief(spec) and not docs.is_told(spec)}
+        self._introductions.begin(spec for spec in specs if self._is_brief(spec) and not docs.is_told(spec))
         return tuple(declared)
 
     def _is_brief(self, spec: ToolSpec) -> bool:
@@ -94,16 +93,8 @@ class NativeDialect:
 
     def _result(self, answer: Answer) -> ResultPart:
         notes = answer.call.notes if answer.call else ()
-        text = "\n".join([answer.result.llm_echo, *notes, *self._docs(answer)])
+        text = "\n".join([answer.result.llm_echo, *notes, *self._introductions.due(answer)])
         return ResultPart(answer.call_id, text, answer.result.llm_media, is_error=not answer.result.ok)
-
-    def _docs(self, answer: Answer) -> tuple[str, ...]:
-        """Return the docs of a tool that the prompt listed only in brief: once, or again after a failed call."""
-        spec = None if answer.toolset else self._undescribed.get(answer.tool)
-        if spec is None or (answer.result.ok and answer.tool in self._described):
-            return ()
-        self._described.add(answer.tool)
-        return (f"What {spec.name} takes:\n{docs.batch((spec,))}",)
 
 
 def native_args(call: ToolCall) -> Mapping[str, JsonValue]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from app.protocol import docs, payload
 from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects import markdown, tags
-from app.protocol.dialects.api import Answer, DialectReader, Pacing
+from app.protocol.dialects.api import Answer, DialectReader, Introductions, Pacing
 from app.protocol.dialects.markdown import Markdown
 from app.protocol.dialects.prose import Prose, ProseTag, is_text_meant
 from app.protocol.dialects.stream import ReaderState, StreamReader, UnreadText
@@ -249,9 +249,11 @@ class XmlDialect:
         self._guide = guide
         self._limits = limits
         self._names: frozenset[str] = frozenset()
+        self._introductions = Introductions(docs.xml)
 
     def teach(self, specs: Sequence[ToolSpec]) -> str:
-        return f"{self._guide.strip()}\n\n{docs.xml(specs)}\n".lstrip()
+        self._introductions.begin(spec for spec in specs if spec.is_rare)
+        return f"{self._guide.strip()}\n\n{docs.taught(specs, docs.xml)}\n".lstrip()
 
     def schemas(self, specs: Sequence[ToolSpec]) -> tuple[Mapping[str, JsonValue], ...]:  # noqa: ARG002
         return ()
@@ -269,14 +271,14 @@ class XmlDialect:
         In the echoes every `<` that would begin a tag of the protocol, or of a tool the last reader knew, is `&lt;`.
         """
         names = self._names | {answer.tool for answer in answers}
-        entries = "\n".join(_entry(answer, names) for answer in answers)
+        entries = "\n".join(_entry(answer, names, self._introductions.due(answer)) for answer in answers)
         parts: list[Part] = [TextPart(f"<tool_results>\n{entries}\n</tool_results>")]
         parts += [ImagePart(media) for answer in answers for media in answer.result.llm_media]
         return Message(Role.USER, tuple(parts))
 
 
-def _entry(answer: Answer, names: frozenset[str]) -> str:
+def _entry(answer: Answer, names: frozenset[str], more: Sequence[str]) -> str:
     status = "ok" if answer.result.ok else "error"
     notes = answer.call.notes if answer.call else ()
-    echo = tags.escape("\n".join([answer.result.llm_echo, *notes]).strip("\n"), names)
+    echo = tags.escape("\n".join([answer.result.llm_echo, *notes, *more]).strip("\n"), names)
     return f'<result tool="{encode(answer.tool)}" status="{status}">\n{echo}\n</result>'

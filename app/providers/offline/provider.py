@@ -222,11 +222,29 @@ def read_wish(wish: str) -> Reading:
     if len(wish) > lexicon().number("numbers.limits.characters"):
         return Refusal("too_long")
     tokens = tokens_of(wish, verbs())
+    if plan := _of_memory(wish, tokens):
+        return plan
     unclosed = next((token for token in tokens if token.kind is WordKind.UNCLOSED), None)
     if unclosed:
         return Refusal("quote", clip_line(unclosed.text, _READING_SHOWN))
     words = tuple(token for token in tokens if token.kind is not WordKind.SEPARATOR)
     return _in_words(words) or _planned(wish, tokens)
+
+
+_ENDS = " \t\n.!?"
+
+
+def _of_memory(wish: str, tokens: tuple[Token, ...]) -> Plan | None:
+    """What is to be remembered, recalled or forgotten: the whole wish, because a fact may hold any words."""
+    rest, _ = without_fillers(tokens)
+    length, tool = lexicon().phrases("commands.memory").at(rest)
+    if not length or (len(rest) > length and rest[length].low in lexicon().table("commands.not_memory")["before"]):
+        return None
+    text = wish[rest[length].start :].strip(_ENDS) if len(rest) > length else ""
+    if not text:
+        return Plan((PlannedCall("recall", {}, "recall", "everything"),)) if tool == "recall" else None
+    arguments: dict[str, Value] = {"query" if tool == "recall" else "text": text}
+    return Plan((PlannedCall(tool, arguments, tool, f"“{clip_line(text, _READING_SHOWN)}”"),))
 
 
 def _in_words(words: tuple[Token, ...]) -> Reading | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from app.base.texts import clip_line
 from app.base.values import dataclass, field
+from app.protocol.dialects.api import INTRODUCES
 from app.protocol.message import Message, Role, TextPart
 from app.providers.offline.clause import verbs
 from app.providers.offline.words import PlannedCall, Refusal, lexicon
@@ -211,6 +212,9 @@ def found(step: PlannedCall, echo: str) -> str:
     table = lexicon().table(f"phrases.{step.phrase}")
     if "found" not in table:
         return ""
+    echo = echo.partition(f"\n{INTRODUCES.format(name=step.tool)}\n")[0]
+    if step.tool == "recall":
+        return f"{table['found']}\n{echo.strip()}" if echo.lstrip().startswith("#") else str(table["nothing"])
     lines = list(_elements(echo) if step.phrase == "read" else _windows(echo))
     return "\n".join([table["found"], *lines]) if lines else echo.strip()
 

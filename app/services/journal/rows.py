@@ -253,6 +253,19 @@ def conversations(db: sqlite3.Connection, search: str, limit: int) -> list[Conve
     return [_conversation(row) for row in rows]
 
 
+def said(db: sqlite3.Connection, stems: Sequence[str], limit: int, but: str = "") -> list[tuple[str, str, float, str]]:
+    """What was said with words that begin so, the best first: conversation, title, time and a part of the text. `but`
+    names a conversation that is left out.
+    """
+    rows = db.execute(
+        "select e.conversation, c.title, e.at, snippet(said, 0, '', '', '…', 24) from said "
+        "join events e on e.number = said.rowid join conversations c on c.id = e.conversation "
+        "where said match ? and e.conversation <> ? order by said.rank limit ?",
+        (" OR ".join(map(_phrase, stems)), but, limit),
+    )
+    return list(rows)
+
+
 def _phrase(word: str) -> str:
     """The word as the index takes it: quoted, so that nothing in it is an operator."""
     quoted = word.replace('"', '""')

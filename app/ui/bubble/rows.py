@@ -183,7 +183,7 @@ class TakeBackRow(RowWidget):
 
     def show_row(self, row: TakeBack) -> None:
         self._turn_id = row.turn_id
-        words = _deleted(row.count) if row.deleted else _words(row.count)
+        words = _deleted(row.count) if row.deleted else _words(row.count, is_mixed=row.is_mixed)
         if row.deleted and self.keep is None:
             self._ask()
         self._text.show_text(words)
@@ -226,7 +226,9 @@ def _deleted(count: int) -> str:
     return QCoreApplication.translate("Bubble", "{count} files deleted").format(count=count)
 
 
-def _words(count: int) -> str:
+def _words(count: int, *, is_mixed: bool) -> str:
+    if is_mixed:
+        return QCoreApplication.translate("Bubble", "Changed: {count}").format(count=count)
     if count == 1:
         return QCoreApplication.translate("Bubble", "1 file changed")
     return QCoreApplication.translate("Bubble", "{count} files changed").format(count=count)

@@ -61,7 +61,7 @@ def _picture(event: agent.ApprovalWanted) -> ShownPicture | None:
     return ShownPicture(media.data, media.width, media.height, media.label, event.ring)
 
 
-_TOOLS = frozenset({"write_file", "replace_in_file", "delete_file", "execute_command"})
+_TOOLS = frozenset({"write_file", "replace_in_file", "delete_file", "execute_command", "remember", "forget"})
 
 
 def noted(view: View, event: agent.ToolFinished) -> View:
@@ -86,7 +86,8 @@ def offer_takeback(view: View, event: agent.TurnEnded) -> View:
     """The view with the offer below everything else; nothing for a turn that has changed no file."""
     if not view.changed:
         return view
-    made = TakeBack(f"i{view.serial}", event.turn_id, len(view.changed))
+    is_mixed = any(name.startswith("#") for name in view.changed)
+    made = TakeBack(f"i{view.serial}", event.turn_id, len(view.changed), is_mixed=is_mixed)
     return replace(added(view, made), changed=frozenset())
 
 

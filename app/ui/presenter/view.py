@@ -173,7 +173,8 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class TakeBack:
-    """A turn that has ended and has changed `count` files, which can be undone.
+    """A turn that has ended and has changed `count` files, or facts that are remembered too (`is_mixed`), which can be
+    undone.
 
     With `deleted`, a command that has deleted them: the person keeps it so or puts them back.
     """
@@ -182,6 +183,7 @@ class TakeBack:
     turn_id: str
     count: int
     deleted: frozenset[str] = frozenset()
+    is_mixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""What Wisp keeps about a person between conversations."""

@@ -1,0 +1,286 @@
+"""The facts that Wisp keeps about a person: one SQLite file with an index of their words.
+
+A fact is on the disk when `keep` returns. What is forgotten leaves the table and the index at once, and its pages are
+overwritten. Only this process remembers it then, so that a turn can be taken back. Blocking: call it in a thread.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.base.clock import Clock
+from app.base.errors import NeedsPerson, ToolFailed
+from app.base.values import dataclass, replace
+from app.services.memory import matching
+
+MOST_FACTS = 200_000
+"""More is refused with a sentence, so that nothing is lost silently."""
+_BUSY_S = 10.0
+_PRIVATE = 0o600
+_VERSION = 1
+_MOST_POSTINGS = 4_000
+"""So many places of words are weighed. The words beyond that are too common to say anything: only facts that hold all
+words of the question are still found by them."""
+_LOOKED_AT = 60
+
+_TABLES = """
+create table facts (
+  id integer primary key autoincrement, kind text not null, text text not null, said_by text not null,
+  quote text not null, at real not null, turn text not null, used_on text not null default '');
+create index facts_of on facts (turn);
+create index facts_by_text on facts (text);
+create index facts_by_kind on facts (kind) where kind = 'rule';
+create virtual table words using fts5(stems, detail = none, tokenize = 'unicode61 remove_diacritics 2');
+create virtual table counts using fts5vocab(words, row);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """`kind` is `fact` or `rule`; `said_by` is `person` (their own words) or `model` (concluded from `quote`, which is
+    what the person said). `at` is seconds since 1970, `used_on` a date, empty where it was never used.
+    """
+
+    id: int
+    kind: str
+    text: str
+    said_by: str
+    quote: str
+    at: float
+    turn: str
+    used_on: str = ""
+
+    @property
+    def date(self) -> str:
+        """The day on which it was kept."""
+        return datetime.datetime.fromtimestamp(self.at).strftime("%Y-%m-%d")
+
+    def line(self) -> str:
+        """The fact as models and people read it."""
+        who = "" if self.said_by == "person" else f", concluded from “{self.quote}”"
+        return f"#{self.id} ({self.date}{who}) {self.text}"
+
+
+_COLUMNS = "id, kind, text, said_by, quote, at, turn, used_on"
+
+
+class FactStore:
+    """Opened at the first use; may be used by several threads and processes."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._removed: dict[str, list[Fact]] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever kept; looks at the disk only until something is."""
+        return self._connection is None and not self._path.exists()
+
+    def keep(self, fact: Fact, replaces: Sequence[int] = ()) -> Fact:
+        """Keep a fact in the place of others, which are removed. Returns it with its id; one that is kept already in
+        the same words stays as it is. Raises ToolFailed where `replaces` names a fact that there is not.
+        """
+        with self._lock, self._writing() as db:
+            old = self._found(db, replaces)
+            same = db.execute("select id from facts where text = ? and kind = ?", (fact.text, fact.kind)).fetchone()
+            if same and same[0] not in replaces:
+                self._remove(db, old, fact.turn)
+                return self._found(db, [same[0]])[0]
+            if db.execute("select count(*) from facts").fetchone()[0] >= MOST_FACTS:
+                raise ToolFailed(f"The memory is full ({MOST_FACTS} facts). Ask the person which of them to forget.")
+            self._remove(db, old, fact.turn)
+            kept = self._add(db, replace(fact, at=fact.at or self._clock.wall()))
+        if old:
+            self._wipe()
+        return kept
+
+    def add_all(self, facts: Iterable[Fact]) -> None:
+        """Keep many at once, as they are."""
+        with self._lock, self._writing() as db:
+            for fact in facts:
+                self._add(db, fact)
+
+    def forget(self, ids: Sequence[int], turn: str) -> list[Fact]:
+        """Remove facts for good. Returns them. Raises ToolFailed where there is not one of that id."""
+        with self._lock, self._writing() as db:
+            gone = self._found(db, ids)
+            self._remove(db, gone, turn)
+        self._wipe()
+        return gone
+
+    def take_back(self, turn: str) -> list[str]:
+        """Undo what a turn (or a call of it, `turn/call`) did to the memory, as far as this process knows it: a
+        sentence for each fact.
+        """
+        with self._lock:
+            back = [fact for name in self._parts_of(turn) for fact in self._removed.pop(name)]
+            if not back and self.is_empty:
+                return []
+            with self._writing() as db:
+                kept = self._rows(db, "where turn = ? or substr(turn, 1, ?) = ?", (turn, len(turn) + 1, f"{turn}/"))
+                self._remove(db, kept, "")
+                for fact in back:
+                    self._add(db, fact)
+        return [f"Forgot again: {fact.text}" for fact in kept] + [f"Remembered again: {fact.text}" for fact in back]
+
+    def _parts_of(self, turn: str) -> list[str]:
+        return [name for name in self._removed if f"{name}/".startswith(f"{turn}/")]
+
+    def search(self, question: str, limit: int = 10, *, kind: str = "", only_strong: bool = False) -> list[Fact]:
+        """The facts whose words fit a question best, the best first. `only_strong` leaves out those that share no more
+        with it than one common word.
+        """
+        asked = matching.read(question)
+        if self.is_empty or not asked.groups:
+            return []
+        with self._lock:
+            db = self._opened()
+            total = db.execute("select max(id) from facts").fetchone()[0] or 0
+            matches = matching.scored(asked, self._postings(db, asked), total, _LOOKED_AT)
+            matches = [match for match in matches if match.is_strong or not only_strong]
+            near = {fact.id: fact for fact in self._by_id(db, [match.id for match in matches])}
+            texts = {fact.id: fact.text for fact in near.values() if kind in ("", fact.kind)}
+            return [near[match.id] for match in matching.ranked(asked, matches, texts)[:limit]]
+
+    def rules(self) -> list[Fact]:
+        """What the person wants always or never, the newest first."""
+        return self._listed("where kind = 'rule' order by id desc")
+
+    def all(self, limit: int = -1) -> list[Fact]:
+        """The newest first."""
+        return self._listed("order by id desc limit ?", (limit,))
+
+    def find(self, ids: Sequence[int]) -> list[Fact]:
+        """The facts with these ids, in that order. Raises ToolFailed where one is not there."""
+        with self._lock:
+            return [] if not ids else self._found(self._opened(), ids)
+
+    def note_use(self, facts: Iterable[Fact]) -> None:
+        """Write down that they were used today; costs nothing where that stands there already."""
+        today = datetime.datetime.fromtimestamp(self._clock.wall()).strftime("%Y-%m-%d")
+        stale = [fact.id for fact in facts if fact.used_on != today]
+        if stale:
+            with self._lock, self._writing() as db:
+                db.executemany("update facts set used_on = ? where id = ?", [(today, one) for one in stale])
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection:
+                self._connection.close()
+                self._connection = None
+
+    def _listed(self, rest: str, values: Sequence[object] = ()) -> list[Fact]:
+        if self.is_empty:
+            return []
+        with self._lock:
+            return self._rows(self._opened(), rest, values)
+
+    def _postings(self, db: sqlite3.Connection, asked: matching.Question) -> Mapping[str, Sequence[int]]:
+        """The ids of the facts that hold a stem, for the rarest of them."""
+        marks = ", ".join("?" * len(asked.stems))
+        counted = db.execute(f"select term, doc from counts where term in ({marks})", tuple(asked.stems)).fetchall()
+        left = _MOST_POSTINGS
+        found: dict[str, Sequence[int]] = {}
+        for stem, count in sorted(counted, key=lambda entry: entry[1]):
+            left -= count
+            if left >= 0:
+                rows = db.execute("select rowid from words where words match ?", (_quoted(stem),))
+                found[stem] = [row[0] for row in rows]
+        if left < 0:
+            known = [[stem for stem in group if any(stem == one for one, _ in counted)] for group in asked.groups]
+            together = " AND ".join(f"({' OR '.join(map(_quoted, stems))})" for stems in known if stems)
+            query = "select rowid from words where words match ? order by rowid desc limit ?"
+            ids = [row[0] for row in db.execute(query, (together, _LOOKED_AT))]
+            for stem, _ in counted:
+                found.setdefault(stem, ids)
+        return found
+
+    def _add(self, db: sqlite3.Connection, fact: Fact) -> Fact:
+        values = (fact.id or None, fact.kind, fact.text, fact.said_by, fact.quote, fact.at, fact.turn, fact.used_on)
+        added = db.execute(f"insert into facts ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?)", values).lastrowid
+        db.execute("insert into words (rowid, stems) values (?, ?)", (added, matching.stems_of(fact.text)))
+        return replace(fact, id=int(added or 0))
+
+    def _remove(self, db: sqlite3.Connection, facts: Sequence[Fact], turn: str) -> None:
+        """`turn` is the turn that can be taken back; empty for what was a taking back itself."""
+        for fact in facts:
+            db.execute("delete from facts where id = ?", (fact.id,))
+            db.execute("delete from words where rowid = ?", (fact.id,))
+            if turn:
+                self._removed.setdefault(turn, []).append(fact)
+
+    def _wipe(self) -> None:
+        """Overwrite what the index and the log still hold of removed facts."""
+        with self._writing() as db:
+            db.execute("insert into words (words) values ('optimize')")
+        self._opened().execute("pragma wal_checkpoint(truncate)").fetchall()
+
+    def _found(self, db: sqlite3.Connection, ids: Sequence[int]) -> list[Fact]:
+        found = {fact.id: fact for fact in self._by_id(db, ids)}
+        if missing := [f"#{one}" for one in ids if one not in found]:
+            raise ToolFailed(f"There is no fact {', '.join(missing)}. recall lists the facts with their numbers.")
+        return [found[one] for one in dict.fromkeys(ids)]
+
+    def _by_id(self, db: sqlite3.Connection, ids: Sequence[int]) -> list[Fact]:
+        return self._rows(db, f"where id in ({', '.join('?' * len(ids))})", ids)
+
+    def _rows(self, db: sqlite3.Connection, rest: str, values: Sequence[object]) -> list[Fact]:
+        return [Fact(*row) for row in db.execute(f"select {_COLUMNS} from facts {rest}", tuple(values))]
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, on the disk at its end. Raises ToolFailed where the memory cannot be written."""
+        db = self._opened()
+        try:
+            db.execute("begin immediate")
+            try:
+                yield db
+                db.execute("commit")
+            except BaseException:  # so that half a change is never kept
+                db.execute("rollback")
+                raise
+        except sqlite3.Error as error:
+            raise ToolFailed(f"The memory cannot be written ({error}): nothing was changed. {self._path}") from error
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            try:
+                self._connection = _open(self._path)
+            except (sqlite3.Error, OSError) as error:
+                raise NeedsPerson(
+                    f"The memory cannot be opened ({error}). To begin with an empty one, move it away: {self._path}"
+                ) from error
+        return self._connection
+
+
+def _quoted(stem: str) -> str:
+    return f'"{stem}"'
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE))
+    db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+    try:
+        for rule in ("journal_mode = wal", "synchronous = full", "secure_delete = on"):
+            db.execute(f"pragma {rule}")
+        db.execute("begin immediate")
+        version = db.execute("pragma user_version").fetchone()[0]
+        if version > _VERSION:
+            raise sqlite3.DatabaseError(f"a newer Wisp wrote it, version {version}")
+        for statement in _TABLES.split(";\n") if not version else ():
+            db.execute(statement)
+        db.execute(f"pragma user_version = {_VERSION}")
+        db.execute("commit")
+    except BaseException:  # so that a failed start holds no lock on the file
+        db.close()
+        raise
+    return db
