@@ -21,7 +21,7 @@ from app.desktop.accessibility.constants import OPERABLE
 from app.desktop.accessibility.outline import brief_of
 from app.desktop.backends import Backend, Curtain, Window
 from app.desktop.capture import bounds_of
-from app.desktop.elements import Changes, NoChanges
+from app.desktop.elements import Changed, Changes, NoChanges
 from app.desktop.input import InputController, Press
 from app.desktop.key_target import KeyTargets
 from app.desktop.ocr.elements import OcrElements
@@ -231,11 +231,14 @@ class DesktopController:
         self.sameness.acted(settled.frame)
         after = self.backend.windows.all()
         told = receipt(settled.changed, before.where, before.windows, after, before.meant)
-        found, lines = await self._evidence(proving, changes, before.where)
-        if found.evidence or (lines and not found.doubt):
+        found, said = await self._evidence(proving, changes, before.where)
+        lines = said.lines
+        if found.evidence or said.is_in_sight:
             told = told.with_evidence(*found.evidence)
         elif found.doubt:
             told = told.with_doubt(found.doubt)
+        elif lines and told.proof == "suspected no-op":
+            told = told.with_doubt()
         elif before.meant and answer.cancelled() and any(window.ref == before.meant.ref for window in after):
             return told.with_doubt(f"{before.meant.title!r} has not answered yet: it is busy or frozen."), lines
         return told if settled.is_calm else told.restless(), lines
@@ -253,21 +256,21 @@ class DesktopController:
             after = self.backend.windows.all()
             windows = window_changes(before.windows, after, before.meant, at_a_place=before.where is not None)
             found = [change.sentence for change in windows if change.is_effect]
-            asked, lines = await self._evidence(proving, changes, before.where)
+            asked, said = await self._evidence(proving, changes, before.where)
             found += asked.evidence
-            if found or (lines and not asked.doubt):
-                return tuple(found), lines
+            if found or said.is_in_sight:
+                return tuple(found), said.lines
             await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
 
-    async def _evidence(self, proving: Proving, changes: Changes, where: Rect | None) -> tuple[Proof, tuple[str, ...]]:
+    async def _evidence(self, proving: Proving, changes: Changes, where: Rect | None) -> tuple[Proof, Changed]:
         """What the program says: of what was asked for, and of what changed near it, where that proves the effect."""
         asked = await proving.ask() if proving.ask else Proof()
         if asked.doubt or not (asked.evidence or proving.by_changes):
-            return asked, ()
-        lines = await changes.told(where)
+            return asked, Changed()
+        said = await changes.told(where)
         if proving.ask and not proving.by_changes:  # because a field may take back what was typed into it
             asked = await proving.ask()
-        return asked, () if asked.doubt else lines
+        return asked, Changed() if asked.doubt else said
 
     async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[str, ...]) -> Receipt:
         """Add what the program said, what is in windows and pop-ups that opened, and the part that nobody describes."""

@@ -146,10 +146,18 @@ class Scene:
     fields: tuple[str, ...] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What changed, in sentences. `is_in_sight` is False where nobody could have seen it: that proves no effect."""
+
+    lines: tuple[str, ...] = ()
+    is_in_sight: bool = False
+
+
 class Changes(Protocol):
     """What a program says of itself that changed since this was begun; focus, hover and the like do not count."""
 
-    async def told(self, near: Rect | None = None) -> tuple[str, ...]:
+    async def told(self, near: Rect | None = None) -> Changed:
         """In at most 12 sentences, the nearest to a place first; none where nothing changed that counts."""
         ...
 
@@ -165,8 +173,8 @@ class Changes(Protocol):
 class NoChanges:
     """For programs that tell nothing."""
 
-    async def told(self, near: Rect | None = None) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
+    async def told(self, near: Rect | None = None) -> Changed:  # noqa: ARG002
+        return Changed()
 
     async def news(self) -> None:
         await asyncio.Event().wait()

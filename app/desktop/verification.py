@@ -170,9 +170,9 @@ class Receipt:
         """The same with what changed, and the part of the screen that has to be looked at."""
         return replace(self, changes=tuple(changes), unsaid=unsaid)
 
-    def with_doubt(self, sentence: str) -> Receipt:
+    def with_doubt(self, *sentence: str) -> Receipt:
         """The same where the program says something else than was meant, or where silence means nothing."""
-        return replace(self, proof="unverifiable", evidence=(*self.evidence, sentence))
+        return replace(self, proof="unverifiable", evidence=(*self.evidence, *sentence))
 
 
 _SEEN = {

@@ -20,6 +20,7 @@ from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility import objects
 from app.desktop.accessibility.bus import Bus, BusLost, CallRefused
 from app.desktop.accessibility.nodes import Key, Node, Program
+from app.desktop.elements import Changed
 
 if TYPE_CHECKING:
     from dbus_fast import Message
@@ -148,6 +149,13 @@ class _Subject:
         has_words = not is_window if self.event.fate == "changed" else bool(self.names)
         return not self.is_lost and self.node.shows and has_words
 
+    @property
+    def leaves_a_trace(self) -> bool:
+        """Whether it, or what holds it, can be seen, or could be before."""
+        if self.holder is not None:
+            return self.holder.shows
+        return self.node.shows or self.event.fate == "went"
+
 
 class Following:
     """What the programs of one process change, from the moment it was begun. `close` ends it."""
@@ -170,7 +178,7 @@ class Following:
         self._events[place] = event
         self._news.set()
 
-    async def told(self, near: Rect | None = None) -> tuple[str, ...]:
+    async def told(self, near: Rect | None = None) -> Changed:
         """What changed, in at most 12 sentences, the nearest to a place first; none where nothing did that counts."""
         for _ in range(_ROUNDS):
             count = len(self._events)
@@ -179,7 +187,12 @@ class Following:
             if len(self._events) == count:
                 break  # else the program told more while it was asked
         asked = [subject for subject in subjects if subject.is_asked]
-        return tuple(dict.fromkeys(_lines(asked, near)))[:_MOST_LINES]
+        told = [one for one in asked if not one.is_introduced and one.node.role not in _NO_EFFECT_ROLES]
+        if lines := _lines([one for one in told if one.is_in_sight], near):
+            return Changed(tuple(dict.fromkeys(lines))[:_MOST_LINES], is_in_sight=True)
+        rest = ((_rest(one), one.leaves_a_trace) for one in told if not one.is_in_sight)
+        line, shows = next(((line, shows) for line, shows in rest if line), ("", False))
+        return Changed((line,), shows) if line else Changed()
 
     def _newest(self) -> list[_Subject]:
         """One for each object that changed, by the newest event."""
@@ -319,7 +332,7 @@ class ChangeFeed:
         """What something came into or went from; None where that is gone, too."""
         node = Node(key)
         try:
-            await asyncio.gather(objects.role(self._bus, node), objects.name(self._bus, node))
+            await asyncio.gather(*(ask(self._bus, node) for ask in (objects.role, objects.name, objects.state)))
         except CallRefused:
             return None
         return node
@@ -344,16 +357,14 @@ class ChangeFeed:
         return before == node.name
 
 
-def _lines(subjects: Sequence[_Subject], near: Rect | None) -> list[str]:
-    """What is in sight; where nothing of it is, one sentence on what else changed."""
-    told = [one for one in subjects if not one.is_introduced and one.node.role not in _NO_EFFECT_ROLES]
-    seen = [one for one in told if one.is_in_sight]
+def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[str]:
+    """What is in sight."""
     changed, came, went = ([one for one in seen if one.event.fate == fate] for fate in ("changed", "came", "went"))
     changed.sort(key=lambda one: (one.event.kind == "SelectionChanged", _distance(one.node, near)))
     lines = [_change(one) for one in changed if one.event.kind != "SelectionChanged" or one is seen[0] is seen[-1]]
     lines += _renamed(came, went)
     lines += [_listed("New", came), _listed("Gone", went)]
-    return [line for line in lines if line] or [line for one in told if one not in seen and (line := _rest(one))][:1]
+    return [line for line in lines if line]
 
 
 def _rest(subject: _Subject) -> str:

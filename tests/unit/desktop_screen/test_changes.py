@@ -14,7 +14,7 @@ from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.changes import ChangeFeed, LastRead
 from app.desktop.accessibility.nodes import Node, Program
-from app.desktop.elements import Element
+from app.desktop.elements import Changed, Element
 
 _PROGRAM = ":1.7"
 _SHOWING = spi.BITS["showing"] | spi.BITS["visible"]
@@ -74,6 +74,10 @@ async def programs() -> Programs:
 
 
 async def _told(programs: Programs, last_read: LastRead, *events: tuple[Any, ...]) -> tuple[str, ...]:
+    return (await _changed(programs, last_read, *events)).lines
+
+
+async def _changed(programs: Programs, last_read: LastRead, *events: tuple[Any, ...]) -> Changed:
     feed = ChangeFeed(programs, lambda _: None, last_read)
     await feed.listen()
     following = feed.follow(frozenset({_PROGRAM}))
@@ -125,6 +129,28 @@ async def test_at_most_twelve_lines_are_told_the_nearest_first(programs: Program
     assert told == tuple(f'check box "{path}" is now checked.' for path in paths[:12])
 
 
+@pytest.mark.parametrize(
+    ("hidden", "event", "is_in_sight"),
+    [
+        ((), ("/undo", "StateChanged", "sensitive", 0), True),
+        (("/undo",), ("/undo", "StateChanged", "sensitive", 0), False),
+        ((), ("/list", "ChildrenChanged", "add", 0, Variant("(so)", (_PROGRAM, "/bare"))), True),
+        (("/list",), ("/list", "ChildrenChanged", "add", 0, Variant("(so)", (_PROGRAM, "/bare"))), False),
+    ],
+)
+async def test_what_nobody_can_see_informs_and_proves_nothing(
+    programs: Programs, hidden: tuple[str, ...], event: tuple[Any, ...], is_in_sight: bool
+) -> None:
+    programs.objects |= {
+        "/undo": ("menu item", "Undo", "", ()),
+        "/list": ("list", "", "", ("/bare",)),
+        "/bare": ("panel", "", "", ()),
+    }
+    programs.hidden |= set(hidden)
+    told = await _changed(programs, LastRead(), event)
+    assert (bool(told.lines), told.is_in_sight) == (True, is_in_sight)
+
+
 async def test_what_nobody_sees_is_told_only_where_nothing_else_changed(programs: Programs) -> None:
     programs.objects |= {"/undo": ("menu item", "Undo", "", ()), "/a": ("check box", "Agree", "", ())}
     programs.hidden.add("/undo")
@@ -148,12 +174,12 @@ async def test_a_clock_stays_one_during_a_run_of_acts() -> None:
     for _ in range(8):
         following = feed.follow(frozenset({_PROGRAM}))
         tick()
-        assert await following.told() == ()
+        assert (await following.told()).lines == ()
         following.close()
     now[0] += 9
     following = feed.follow(frozenset({_PROGRAM}))
     tick()
-    assert await following.told() != ()
+    assert (await following.told()).lines != ()
 
 
 async def test_a_slider_whose_text_is_empty_is_read_by_its_number(programs: Programs) -> None:
