@@ -318,3 +318,15 @@ def test_a_command_that_is_always_allowed_is_not_so_with_more_reach(tmp_path: Pa
         ({"command": "make all"}, Decision.ASK),
     ):
         assert policy.decide(ToolCall("c1", "probe", arguments), spec).decision is decision
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_desktop_tool_of_which_nobody_said_what_it_acts_on_is_denied_in_every_mode(
+    tmp_path: Path, mode: Mode
+) -> None:
+    tool = _spec(Effect.DESKTOP, "insert_text")
+    into_a_password = (Control("Login", "app", "password text", "Password"),)
+    verdict = _policy(tmp_path, mode, rules='[[rule]]\nthen = "allow"\ntool = "insert_text"\n').decide(
+        ToolCall("c1", "insert_text", {"text": "x"}), tool, into_a_password
+    )
+    assert (verdict.decision, verdict.rule) == (Decision.DENY, "no aim")

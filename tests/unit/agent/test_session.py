@@ -321,6 +321,18 @@ async def test_facts_of_the_moment_go_beside_the_prompt_not_into_it(tmp_path: Pa
     assert request.messages == (user("Hi."),)
 
 
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize(("attended", "who"), [(True, "can be asked"), (False, "obody is there")])
+async def test_the_prompt_says_the_mode_and_whether_somebody_can_be_asked(
+    tmp_path: Path, mode: Mode, attended: bool, who: str
+) -> None:
+    stage = Stage(tmp_path, "Hello.", mode=mode, attended=attended)
+    await stage.send("Hi.")
+    (request,) = stage.provider.requests
+    (said,) = [line for line in request.context.splitlines() if line.startswith("Mode: ")]
+    assert (said.split(".")[0], who in said) == (f"Mode: {mode.value}", True), said
+
+
 async def test_a_listener_that_has_left_hears_nothing(tmp_path: Path) -> None:
     stage = Stage(tmp_path, "Hello.")
     heard: list[AgentEvent] = []
