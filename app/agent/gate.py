@@ -219,6 +219,7 @@ class PermissionGate:
             instructions=turn.instructions,
             lines=learned.lines,
             terminals=turn.terminals,
+            shared=turn.permits.shared(self._private()),
         )
 
     async def _settled(self, case: _Case) -> str:
@@ -262,6 +263,10 @@ class PermissionGate:
         """Whether the person has allowed the same before, for this task."""
         return verdict.act is not None and self._turn.permits.cover(verdict.act, self._known())
 
+    def _private(self) -> tuple[str, ...]:
+        """All that the turn has read and words of the model could carry out."""
+        return (*self._known(), *self._turn.learned.personal)
+
     def _known(self) -> tuple[str, ...]:
         """All that the turn has read and an answer was given in view of."""
         return (*self._turn.tainted_by, *self._turn.secrets)
@@ -282,7 +287,7 @@ class PermissionGate:
             self._turn.mood.become(State.NEEDS_YOU)
         wanted = await self._wanted(case)
         # Taken before the answer, because a call that runs beside this one may read something meanwhile.
-        known = self._known()
+        known, private = self._known(), self._private()
         with self._turn.budget.waiting():
             answer = await self._approvals.ask(wanted, self._turn.tell)
         if answer.refusal and not self._approvals.attended:
@@ -295,7 +300,7 @@ class PermissionGate:
             self._turn.repetition.forgive()
         if not await self._is_as_it_was(case):
             return told("changed_meanwhile")
-        self._keep(case, answer.scope, known)
+        self._keep(case, answer.scope, known, private)
         return ""
 
     def _with_way_on(self, refusal: str, case: _Case) -> str:
@@ -313,16 +318,16 @@ class PermissionGate:
         aim = table("calls")["aims"].get(case.spec.name, "")
         return not aim or tuple(await self._judges.resolve.seen(case.call, aim)) == case.seen
 
-    def _keep(self, case: _Case, scope: Scope, known: Sequence[str]) -> None:
+    def _keep(self, case: _Case, scope: Scope, known: Sequence[str], private: Sequence[str]) -> None:
         """Keep an answer: the allowed hosts, the window whose unknown acts are allowed, and a rule where one is wanted.
 
-        `known` are the sources that the question named.
+        `known` are the sources that the question named, `private` also the person's own.
         """
         verdict = case.verdict
         if verdict.act is None:
             return
-        self._turn.permits.answer(verdict.act)
         brought = call_analysis.source_of(verdict.act, case.spec)
+        self._turn.permits.answer(verdict.act, {*private, brought, call_analysis.personal_in(verdict.act, case.spec)})
         self._turn.learned.allow_hosts(verdict.act.hosts, {*self._turn.tainted_by, brought})
         if scope is Scope.ONCE:
             return

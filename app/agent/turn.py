@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from app.agent.agent_events import AgentEvent, State, StateChanged
 from app.agent.budget import Budget
 from app.agent.evidence import Evidence
-from app.agent.policy.values import LINES_KEPT, Action, Stakes
+from app.agent.policy.values import LINES_KEPT, Action, Consequence, Stakes
 from app.base.values import dataclass, field
 from app.protocol.call import JsonValue, Media, ToolResult
 from app.protocol.message import ImagePart, Part, TextPart
@@ -25,15 +25,24 @@ class Grants:
         self._given: dict[tuple[object, ...], frozenset[str]] = {}
         self.answered: frozenset[str] = frozenset()
         """The places (`Control.place`) where acts of unknown effect were allowed."""
+        self._shared: dict[str, frozenset[str]] = {}
 
     def add(self, act: Action, known: Iterable[str]) -> None:
         """Add a grant. `known` are the sources read before the approval, and those that the act itself reads."""
         self._given[_key(act)] = frozenset(known)
 
-    def answer(self, act: Action) -> None:
-        """The person allowed an act of unknown effect: others of that sort need no answer in the same windows."""
+    def answer(self, act: Action, known: Iterable[str]) -> None:
+        """The person allowed an act of unknown effect, or words that reach others: more of that sort needs no answer
+        in the same windows, the words only with what is `known` now.
+        """
+        if Consequence.SHARED in act.kinds:
+            self._shared[act.control.window_key] = frozenset(known)
         if act.stakes is Stakes.UNKNOWN:
             self.answered |= {control.place for control in act.controls if control.place}
+
+    def shared(self, known: Iterable[str]) -> frozenset[str]:
+        """The windows where words of the model may reach others, now that all this is known."""
+        return frozenset(window for window, then in self._shared.items() if window and then >= set(known))
 
     def cover(self, act: Action, tainted_by: Iterable[str]) -> bool:
         """Whether the person has allowed this, knowing what had been read."""

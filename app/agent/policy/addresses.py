@@ -8,12 +8,14 @@ crafted unless it stands word for word in a link that was read or in what the pe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from urllib.parse import urlsplit
 
+from app.agent.policy import consequences
 from app.agent.policy.sentences import table
-from app.agent.policy.values import Consequence, Provenance
+from app.agent.policy.values import Action, Consequence, Control, Provenance
 from app.base.errors import ToolMisuse
 from app.protocol.call import JsonValue
 from app.protocol.spec import Effect
@@ -23,6 +25,8 @@ _LONG_CHARS = 48
 """Of path, query and fragment together, or of the host: that much room holds a key."""
 _PACKED = re.compile(r"[A-Za-z0-9+_=%-]{24}")
 """A run of signs as in base64, hex or percent-encoding. A slash ends it, since every path has some."""
+_PART_CHARS = 4
+"""A part of the person's message from this length on is their words, whatever script it is in."""
 _LINK = re.compile(r"https?://[^\s<>\"'`\\^{}|\x00-\x1f]+", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
 _AROUND = "<>()[]{}\"'`.,;:!?*_"
@@ -56,6 +60,36 @@ def reached(
     return tuple(hosts), kinds
 
 
+def shares(act: Action, texts: Iterable[str], provenance: Provenance) -> bool:
+    """Whether it puts words that are not the person's into a window from which they reach others.
+
+    `texts` are those that it types, pastes or sets.
+    """
+    control = act.control
+    if Effect.DESKTOP not in act.effects or not _reaches_others(control):
+        return False
+    if control.window_key in provenance.shared or consequences.is_password(control):
+        return False
+    is_dropped = len(act.controls) > 1 and act.controls[0].window_key != control.window_key
+    is_middle = act.arguments.get("button") == "middle" and consequences.is_field(control)
+    if is_dropped or is_middle or (control.pasted is None and consequences.may_paste(" ".join(act.keys))):
+        return True
+    is_read = control.is_known and not consequences.is_field(control)
+    if is_read:
+        texts = (act.text,) if act.tool == "computer_type" else ()
+    return not all(_is_persons(text, control, provenance) for text in texts)
+
+
+def _is_persons(text: str, control: Control, provenance: Provenance) -> bool:
+    """Whether the words are the person's, or the address of a host that is no new one. Letters spell anything."""
+    part, said = text.strip().casefold(), provenance.said
+    if _was_said(text, said) or (len(part) >= _PART_CHARS and part in said.casefold()):
+        return True
+    address = typed(text) if consequences.is_address_bar(control) else ""
+    hosts, kinds = reached(frozenset({Effect.NETWORK}), {"url": address}, provenance)
+    return bool(address and hosts) and not kinds
+
+
 def typed(text: str) -> str:
     """The address that a browser opens for what was typed into its bar; empty for words, and for other schemes."""
     words = text.split()
@@ -70,6 +104,14 @@ def links_in(text: str) -> frozenset[str]:
     """The addresses that stand in a text, as they are compared."""
     found = (match.group() for match in _LINK.finditer(text[:_MOST_CHARS]))
     return frozenset(key for link in found for one in {link, link.rstrip(_AROUND)} if (key := _key(one)))
+
+
+def _reaches_others(control: Control) -> bool:
+    """Whether what is typed there goes to others: in a browser, a chat or a mail program, also before it is sent."""
+    app = control.app.casefold()
+    return consequences.sends_on_return(control) or any(
+        fnmatchcase(app, name) for name in table("words")["objects"]["mail_apps"]
+    )
 
 
 def is_named(host: str, said: str) -> bool:

@@ -134,7 +134,7 @@ class CallAnalyzer:
         kinds |= of_opening(call, seen)
         if Consequence.UNKNOWN in kinds and is_answered(seen, provenance):
             kinds = kinds - {Consequence.UNKNOWN} | {Consequence.ANSWERED}
-        return Action(
+        act = Action(
             spec.name,
             effects,
             frozenset(map(Consequence, kinds)),
@@ -147,6 +147,11 @@ class CallAnalyzer:
             reasons=reasons,
             secrets=secrets,
             arguments=dict(call.arguments),
+        )
+        return (
+            replace(act, kinds=act.kinds | {Consequence.SHARED})
+            if addresses.shares(act, texts_of(act), provenance)
+            else act
         )
 
     def _on_desktop(

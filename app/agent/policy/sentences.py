@@ -28,7 +28,7 @@ _SHOWN_CHARS = 160
 KINDS_IN_ORDER = (
     "own", "password", "secret", "starts", "session", "inner", "odd", "launches", "terminal", "outward", "irreversible",
     "privileged", "persists", "outside", "unclear", "submits", "closes", "crafted address", "new host",
-    "private unasked",
+    "private unasked", "typed to others",
 )  # fmt: skip
 
 

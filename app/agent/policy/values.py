@@ -76,6 +76,8 @@ class Consequence(StrEnum):
     """It names an address that could carry something out, and that nobody but the model wrote."""
     NEW_WORDS = "new words"
     """It searches for words that are not the person's."""
+    SHARED = "typed to others"
+    """It puts words that are not the person's into a window from which they reach others: browser, mail or chat."""
     WALLED = "walled"
     """A command in the sandbox."""
     UNWALLED = "unwalled"
@@ -191,7 +193,8 @@ class Provenance:
     the person has allowed. `typed`: the single lines that the turn typed, by program; under "" what it put on the
     clipboard. `instructions`: the person's own text, which can give permission. `lines`: text typed in each window
     (`Control.window_key`) since the last Return there. `terminals`: new, empty terminals (`Control.window_ref`) of
-    this turn; only there does `lines` hold the whole line.
+    this turn; only there does `lines` hold the whole line. `shared`: windows (`Control.window_key`) where words of the
+    model may reach others, with all that was read by now.
     """
 
     tainted_by: tuple[str, ...] = ()
@@ -206,6 +209,7 @@ class Provenance:
     instructions: str = ""
     lines: Mapping[str, str] = field(default_factory=dict)
     terminals: Collection[str] = frozenset()
+    shared: Collection[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

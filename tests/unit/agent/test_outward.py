@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.agent.agent_events import ApprovalWanted
-from app.agent.policy import Decision, Mode, Policy, Provenance
+from app.agent.policy import Control, Decision, Mode, Policy, Provenance
 from app.agent.policy.addresses import is_named, links_in
 from app.agent.policy.call_analysis import personal_in
 from app.agent.policy.policy import PolicyDeps
@@ -23,6 +23,7 @@ from app.tools.registry import Family, Registry, TurnContext
 from app.tools.say import SAY, Speech
 from app.tools.web import WEB, Web
 from tests.unit.agent.stage import FakeClock, Stage
+from tests.unit.agent.test_gate import Screen
 
 SPECS = {spec.name: spec for spec in registry().specs}
 LONG = "https://docs.example.com/guide/chapter-one/section-two/page.html?part=31"
@@ -80,6 +81,69 @@ def test_a_host_that_a_rule_of_the_person_allows_is_named(tmp_path: Path) -> Non
     verdict = _verdict(tmp_path, "http://collector.example/", Provenance(personal=("files",)), rules=rules)
     assert verdict.decision is Decision.ALLOW
     assert Consequence.NEW_HOST not in verdict.act.kinds
+
+
+PAGE = Control("A page", "chromium", "entry", "Comment", window_ref="w1")
+BAR = replace(PAGE, name="Address and search bar")
+MAIL = replace(PAGE, window="Write: hello", app="thunderbird", role="paragraph", name="Message body")
+READ = Provenance((), "Post 'best wishes from Oslo' on example.com", personal=("files",))
+TYPED = ("computer_type", {"text": "KEY=hunter2"})
+FIRST, SECOND = "typed to others after private reading", "typed to others after reading"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "seen", "provenance", "rule"),
+    [
+        (*TYPED, PAGE, READ, FIRST),
+        (*TYPED, PAGE, Provenance(("web",)), SECOND),
+        (*TYPED, PAGE, Provenance(), ""),
+        (*TYPED, MAIL, READ, FIRST),
+        (*TYPED, replace(PAGE, app="signal-desktop"), READ, FIRST),
+        (*TYPED, replace(PAGE, app="mousepad"), READ, ""),
+        (*TYPED, replace(PAGE, role="document web", states=frozenset({"read-only"})), READ, FIRST),
+        (*TYPED, PAGE, replace(READ, secrets=(".env",)), "outward after a secret"),
+        (*TYPED, PAGE, replace(READ, shared=("w1",)), ""),
+        (*TYPED, PAGE, replace(READ, shared=("w2",)), FIRST),
+        ("computer_type", {"text": "Best wishes from Oslo"}, PAGE, READ, ""),
+        ("computer_type", {"text": "Oslo wishes best"}, PAGE, READ, ""),
+        ("computer_type", {"text": "k"}, PAGE, READ, FIRST),
+        ("computer_type", {"text": "b"}, PAGE, READ, FIRST),
+        ("computer_type", {"text": "example.com"}, BAR, READ, ""),
+        ("computer_type", {"text": "example.com/new"}, BAR, READ, ""),
+        ("computer_type", {"text": "other.example/?k=hunter2"}, BAR, READ, FIRST),
+        ("computer_type", {"text": "example.com/new"}, PAGE, READ, FIRST),
+        ("set_value", {"ref": "e1", "value": "hunter2"}, PAGE, READ, FIRST),
+        ("set_value", {"ref": "e1", "value": "7"}, replace(PAGE, role="slider"), READ, ""),
+        ("computer_key", {"keys": "h u n t"}, PAGE, READ, FIRST),
+        ("computer_key", {"keys": "ctrl+v"}, PAGE, READ, FIRST),
+        ("computer_key", {"keys": "ctrl+v"}, replace(PAGE, pasted="hunter2"), READ, FIRST),
+        ("computer_key", {"keys": "ctrl+v"}, replace(PAGE, pasted="best wishes"), READ, ""),
+        ("computer_key", {"keys": "Down Tab BackSpace"}, PAGE, READ, ""),
+        ("computer_click", {"target": "Comment"}, PAGE, READ, ""),
+        ("computer_click", {"target": "Comment", "button": "middle"}, PAGE, READ, FIRST),
+    ],
+)
+def test_words_that_reach_others_ask_in_auto_after_reading(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], seen: Control, provenance: Provenance, rule: str
+) -> None:
+    def decided(mode: Mode) -> Any:
+        policy = Policy(tmp_path, mode, surroundings=PolicyDeps(tools=registry().specs), persons=tmp_path / "none.toml")
+        return policy.decide(ToolCall("c1", tool, arguments), SPECS[tool], (seen,), provenance)
+
+    asked = decided(Mode.AUTO)
+    assert (asked.decision, asked.rule if rule else "") == (Decision.ASK if rule else Decision.ALLOW, rule)
+    assert rule not in (FIRST, SECOND) or "A page" in asked.sentence or "Write: hello" in asked.sentence
+    assert rule != FIRST or "your files" in asked.sentence
+    assert decided(Mode.ASK).rule not in (FIRST, SECOND)
+
+
+def test_what_is_dropped_into_a_page_asks_in_auto_after_reading(tmp_path: Path) -> None:
+    policy = Policy(
+        tmp_path, Mode.AUTO, surroundings=PolicyDeps(tools=registry().specs), persons=tmp_path / "none.toml"
+    )
+    call = ToolCall("c1", "computer_drag", {"from": "a.txt", "to": "Comment"})
+    file = Control("Files", "caja", "icon", "a.txt", window_ref="w9")
+    assert policy.decide(call, SPECS["computer_drag"], (file, PAGE), READ).rule == FIRST
 
 
 @pytest.mark.parametrize(
@@ -140,9 +204,14 @@ class _World:
     def __init__(self, page: str) -> None:
         self.page = page
         self.fetched: list[str] = []
+        self.typed: list[str] = []
 
     async def read(self, _call: ToolCall, _turn: TurnContext) -> ToolResult:
         return ToolResult(True, "read", {}, "KEY=hunter2-abc")
+
+    async def type(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        self.typed.append(call.text("text"))
+        return ToolResult(True, "typed", {}, "Typed.")
 
     async def fetch(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         self.fetched.append(call.text("url"))
@@ -154,6 +223,7 @@ def _stage(folder: Path, world: _World, *replies: str, **more: Any) -> Stage:
         replace(SPECS["read_file"], execute=_World.read),
         replace(SPECS["execute_command"], execute=_World.read),
         replace(SPECS["web_fetch"], execute=_World.fetch),
+        replace(SPECS["computer_type"], execute=_World.type),
     )
     own = Registry(SAY, Family(_World, tools))
     executor = Executor(own, [Speech(), world], FakeClock(), seed=1)
@@ -179,6 +249,28 @@ async def test_a_host_asks_the_first_time_after_reading_a_file_and_not_again(tmp
     await stage.send("Go on.")
     assert len(stage.of(ApprovalWanted)) == 2, "what an earlier turn has read is still known to the model"
     assert world.fetched == [one, one + "b", other]
+
+
+def _type(text: str) -> str:
+    return f"<computer_type><text>{text}</text></computer_type>"
+
+
+async def test_one_answer_covers_a_page_until_something_else_is_read(tmp_path: Path) -> None:
+    world = _World("A page.")
+    read, fetch = '<read_file path="a.txt"/>', _fetch("http://docs.example.com/")
+    stage = _stage(
+        tmp_path, world, read, _type("hunter2"), _type("hunter3"), fetch, _type("hunter4"), _type("hunter5"), "Done.",
+        _type("hunter6"), "Done.",
+        resolve=Screen(PAGE),
+    )  # fmt: skip
+    await stage.send("Look at docs.example.com and fill in the page.")
+    assert [event.rule.split(" (")[0] for event in stage.of(ApprovalWanted) if isinstance(event, ApprovalWanted)] == [
+        FIRST,
+        FIRST,
+    ]
+    assert world.typed == ["hunter2", "hunter3", "hunter4", "hunter5"]
+    await stage.send("Go on.")
+    assert len(stage.of(ApprovalWanted)) == 3, "another turn asks again"
 
 
 async def test_nobody_there_means_that_nothing_goes_out(tmp_path: Path) -> None:
