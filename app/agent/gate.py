@@ -92,7 +92,7 @@ class Approvals:
 
 
 _LOOKING = frozenset({Effect.READS, Effect.TALKS, Effect.NETWORK})
-_WEB = "web"
+_WEB, _WORKSPACE = "web", "workspace"
 
 
 class Judges(Protocol):
@@ -161,6 +161,8 @@ class PermissionGate:
         act = self._judges.policy.read(call, spec)
         if source := call_analysis.source_of(act, spec):
             self._turn.read(source)
+        if source == _WORKSPACE:
+            self._turn.origins |= self._judges.policy.origins_of(act)
         self._turn.learn(act.secrets)
         self._note_files(act)
         if copies := table("calls")["copied"].get(spec.name):
@@ -175,7 +177,8 @@ class PermissionGate:
         elif Effect.WRITES in act.effects:
             turn.wrote |= set(act.paths)
         elif Effect.READS in act.effects and not turn.ran_commands and self._is_changed(act):
-            turn.read("workspace")
+            turn.read(_WORKSPACE)
+            turn.origins |= {None}
 
     def _is_changed(self, act: Action) -> bool:
         turn = self._turn
@@ -333,10 +336,28 @@ class PermissionGate:
             return
         self._turn.permits.add(verdict.act, {*known, *verdict.act.secrets, brought})
         if scope is Scope.ALWAYS:
+            folders = self._trustable(verdict)
             try:
-                self._turn.tell(Notice("info", self._judges.policy.remember(verdict.act)))
+                told_ = self._trust(folders) if folders else self._judges.policy.remember(verdict.act)
             except NeedsPerson as error:
                 self._turn.tell(Notice("warning", str(error)))
+            else:
+                self._turn.tell(Notice("info", told_))
+
+    def _trustable(self, verdict: Verdict) -> tuple[Path, ...]:
+        """The cloned or downloaded folders that the question is about, if it would be none once they are trusted."""
+        turn = self._turn
+        if verdict.may_remember or turn.tainted_by != (_WORKSPACE,) or not verdict.is_for_taint:
+            return ()
+        return tuple(sorted(filter(None, turn.origins))) if None not in turn.origins else ()
+
+    def _trust(self, folders: Sequence[Path]) -> str:
+        """Keep that the person trusts these folders; the sentence that tells of it. Raises NeedsPerson."""
+        for folder in folders:
+            origins.trust(folder)
+        self._turn.tainted_by = ()
+        self._turn.origins.clear()
+        return told("trusted_folders", folders=_listed_folders(folders))
 
     async def _wanted(self, case: _Case) -> ApprovalWanted:
         call, verdict = case.call, case.verdict
@@ -345,9 +366,12 @@ class PermissionGate:
             return wanted
         aim = table("calls")["aims"].get(case.spec.name, "")
         pictured = await self._judges.resolve.picture(call, aim) if aim and self._approvals.attended else None
-        scopes = (Scope.ONCE, Scope.TASK, *((Scope.ALWAYS,) if verdict.may_remember else ()))
+        folders = self._trustable(verdict)
+        scopes = (Scope.ONCE, Scope.TASK, *((Scope.ALWAYS,) if verdict.may_remember or folders else ()))
+        trusting = told("trusting_folders", folders=_listed_folders(folders)) if folders else ""
         return replace(
             wanted,
+            sentence=f"{wanted.sentence} {trusting}".rstrip(),
             who=sentences.who(verdict.act),
             undo=sentences.undo(verdict.act),
             rule=f"{verdict.rule} ({verdict.where})" if verdict.where else verdict.rule,
@@ -382,6 +406,10 @@ class PermissionGate:
             window = str(result.payload.get("window", ""))
             if window and window not in self._turn.learned.lines:
                 self._turn.terminals.add(window)
+
+
+def _listed_folders(folders: Sequence[Path]) -> str:
+    return ", ".join(map(str, folders))
 
 
 def _ruling(case: _Case, by: str, refusal: str, turn_id: str) -> dict[str, JsonValue]:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 from app.agent.agent_events import AgentEvent, State, StateChanged
 from app.agent.budget import Budget
@@ -198,7 +199,8 @@ class Turn:
     `said` is the person's text in the turn, `own_words` of each message what they surely wrote; `tainted_by` are the
     sources read since the person last wrote.
     `copied` is the text that the turn put on the clipboard; `typed` are the latest lines that it typed, by program.
-    `terminals` are the windows of terminals that it opened.
+    `terminals` are the windows of terminals that it opened. `origins` are the cloned or downloaded folders that it read
+    in; None for a file that somebody changed meanwhile.
     """
 
     id: str
@@ -224,6 +226,7 @@ class Turn:
     said: list[str] = field(default_factory=list)
     own_words: list[str] = field(default_factory=list)
     tainted_by: tuple[str, ...] = ()
+    origins: set[Path | None] = field(default_factory=set)
     secrets: tuple[str, ...] = ()
     wrote: set[str] = field(default_factory=set)
     ran_commands: bool = False

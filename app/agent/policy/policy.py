@@ -21,6 +21,7 @@ from app.base.values import dataclass, field, replace
 from app.protocol.call import ToolCall
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
 from app.services.files.places import Workspace
+from app.services.workspace import origins
 
 _SEVERITY = (Decision.ALLOW, Decision.ASK, Decision.DENY)
 YOLO_S = 1800.0
@@ -158,6 +159,11 @@ class Policy:
         """What the call comes to by itself, without looking at the screen."""
         return self._reader.act(call, spec, (), Provenance())
 
+    def origins_of(self, act: Action) -> set[Path]:
+        """The folders from elsewhere that an act read in."""
+        paths = act.paths if Effect.READS in act.effects else (str(self._workspace),)
+        return {folder for path in paths if (folder := origins.foreign_folder(Path(path)))}
+
     def remember(self, act: Action) -> str:
         """The person wants this always: write a rule into their file and count it at once.
 
@@ -186,7 +192,7 @@ class Policy:
     def _by(self, rule: Rule, act: Action, mode: Mode, provenance: Provenance) -> Verdict:
         template = rule.says or table("sentences")[f"rule_{rule.then.value}"]
         told = sentences.sentence(template, act, mode, provenance)
-        return Verdict(rule.then, told, rule.name, rule.where, act=act)
+        return Verdict(rule.then, told, rule.name, rule.where, act=act, is_for_taint=rule.tainted is True)
 
     def _by_mode(self, act: Action, mode: Mode, provenance: Provenance) -> Verdict:
         found = list(self._of_mode(act, mode))

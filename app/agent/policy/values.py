@@ -253,6 +253,7 @@ class Action:
 class Verdict:
     """`sentence` says why, to the person who is asked or to the model that is denied. `rule` names what decided, and
     `where` says in which file it stands. `may_remember`: the person may allow this always, by a rule of theirs.
+    `is_for_taint`: it is so only because somebody else's words were read.
     """
 
     decision: Decision
@@ -261,6 +262,7 @@ class Verdict:
     where: str = ""
     may_remember: bool = False
     act: Action | None = None
+    is_for_taint: bool = False
 
 
 class TargetInspector(Protocol):

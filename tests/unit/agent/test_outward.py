@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.agent_events import ApprovalWanted
+from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Scope
 from app.agent.policy import Control, Decision, Mode, Policy, Provenance
 from app.agent.policy.addresses import is_named, links_in
 from app.agent.policy.call_analysis import personal_in
@@ -18,6 +18,7 @@ from app.agent.policy.values import Consequence
 from app.assembly import registry
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.services.web.pages import Pages
+from app.services.workspace import origins
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
 from app.tools.say import SAY, Speech
@@ -218,7 +219,7 @@ class _World:
         return ToolResult(True, "fetched", {}, self.page)
 
 
-def _stage(folder: Path, world: _World, *replies: str, **more: Any) -> Stage:
+def _stage(folder: Path, world: _World, *replies: str, scope: str = "once", **more: Any) -> Stage:
     tools = (
         replace(SPECS["read_file"], execute=_World.read),
         replace(SPECS["execute_command"], execute=_World.read),
@@ -228,9 +229,12 @@ def _stage(folder: Path, world: _World, *replies: str, **more: Any) -> Stage:
     own = Registry(SAY, Family(_World, tools))
     executor = Executor(own, [Speech(), world], FakeClock(), seed=1)
     stage = Stage(folder, *replies, registry=own, executor=executor, mode=Mode.AUTO, **more)
-    stage.session.subscribe(
-        lambda event: stage.session.answer(event.approval_id, allow=True) if isinstance(event, ApprovalWanted) else None
-    )
+
+    def allow(event: AgentEvent) -> None:
+        if isinstance(event, ApprovalWanted):
+            stage.session.answer(event.approval_id, allow=True, scope=scope)
+
+    stage.session.subscribe(allow)
     return stage
 
 
@@ -271,6 +275,44 @@ async def test_one_answer_covers_a_page_until_something_else_is_read(tmp_path: P
     assert world.typed == ["hunter2", "hunter3", "hunter4", "hunter5"]
     await stage.send("Go on.")
     assert len(stage.of(ApprovalWanted)) == 3, "another turn asks again"
+
+
+@pytest.mark.parametrize(("scope", "trusted"), [("always", 1), ("task", 0), ("once", 0)])
+async def test_always_trusts_the_cloned_folder_that_a_question_is_about(
+    tmp_path: Path, scope: str, trusted: int
+) -> None:
+    clone = tmp_path / "vendor"
+    (clone / ".git").mkdir(parents=True)
+    (clone / ".git" / "config").write_text('[remote "origin"]\n\turl = https://example.org/x.git\n')
+    (clone / "README.md").write_text("read me")
+    read = '<read_file path="vendor/README.md"/>'
+    stage = _stage(
+        tmp_path, _World(""), read, _fetch("http://one.example/"), "Done.", read, _fetch("http://two.example/"),
+        "Done.", scope=scope,
+    )  # fmt: skip
+    await stage.send("Summarise vendor.")
+    await stage.send("Once more.")
+    first, second = (event for event in stage.of(ApprovalWanted) if isinstance(event, ApprovalWanted))
+    assert Scope.ALWAYS in first.scopes
+    assert first.sentence.endswith(f"“Always” trusts {clone}: what stands there then counts as yours, for good.")
+    assert origins.trusted() == [clone] * trusted
+    assert bool(second.sources) is not bool(trusted), second
+    assert (Scope.ALWAYS in second.scopes) is not bool(trusted)
+    told = [event.sentence for event in stage.of(Notice) if isinstance(event, Notice)]
+    assert len([text for text in told if "is trusted from now on" in text]) == trusted
+
+
+async def test_no_folder_is_trusted_for_what_else_was_read(tmp_path: Path) -> None:
+    clone = tmp_path / "vendor"
+    (clone / ".git").mkdir(parents=True)
+    (clone / ".git" / "config").write_text('[remote "origin"]\n')
+    read = '<read_file path="vendor/README.md"/>'
+    stage = _stage(
+        tmp_path, _World(""), read, _fetch("http://docs.example.com/"), _fetch("http://one.example/"), "Done."
+    )
+    await stage.send("Look at docs.example.com.")
+    (asked,) = (event for event in stage.of(ApprovalWanted) if isinstance(event, ApprovalWanted))
+    assert Scope.ALWAYS not in asked.scopes
 
 
 async def test_nobody_there_means_that_nothing_goes_out(tmp_path: Path) -> None:
