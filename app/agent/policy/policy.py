@@ -20,8 +20,8 @@ from app.base.clock import Clock, SystemClock
 from app.base.values import dataclass, field, replace
 from app.protocol.call import ToolCall
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
+from app.services.files import origins
 from app.services.files.places import Workspace
-from app.services.workspace import origins
 
 _SEVERITY = (Decision.ALLOW, Decision.ASK, Decision.DENY)
 YOLO_S = 1800.0

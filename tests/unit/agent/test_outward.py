@@ -17,8 +17,8 @@ from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.values import Consequence
 from app.assembly import registry
 from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.services.files import origins
 from app.services.web.pages import Pages
-from app.services.workspace import origins
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
 from app.tools.say import SAY, Speech
