@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from urllib.parse import urlsplit
 
-from app.agent.policy import consequences
+from app.agent.policy import consequences, keystrokes
 from app.agent.policy.sentences import table
 from app.agent.policy.values import Action, Consequence, Control, Provenance
 from app.base.errors import ToolMisuse
@@ -72,7 +72,7 @@ def shares(act: Action, texts: Iterable[str], provenance: Provenance) -> bool:
         return False
     is_dropped = len(act.controls) > 1 and act.controls[0].window_key != control.window_key
     is_middle = act.arguments.get("button") == "middle" and consequences.is_field(control)
-    if is_dropped or is_middle or (control.pasted is None and consequences.may_paste(" ".join(act.keys))):
+    if is_dropped or is_middle or (control.pasted is None and keystrokes.may_paste(" ".join(act.keys))):
         return True
     is_read = control.is_known and not consequences.is_field(control)
     if is_read:
