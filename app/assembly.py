@@ -26,7 +26,7 @@ from app.services.memory.store import FactStore
 from app.services.processes.commands import Processes
 from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
-from app.services.sandbox.sandbox import Sandbox
+from app.services.sandbox.layout import Sandbox
 from app.services.tasks import Checklist
 from app.services.web.pages import Pages
 from app.settings.catalog import COMMAND_SANDBOX, MODE, STOP_KEY, SUMMON_KEY, WORKSPACE, YOLO_MINUTES

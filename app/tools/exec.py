@@ -14,7 +14,7 @@ from app.services.files.places import Workspace
 from app.services.processes import waiting
 from app.services.processes.commands import Processes, Run
 from app.services.processes.waiting import Condition, Follower, Server, Why
-from app.services.sandbox.sandbox import CommandClass, SandboxRequest, classify
+from app.services.sandbox.layout import CommandClass, SandboxRequest, classify
 from app.tools.registry import HEARD, Family, TurnContext
 
 _STDOUT_BYTES, _STDERR_BYTES = 65_536, 32_768

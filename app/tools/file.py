@@ -9,11 +9,11 @@ from functools import partial
 from app.base.errors import ToolFailed, ToolMisuse, WispError
 from app.protocol.call import JsonValue, Media, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
-from app.services.files import listing
+from app.services.files import searching
 from app.services.files.contents import MOST_LINES, Picture, WantedLines, look
-from app.services.files.listing import FolderListing
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import Slice
+from app.services.files.searching import FolderListing
 from app.tools.registry import Family, TurnContext
 
 _CHUNK_LINES = 400
@@ -62,7 +62,7 @@ class Files:
         place = self._workspace.locate(call.text("path"))
         self._workspace.check_readable(place)
         recursive = call.flag("recursive")
-        found = await asyncio.to_thread(partial(listing.entries, place, recursive=recursive))
+        found = await asyncio.to_thread(partial(searching.entries, place, recursive=recursive))
         payload = {
             **_about(place),
             "entries": list(found.entries),
@@ -185,7 +185,7 @@ FILES = Family(
         ToolSpec(
             name="list_files",
             description=(
-                f"List a folder, at most {listing.MOST_ENTRIES} entries; folders end with /, links with @. "
+                f"List a folder, at most {searching.MOST_ENTRIES} entries; folders end with /, links with @. "
                 "Recursively, hidden files and what .gitignore excludes are left out."
             ),
             effect=Effect.READS,

@@ -8,7 +8,7 @@ from app.base.errors import Cancelled, ToolMisuse, WispError
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 from app.services.code import MOST_BYTES, definitions, is_known
-from app.services.files import listing
+from app.services.files import searching
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import open_file
 from app.services.files.searching import MOST_MATCHES, Query, search
@@ -143,7 +143,7 @@ def _sources(place: Place) -> tuple[list[str], list[str]]:
         if not is_known(place.path.name):
             raise ToolMisuse(f"path: {place.shown!r} is in no language whose definitions can be read.")
         return [""], []
-    found = listing.entries(place, recursive=True, most=_MOST_ENTRIES)
+    found = searching.entries(place, recursive=True, most=_MOST_ENTRIES)
     names = [entry for entry in found.entries if not entry.endswith(("/", "@")) and is_known(entry)]
     if len(names) > _MOST_FILES or found.is_cut:
         return names[:_MOST_FILES], [f"only the first {min(len(names), _MOST_FILES)} source files were looked at"]

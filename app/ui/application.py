@@ -1,24 +1,63 @@
-"""Starts the presence: the orb is painted first, with as little imported as that takes; everything else comes after."""
+"""The process of the presence: Qt's application, its language, and what is painted first."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QEventLoop, QObject, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QLocale, QObject, QTimer, QTranslator
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.base import resources
 from app.settings import catalog
 from app.settings.store import Settings
-from app.ui import languages
 from app.ui.machine import NoMachine, Outside
 from app.ui.orb.window import OrbWindow
 from app.ui.system.instance import OPEN, WELCOME, Instance
 from app.ui.theme.appearance import Look, look_of
 from app.ui.windows.curtain import until_the_display_goes
 from app.ui.windows.orb_placement import OrbPlacement
+
+_CONTEXT = "Cards"
+
+
+class Translator(QTranslator):
+    """Answers from one table; what it does not hold stays English."""
+
+    def __init__(self, texts: Mapping[str, str], parent: QCoreApplication) -> None:
+        super().__init__(parent)
+        self._texts = texts
+
+    def isEmpty(self) -> bool:
+        return not self._texts
+
+    def translate(self, context: str, text: str, disambiguation: str | None = None, n: int = -1) -> str:
+        return self._texts.get(text, text)
+
+
+def texts_of(language: str) -> dict[str, str]:
+    """The table of a language by its two letters; empty where there is none."""
+    name = f"languages/{language}.toml"
+    return resources.table(name, dict[str, dict[str, str]])["texts"] if resources.path(name).is_file() else {}
+
+
+def install(application: QCoreApplication, language: str = "") -> Translator | None:
+    """Speak this language, or else the system's; None where it is English or has no table."""
+    chosen = language or QLocale.system().name()[:2]
+    texts = texts_of(chosen)
+    if not texts:
+        return None
+    made = Translator(texts, application)
+    application.installTranslator(made)
+    return made
+
+
+def words(text: str) -> str:
+    """One text of the cards' table, translated."""
+    return QCoreApplication.translate(_CONTEXT, text)
+
 
 if TYPE_CHECKING:
     from app.ui.lifecycle import Connect
@@ -45,7 +84,7 @@ def run(
     outside = outside or Outside(lambda: settings, NoMachine())
     if not instance.claim(WELCOME if outside.welcome else OPEN):
         return 0
-    languages.install(application, settings[catalog.LANGUAGE])
+    install(application, settings[catalog.LANGUAGE])
     with until_the_display_goes():
         look = look_of(application, settings)
         orb = first_paint(look)

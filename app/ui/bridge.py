@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
@@ -10,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.agent import agent_events as agent
 from app.agent.archive import Archive
+from app.base.errors import WispError
 from app.base.values import dataclass
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
@@ -134,3 +137,43 @@ class Inbox(QObject):
         if view is not self.view:
             self.view = view
             self.view_changed.emit(view)
+
+
+_log = logging.getLogger(__name__)
+
+Tell = Callable[[str, str], None]
+"""Shows a sentence of a level to the person."""
+
+
+class Errands:
+    """`tell` hears what went wrong; `sorry` is the sentence for a bug."""
+
+    def __init__(self, tell: Tell, sorry: str) -> None:
+        self._tell = tell
+        self._sorry = sorry
+        self._running: set[asyncio.Task[None]] = set()
+
+    def begin(self, work: Coroutine[Any, Any, None], tell: Tell | None = None) -> None:
+        """Run the coroutine as a task. Pass a WispError in it to `tell`, or to the default `tell`."""
+        task = asyncio.ensure_future(_told(work, tell or self._tell))
+        self._running.add(task)
+        task.add_done_callback(self._ended)
+
+    def abandon(self) -> None:
+        """Cancel what is still under way."""
+        for task in self._running:
+            task.cancel()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        _log.error("Something that ran beside the presence failed.", exc_info=error)
+        self._tell("error", self._sorry)
+
+
+async def _told(work: Coroutine[Any, Any, None], tell: Tell) -> None:
+    try:
+        await work
+    except WispError as error:
+        tell("error", str(error))

@@ -15,7 +15,7 @@ from app.base.errors import WispError
 from app.base.values import dataclass
 from app.settings import catalog
 from app.settings.store import Settings
-from app.ui import eventloop, languages
+from app.ui import application, eventloop
 from app.ui.approvals.devices import WITNESS, InputFilter
 from app.ui.bridge import Agent
 from app.ui.machine import Outside
@@ -134,7 +134,7 @@ def run(
     quit_when: Awaitable[object] | None,
 ) -> int:
     """Live until the person quits; the answer is the process's exit code."""
-    presence = Presence(parts.look, languages.words, parts.orb)
+    presence = Presence(parts.look, application.words, parts.orb)
     for problem in parts.settings.problems:
         presence.tell("warning", problem)
     presence.show()

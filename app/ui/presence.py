@@ -11,8 +11,7 @@ from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
 
 from app.agent import agent_events as agent
-from app.ui.background_tasks import Errands, Tell
-from app.ui.bridge import Agent, Attachment, Inbox
+from app.ui.bridge import Agent, Attachment, Errands, Inbox, Tell
 from app.ui.composer.attachments import Attached, in_words, pictures
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow

@@ -70,7 +70,7 @@ def edits(times: int) -> None:
 
 def files(folder: Path, times: int, size_mb: int) -> None:
     """Writes, reads of a big file, lists."""
-    from app.services.files import listing
+    from app.services.files import searching
     from app.services.files.changes import ChangeOrigin, Changes
     from app.services.files.checkpoints import Checkpoints
     from app.services.files.contents import WantedLines, look
@@ -101,7 +101,7 @@ def files(folder: Path, times: int, size_mb: int) -> None:
         place.mkdir(parents=True, exist_ok=True)
         (place / f"{number}.txt").touch()
     tree = workspace.locate("tree")
-    _row("list 5,000 files recursively", _median(5, lambda: listing.entries(tree, recursive=True, most=10_000)))
+    _row("list 5,000 files recursively", _median(5, lambda: searching.entries(tree, recursive=True, most=10_000)))
 
 
 async def commands(folder: Path, times: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.base.clock import SystemClock
 from app.services.processes.commands import Processes
-from app.services.sandbox.sandbox import Sandbox
+from app.services.sandbox.layout import Sandbox
 from tests.hostile.commands_room import GOT_THROUGH, Room, spoiled
 
 _AT_ONCE = 4

@@ -9,7 +9,7 @@ import pytest
 from app.base.clock import SystemClock
 from app.desktop.x11.virtual import VirtualDesktop
 from app.services.processes.commands import Processes
-from app.services.sandbox.sandbox import classify
+from app.services.sandbox.layout import classify
 from tests.hostile.commands_played import Command, load, named, run, run_all
 from tests.hostile.commands_room import room
 from tests.hostile.observers.injected import InputWatch

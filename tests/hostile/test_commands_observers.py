@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.desktop.x11.virtual import VirtualDesktop
-from app.services.sandbox.sandbox import NoWall
+from app.services.sandbox.layout import NoWall
 from tests.hostile.commands_played import Command, Ran, run
 from tests.hostile.commands_room import Room, room
 from tests.hostile.observers.injected import InputWatch

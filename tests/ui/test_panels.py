@@ -14,7 +14,7 @@ from app.agent import agent_events
 from app.base.geometry import Point, Rect
 from app.commands import doctor
 from app.settings import catalog
-from app.ui import languages
+from app.ui import application
 from app.ui.gallery import board, samples
 from app.ui.orb import window as window_module
 from app.ui.orb.state import Orb
@@ -138,7 +138,7 @@ def test_a_compositor_is_seen_only_where_there_is_one(qapp: QApplication) -> Non
 def _texts_in_the_source() -> set[str]:
     """Every text that the presence's code gives to the translation."""
     found = set()
-    for path in Path(languages.__file__).parent.rglob("*.py"):
+    for path in Path(application.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
@@ -163,7 +163,7 @@ def _names_of_the_findings() -> set[str]:
 
 
 def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
-    german = languages.texts_of("de")
+    german = application.texts_of("de")
     read_out = {text for state in Orb for text in [window_module.READ_OUT[state]]}
     wanted = _texts_in_the_source() | set(all_texts()) | read_out | {status.value for status in Status}
     wanted |= set(autostart.wishes()) | _texts_of_the_settings() | _names_of_the_findings()
@@ -173,9 +173,9 @@ def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
 
 
 def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
-    translator = languages.install(qapp, "de")
+    translator = application.install(qapp, "de")
     assert translator is not None
-    made = Presence(still, languages.words)
+    made = Presence(still, application.words)
     try:
         made.inbox.receive(agent_events.TagStart("1", "open_app", {"name": "Rechner"}))
         qtbot.waitUntil(lambda: made.inbox.view.doing != "")
@@ -187,5 +187,5 @@ def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplicati
 
 
 def test_a_language_without_a_table_is_english(qapp: QApplication) -> None:
-    assert languages.install(qapp, "xx") is None
-    assert languages.words("Opening") == "Opening"
+    assert application.install(qapp, "xx") is None
+    assert application.words("Opening") == "Opening"

@@ -17,8 +17,7 @@ from app.base.geometry import Point, Rect
 from app.settings.store import Settings
 from app.ui import eventloop
 from app.ui.presence import Look, Presence
-from app.ui.system.system import System
-from app.ui.system.system_preferences import Taste
+from app.ui.system.system import System, Taste
 from app.ui.theme import appearance
 from app.ui.windows import orb_placement
 from tests.ui.fake_agent import until

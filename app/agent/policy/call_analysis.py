@@ -22,7 +22,7 @@ from app.protocol.spec import Effect, ToolSpec
 from app.services.files import document_kinds, origins, places
 from app.services.files.document_kinds import DocumentKind
 from app.services.files.places import Workspace, Zone
-from app.services.sandbox.sandbox import CommandClass
+from app.services.sandbox.layout import CommandClass
 
 
 class CommandClassifier(Protocol):

@@ -23,7 +23,7 @@ from app.services.processes.output import Output
 from app.services.processes.output_recorder import KEPT_BYTES, STREAMS, segments
 from app.services.processes.starting import Launch, Terminal, start
 from app.services.sandbox import protection
-from app.services.sandbox.sandbox import Before, Period, Sandbox, SandboxedCommand, SandboxRequest, SettledRun
+from app.services.sandbox.layout import Before, Period, Sandbox, SandboxedCommand, SandboxRequest, SettledRun
 
 _RECORD = "run.json"
 _SETTLED = "settled.jsonl"

@@ -22,8 +22,7 @@ from app.base import paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
 from app.services.sandbox import layout, protection
-from app.services.sandbox.layout import Rooms, table
-from app.services.sandbox.sandbox import Before, NoWall, Period, Sandbox, SandboxedCommand, SettledRun
+from app.services.sandbox.layout import Before, NoWall, Period, Rooms, Sandbox, SandboxedCommand, SettledRun, table
 
 _LIMIT_S = 5.0
 _MOST_CHARS = 200

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from app.base.values import dataclass
 from app.services.files.safe_open import hold
-from app.services.sandbox.layout import starting_in, table
-from app.services.sandbox.sandbox import Before, Period, SettledRun
+from app.services.sandbox.layout import Before, Period, SettledRun, starting_in, table
 
 _MOST_BYTES = 65_536
 _SECTION = re.compile(r'\[([A-Za-z]+)(?: "[^"\\]*")?\]')

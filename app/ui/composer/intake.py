@@ -12,8 +12,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QCoreApplication, QIODevice, QOb
 from PySide6.QtGui import QImage, QImageReader, QImageWriter
 
 from app.base.errors import WispError
-from app.ui.background_tasks import Errands
-from app.ui.bridge import Agent, Attachment
+from app.ui.bridge import Agent, Attachment, Errands
 from app.ui.composer.attachments import MOST, MOST_PICTURES, Attached, size
 from app.ui.composer.window import ComposerWindow
 

@@ -16,8 +16,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from app.agent.agent_events import AgentEvent, to_json
 from app.agent.archive import ExportFormat, PastConversation, Spent
 from app.base.errors import WispError
-from app.ui.bubble.header import ChipWindow
-from app.ui.bubble.window import BubbleWindow
+from app.ui.bubble.window import BubbleWindow, ChipWindow
 from app.ui.composer.attachments import Attached
 from app.ui.composer.window import ComposerWindow
 from app.ui.gallery import samples

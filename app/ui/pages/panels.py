@@ -16,8 +16,7 @@ from PySide6.QtWidgets import QFileDialog
 from app.agent.agent_events import AgentEvent
 from app.agent.archive import ExportFormat
 from app.base.errors import WispError
-from app.ui.background_tasks import Errands
-from app.ui.bridge import Agent, Inbox
+from app.ui.bridge import Agent, Errands, Inbox
 from app.ui.buttons import GlyphButton
 from app.ui.pages.listing import Page
 from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage

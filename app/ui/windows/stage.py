@@ -41,8 +41,7 @@ from app.ui.windows import orb_placement
 from app.ui.windows.orb_placement import OrbPlacement
 
 if TYPE_CHECKING:
-    from app.ui.bubble.header import ChipWindow
-    from app.ui.bubble.window import BubbleWindow
+    from app.ui.bubble.window import BubbleWindow, ChipWindow
     from app.ui.buttons import GlyphButton
     from app.ui.composer.window import ComposerWindow
     from app.ui.pages.listing import Page
@@ -122,7 +121,7 @@ class Stage(QObject):
     @property
     def chip(self) -> ChipWindow:
         if self._chip is None:
-            from app.ui.bubble.header import ChipWindow
+            from app.ui.bubble.window import ChipWindow
 
             self._chip = ChipWindow(self._look.theme, self._look.around)
             self._chip.clicked.connect(self.unfolded)

@@ -17,7 +17,7 @@ from app.agent.policy.rules import BadRules
 from app.assembly import registry
 from app.protocol.call import ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec
-from app.services.sandbox.sandbox import CommandClass
+from app.services.sandbox.layout import CommandClass
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
 from app.tools.say import SAY, Speech

@@ -13,7 +13,7 @@ from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
 from app.protocol.call import JsonValue, ToolCall
 from app.protocol.spec import Effect, Param, ToolSpec, unbound
-from app.services.sandbox.sandbox import CommandClass
+from app.services.sandbox.layout import CommandClass
 from tests.unit.agent.stage import FakeClock
 
 READ = Provenance(("screen",))

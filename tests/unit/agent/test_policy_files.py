@@ -13,7 +13,7 @@ from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
 from app.protocol.call import ToolCall
 from app.services.files import origins
-from app.services.sandbox.sandbox import CommandClass, SandboxRequest, classify
+from app.services.sandbox.layout import CommandClass, SandboxRequest, classify
 
 SPECS = {spec.name: spec for spec in registry().specs}
 _KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nx"

@@ -16,7 +16,7 @@ from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
 from app.protocol.call import ToolCall
 from app.protocol.spec import Effect, ToolSpec, unbound
-from app.services.sandbox.sandbox import CommandClass, SandboxRequest, classify
+from app.services.sandbox.layout import CommandClass, SandboxRequest, classify
 
 ROOT = Path(__file__).resolve().parents[2] / "data" / "policy"
 SPECS = {spec.name: spec for spec in registry().specs} | {

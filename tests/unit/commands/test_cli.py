@@ -14,7 +14,7 @@ from app.base import paths
 from app.cli import COMMANDS, main
 from app.commands.doctor import CheckVerdict, examine
 from app.services.processes.commands import RunRecord
-from app.services.sandbox.sandbox import Before, SettledRun
+from app.services.sandbox.layout import Before, SettledRun
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -15,8 +15,7 @@ import pytest
 
 from app.base.clock import SystemClock
 from app.base.errors import ToolMisuse
-from app.base.redaction import Redaction
-from app.base.texts import shown
+from app.base.texts import Redaction, shown
 from app.protocol.call import ToolResult
 from app.services.processes import output_recorder, starting
 from app.services.processes.commands import CommandLimits, Processes

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.services.sandbox import protection
-from app.services.sandbox.sandbox import Before, Period, SettledRun
+from app.services.sandbox.layout import Before, Period, SettledRun
 
 _NOBODY = 65534
 

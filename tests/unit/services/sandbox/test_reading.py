@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.services.sandbox.layout import CommandClass, SandboxRequest, classify
 from app.services.sandbox.read_only_commands import plain_commands
-from app.services.sandbox.sandbox import CommandClass, SandboxRequest, classify
 
 
 def _looks(command: str, folder: Path) -> bool:

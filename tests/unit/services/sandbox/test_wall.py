@@ -13,7 +13,7 @@ from app.protocol.call import ToolCall
 from app.services.files.places import Workspace
 from app.services.processes.commands import Processes
 from app.services.sandbox import bubblewrap
-from app.services.sandbox.sandbox import NoWall
+from app.services.sandbox.layout import NoWall
 from app.tools.exec import CommandJudge
 
 
