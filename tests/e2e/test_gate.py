@@ -17,6 +17,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 from app.settings.store import Settings
 from tests.support import observer
 from tests.support.fixture_window import FixtureWindow
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -92,7 +93,7 @@ async def test_a_button_that_orders_is_pressed_only_after_a_yes(form: object, ru
     assert not _is_ordered()
     run.answer = {"allow": True}
     await run.says('<computer_click target="Order now"/>')
-    assert observer.eventually(_is_ordered)
+    assert eventually(_is_ordered)
 
 
 async def test_coordinates_are_judged_by_what_is_there(form: object, run: Run) -> None:
@@ -165,7 +166,7 @@ async def test_the_entry_that_is_found_is_judged_before_it_is_pressed(
         assert [event.ok for event in run.finished] == [False]
         assert not any(node.name.startswith("Chose") for node in observer.observe("menus.py"))
         await run.says('<choose_menu path="File > Save"/>')
-        assert observer.eventually(lambda: any(node.name == "Chose Save" for node in observer.observe("menus.py")))
+        assert eventually(lambda: any(node.name == "Chose Save" for node in observer.observe("menus.py")))
 
 
 @pytest.mark.parametrize("keys", ["Return", "alt+o", "Return+a", "space+a", "alt+shift+o"])

@@ -14,7 +14,8 @@ from app.desktop.choose import open_desktop
 from tests.e2e.conftest import Screen
 from tests.support.fixture_window import FixtureWindow
 from tests.support.hands import Tools, pointer_by_xdotool
-from tests.support.observer import eventually, observe, text_of
+from tests.support.observer import observe, text_of
+from tests.support.waiting import eventually
 
 
 @pytest.fixture

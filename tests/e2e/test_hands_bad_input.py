@@ -12,7 +12,8 @@ from app.desktop.x11.virtual import VirtualDesktop
 from tests.e2e.conftest import Screen
 from tests.support.co_process import CoProcess
 from tests.support.fixture_window import FixtureWindow
-from tests.support.observer import eventually, text_of
+from tests.support.observer import text_of
+from tests.support.waiting import eventually
 
 _AT_ONCE_S = 10.0
 

@@ -22,6 +22,7 @@ from tests.e2e.conftest import Screen
 from tests.support.device import PersonsDevices
 from tests.support.fixture_window import FixtureWindow
 from tests.support.hands import Tools
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -44,15 +45,6 @@ def _another_process() -> Iterator[int]:
 
 def _press_elsewhere(screen: Screen, keys: str) -> None:
     subprocess.run(["xdotool", "key", keys], env=screen.environment, check=True)
-
-
-async def _until(is_so: object, limit_s: float = 5.0) -> bool:
-    limit = time.monotonic() + limit_s
-    while not is_so():  # type: ignore[operator]
-        if time.monotonic() > limit:
-            return False
-        await asyncio.sleep(0.01)
-    return True
 
 
 async def test_the_stop_key_ends_long_typing_and_leaves_no_key_down(tools: Tools, screen: Screen) -> None:
@@ -85,7 +77,7 @@ def test_the_stop_key_works_while_every_processor_and_the_event_loop_are_busy() 
 async def test_the_stop_key_reaches_no_program(tools: Tools, screen: Screen) -> None:
     with FixtureWindow("canvas", environment=screen.environment) as window:
         await asyncio.to_thread(_press_elsewhere, screen, "ctrl+alt+Escape")
-        assert await _until(lambda: tools.desktop.is_stopped)
+        await until(lambda: tools.desktop.is_stopped, 5.0)
         assert not [event for event in window.quiet() if event.get("key") == "Key_Escape"]
 
 
@@ -125,7 +117,7 @@ async def test_the_person_may_say_go_on(tools: Tools, screen: Screen) -> None:
             person.tap(XK.XK_a)
             window.wait(lambda event: event["event"] == "key")
             next_click = asyncio.create_task(tools("computer_click", x=400, y=250, space="screen"))
-            assert await _until(lambda: driving == [True])
+            await until(lambda: driving == [True], 5.0)
             tools.desktop.resume()
             await next_click
     finally:

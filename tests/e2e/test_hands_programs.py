@@ -19,7 +19,8 @@ from app.desktop.x11.virtual import VirtualDesktop
 from tests.e2e.conftest import Screen
 from tests.support.fixture_window import FixtureWindow
 from tests.support.hands import Tools
-from tests.support.observer import eventually, observe, text_of
+from tests.support.observer import observe, text_of
+from tests.support.waiting import eventually
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.e2e.conftest import Screen
 from tests.support.exactness import random_text
 from tests.support.fixture_window import FixtureWindow
 from tests.support.hands import Tools
-from tests.support.observer import eventually
+from tests.support.waiting import eventually
 
 _STRINGS = 200
 

@@ -11,7 +11,8 @@ import pytest
 
 from tests.e2e.conftest import Screen
 from tests.support.loopback import AnthropicServer
-from tests.support.observer import eventually, observe
+from tests.support.observer import observe
+from tests.support.waiting import eventually
 
 
 def _display_of_calculator(screen: Screen) -> str:

@@ -12,7 +12,7 @@ from PIL import Image
 
 from tests.e2e.conftest import Screen
 from tests.support.co_process import CoProcess
-from tests.support.observer import eventually
+from tests.support.waiting import eventually
 from tests.support.worlds import world
 
 KITS = ("gtk3", "gtk4", "qt5", "qt6")

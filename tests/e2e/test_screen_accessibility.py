@@ -15,6 +15,7 @@ from app.desktop.accessibility.atspi import AtSpi
 from app.desktop.elements import Element, OutlineRequest, OutlineView
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -56,12 +57,12 @@ def display() -> str:
 
 async def test_keys_pressed_by_what_is_written_on_them_calculate(eyes: AtSpi, calculator: object) -> None:
     await pressed(eyes, "AC", "1", "2", "*", "7", "=")
-    assert observer.eventually(lambda: display() == "84"), display()
+    assert eventually(lambda: display() == "84"), display()
 
 
 async def test_keys_pressed_by_what_they_are_called_calculate(eyes: AtSpi, calculator: object) -> None:
     await pressed(eyes, "AC", "nine", "the divide key", "two", "plus", "the button zero", "point", "5", "equals")
-    assert observer.eventually(lambda: display() == "5"), display()
+    assert eventually(lambda: display() == "5"), display()
 
 
 async def test_an_unlettered_key_is_found_by_its_tool_tip(eyes: AtSpi, calculator: object) -> None:
@@ -153,7 +154,7 @@ async def test_a_frozen_program_is_named_and_hides_nothing_of_the_others(
         assert '"galculator" does not answer' in outline.text
     finally:
         os.kill(calculator.pid, signal.SIGCONT)
-    assert observer.eventually(lambda: display() != "")
+    assert eventually(lambda: display() != "")
     assert (await the(eyes, "7", "galculator")).name == "7"
 
 

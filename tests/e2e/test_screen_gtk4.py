@@ -14,6 +14,7 @@ from app.desktop.elements import Element, OutlineRequest
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
 from tests.support.hands import Tools
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -64,7 +65,7 @@ async def test_what_is_typed_into_it_is_read_back(desk: Desktop) -> None:
 async def test_an_entry_of_its_menu_is_chosen(desk: Desktop) -> None:
     tools = Tools(desk)
     await tools("choose_menu", path="File > Quit")
-    assert observer.eventually(lambda: not observer.observe(EDITOR))
+    assert eventually(lambda: not observer.observe(EDITOR))
 
 
 async def test_an_entry_of_a_menu_is_clicked_by_ref_where_the_menu_really_is(desk: Desktop) -> None:
@@ -72,4 +73,4 @@ async def test_an_entry_of_a_menu_is_clicked_by_ref_where_the_menu_really_is(des
     await tools("computer_click", target="File menu")
     quit_entry = (await controls(desk))["Quit"]
     await tools("computer_click", ref=quit_entry.ref)
-    assert observer.eventually(lambda: not observer.observe(EDITOR))
+    assert eventually(lambda: not observer.observe(EDITOR))

@@ -22,6 +22,7 @@ from tests.support import observer
 from tests.support.fixture_window import FixtureWindow
 from tests.support.hands import Tools
 from tests.support.repainting import COLOURS, SIDE_PX, repainting
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -111,9 +112,7 @@ async def test_what_a_qt_window_tells_there_is_clicked_where_it_is(
         order = await _found(desk, "Order now", "Order form")
         assert order.box.x > LEFT[0]
         await Tools(desk)("computer_click", ref=order.ref)
-        assert observer.eventually(
-            lambda: any(node.name == "Ordered" for node in observer.observe("Order form", environment))
-        )
+        assert eventually(lambda: any(node.name == "Ordered" for node in observer.observe("Order form", environment)))
 
 
 @pytest.mark.parametrize("factor", ["1", "2"])
@@ -126,4 +125,4 @@ async def test_what_a_gtk_window_tells_there_is_clicked_where_it_is(
         seven = await _found(desk, "7", "galculator")
         assert seven.box.x > LEFT[0]
         await Tools(desk)("computer_click", ref=seven.ref)
-        assert observer.eventually(lambda: observer.text_of("galculator", environment=environment) == "7")
+        assert eventually(lambda: observer.text_of("galculator", environment=environment) == "7")

@@ -15,6 +15,7 @@ from app.desktop.desktop import Desktop
 from app.desktop.elements import Element
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -52,7 +53,7 @@ async def test_gtk_at_2(desk: Desktop, desktop: VirtualDesktop) -> None:
         x, y, width, height = observer.named("galculator", "7").box
         assert (seven.box.x, seven.box.y, seven.box.width, seven.box.height) == (2 * x, 2 * y, 2 * width, 2 * height)
         click(seven, desktop)
-        assert observer.eventually(lambda: observer.text_of("galculator") == "7")
+        assert eventually(lambda: observer.text_of("galculator") == "7")
 
 
 @pytest.mark.parametrize("factor", ["1.25", "2"])
@@ -60,7 +61,7 @@ async def test_qt(desk: Desktop, desktop: VirtualDesktop, factor: str) -> None:
     environment = {**desktop.environment, "QT_SCALE_FACTOR": factor}
     with observer.started(sys.executable, str(FORM), app="Order form", environment=environment):
         click(await found(desk, "Order now", "Order form"), desktop)
-        assert observer.eventually(lambda: any(node.name == "Ordered" for node in observer.observe("Order form")))
+        assert eventually(lambda: any(node.name == "Ordered" for node in observer.observe("Order form")))
 
 
 async def test_a_page_and_the_browser_around_it(desk: Desktop, desktop: VirtualDesktop, tmp_path: Path) -> None:
@@ -69,10 +70,8 @@ async def test_a_page_and_the_browser_around_it(desk: Desktop, desktop: VirtualD
     command = (*CHROMIUM, "--force-device-scale-factor=2", "--window-size=600,380", page.as_uri())
     environment = {**desktop.environment, "ACCESSIBILITY_ENABLED": "1"}
     with observer.started(*command, app="Chromium", environment=environment):
-        assert observer.eventually(lambda: any(n.name == "Button 1" for n in observer.observe("Chromium")))
+        assert eventually(lambda: any(n.name == "Button 1" for n in observer.observe("Chromium")))
         click(await found(desk, "Button 1", "Chromium"), desktop)
-        assert observer.eventually(lambda: any("Pressed 1" in node.name for node in observer.observe("Chromium")))
+        assert eventually(lambda: any("Pressed 1" in node.name for node in observer.observe("Chromium")))
         click(await found(desk, "Reload", "Chromium"), desktop)
-        assert observer.eventually(
-            lambda: any("Few" in n.name for n in observer.observe("Chromium") if n.role == "frame")
-        )
+        assert eventually(lambda: any("Few" in n.name for n in observer.observe("Chromium") if n.role == "frame"))

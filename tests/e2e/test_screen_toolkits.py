@@ -14,6 +14,7 @@ from app.desktop.accessibility.atspi import AtSpi
 from app.desktop.elements import Element, OutlineRequest, OutlineView
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -38,7 +39,7 @@ def browser(desktop: VirtualDesktop, tmp_path_factory: pytest.TempPathFactory) -
     command = ("chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", "--force-renderer-accessibility")
     environment = {**desktop.environment, "ACCESSIBILITY_ENABLED": "1"}
     with observer.started(*command, page.as_uri(), app="Chromium", environment=environment) as program:
-        assert observer.eventually(lambda: any(n.name == "Link number 0" for n in observer.observe("Chromium")))
+        assert eventually(lambda: any(n.name == "Link number 0" for n in observer.observe("Chromium")))
         yield program
 
 
@@ -105,7 +106,7 @@ async def test_a_gtk_combo_box_is_set_to_a_choice(eyes: AtSpi, desktop: VirtualD
 async def test_a_qt_button_pressed_by_name_does_what_it_does(eyes: AtSpi, form: object) -> None:
     await eyes.press((await the(eyes, "Gift wrapping check box", "Order form")).ref)
     await eyes.press((await the(eyes, "Order now", "Order form")).ref)
-    assert observer.eventually(
+    assert eventually(
         lambda: any(node.name == "Ordered, wrapped" for node in observer.observe("Order form") if node.showing)
     )
 
@@ -140,7 +141,7 @@ async def test_all_that_shows_of_three_hundred_elements_is_named(eyes: AtSpi, br
 
 async def test_a_button_of_a_page_is_pressed_by_name(eyes: AtSpi, browser: object) -> None:
     await eyes.press((await the(eyes, "Button 7", "Chromium")).ref)
-    assert observer.eventually(lambda: any("Pressed 7" in node.name for node in observer.observe("Chromium")))
+    assert eventually(lambda: any("Pressed 7" in node.name for node in observer.observe("Chromium")))
 
 
 async def test_a_number_in_a_name_is_never_taken_for_another(eyes: AtSpi, browser: object) -> None:
@@ -156,7 +157,7 @@ async def test_what_stands_further_down_on_a_page_is_scrolled_to(eyes: AtSpi, br
     seen = observer.named("Chromium", "Button 93")
     assert (seen.showing, seen.box[1]) == (True, match.element.box.y)
     await eyes.press(match.element.ref)
-    assert observer.eventually(lambda: any("Pressed 93" in node.name for node in observer.observe("Chromium")))
+    assert eventually(lambda: any("Pressed 93" in node.name for node in observer.observe("Chromium")))
 
 
 async def test_what_is_on_no_page_is_not_revealed(eyes: AtSpi, browser: object) -> None:

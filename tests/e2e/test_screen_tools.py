@@ -22,6 +22,7 @@ from app.tools.registry import TurnContext
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
 from tests.support.hands import Tools
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -64,7 +65,7 @@ async def test_what_is_read_can_be_pressed_and_what_changed_is_told(screen: Scre
         for key in "12*7=":
             pressed = await call(screen, "press", ref=ref_of(read.llm_echo, f'toggle button "{key}"'))
             assert pressed.ok
-        assert observer.eventually(lambda: observer.text_of("galculator") == "84")
+        assert eventually(lambda: observer.text_of("galculator") == "84")
         changed = await call(screen, "read_screen", view="diff", window="galculator")
         assert '= "84"' in changed.llm_echo
         assert len(changed.llm_echo.splitlines()) < 6

@@ -11,7 +11,8 @@ import pytest
 
 from tests.e2e.conftest import Screen
 from tests.support.co_process import CoProcess
-from tests.support.observer import eventually, observe, text_of
+from tests.support.observer import observe, text_of
+from tests.support.waiting import eventually
 
 _SUMS = (
     ("12*7=", "84"), ("9-4=", "5"), ("8/2=", "4"), ("1+1=", "2"), ("99*9=", "891"), ("7-7=", "0"),

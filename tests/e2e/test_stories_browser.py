@@ -11,7 +11,8 @@ import pytest
 
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support.co_process import CoProcess
-from tests.support.observer import eventually, observe, started
+from tests.support.observer import observe, started
+from tests.support.waiting import eventually
 
 _BROWSER = ("chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", "--force-renderer-accessibility")
 _PAGES = {

@@ -13,8 +13,9 @@ import pytest
 
 from tests.e2e.conftest import Screen
 from tests.support.co_process import CoProcess
-from tests.support.observer import eventually, text_of
+from tests.support.observer import text_of
 from tests.support.programs import Programs, chosen
+from tests.support.waiting import eventually
 
 
 @pytest.fixture

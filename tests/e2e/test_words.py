@@ -6,7 +6,7 @@ import subprocess
 
 from tests.e2e.conftest import Screen
 from tests.support.loopback import AnthropicServer
-from tests.support.observer import eventually
+from tests.support.waiting import eventually
 
 _END = "<attempt_completion><result>Done.</result></attempt_completion>"
 _RETURN = '<computer_key keys="Return"/>'

@@ -11,7 +11,7 @@ from app.services.sandbox.layout import NoWall
 from tests.hostile.commands_played import Command, Ran, run
 from tests.hostile.commands_room import Room, room
 from tests.hostile.observers.injected import InputWatch
-from tests.support.observer import eventually
+from tests.support.waiting import eventually
 
 _OPEN = NoWall("planted")
 

@@ -11,7 +11,7 @@ from tests.hostile.attacker import play
 from tests.hostile.cases import Case
 from tests.hostile.observers.injected import InputWatch
 from tests.hostile.room import room
-from tests.support.observer import eventually
+from tests.support.waiting import eventually
 
 _ACTS = (
     "<computer_type>rm -rf ~</computer_type>",

@@ -18,7 +18,7 @@ from tests.hostile.observers.memory import MemoryWatch
 from tests.hostile.observers.network import CallWatch
 from tests.hostile.observers.processes import descendants, environment_of
 from tests.hostile.observers.tags import forged
-from tests.support.observer import eventually
+from tests.support.waiting import eventually
 
 
 def test_files_written_renamed_removed_and_opened_to_others_are_seen(tmp_path: Path) -> None:

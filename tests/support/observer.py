@@ -11,8 +11,7 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +20,6 @@ from typing import Any
 
 _PYTHON = "/usr/bin/python3"
 _LOOK_LIMIT_S = 15.0
-_PAUSE_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -96,6 +94,8 @@ def started(
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+        from tests.support.waiting import eventually  # late, because the script beneath runs without the tests
+
         try:
             is_up = partial(_has_window, app, environment) if app else partial(_has_titled, title, environment)
             assert eventually(is_up, limit_s=30), f"{app or title} showed no window"
@@ -119,16 +119,6 @@ def _has_titled(title: str, environment: Mapping[str, str] | None) -> bool:
         check=True,
     )
     return any(line.endswith(title) for line in listed.stdout.splitlines())
-
-
-def eventually(is_so: Callable[[], bool], *, limit_s: float = 10.0) -> bool:
-    """Look again and again until it is so; False when the limit passes."""
-    limit = time.monotonic() + limit_s
-    while not is_so():
-        if time.monotonic() > limit:
-            return False
-        time.sleep(_PAUSE_S)
-    return True
 
 
 def _main(wanted: str, deepest: int) -> None:

@@ -63,10 +63,9 @@ class TwoWindows:
         return found.returncode == 0
 
     def _wait(self, is_so: Callable[[], bool]) -> None:
-        limit = time.monotonic() + _LIMIT_S
-        while not is_so():
-            assert time.monotonic() < limit
-            time.sleep(0.05)
+        from tests.support.waiting import eventually  # late, because the script beneath runs without the tests
+
+        assert eventually(is_so, limit_s=_LIMIT_S)
 
 
 def _second(log: Path) -> None:

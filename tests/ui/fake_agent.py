@@ -15,8 +15,6 @@ from app.base.errors import WispError
 from app.ui.bridge import Attachment, Listener
 from app.ui.gallery.board import MemoryArchive
 
-_LIMIT_S = 10.0
-
 
 class FakeAgent:
     """Keeps what it was asked; `script` is what it tells for each wish; the turn ends at once, or with `stop`; taking
@@ -87,15 +85,6 @@ class FakeAgent:
         if self.problem:
             raise WispError(self.problem)
         return [f"Took back: {turn_id}", "One was not."]
-
-
-async def until(seen: Callable[[], object]) -> None:
-    """Go on as soon as something is so; fail where it is not for ten seconds."""
-    loop = asyncio.get_running_loop()
-    limit = loop.time() + _LIMIT_S
-    while not seen():
-        assert loop.time() < limit, "What the test waited for did not happen."
-        await asyncio.sleep(0.01)
 
 
 async def hand(*words: object) -> None:

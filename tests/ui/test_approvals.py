@@ -22,8 +22,9 @@ from app.ui.approvals.row import ApprovalRow
 from app.ui.gallery import samples
 from app.ui.presence import Presence
 from tests.support.device import PersonsDevices
+from tests.support.waiting import until
 from tests.ui.conftest import Drive
-from tests.ui.fake_agent import FakeAgent, center_of, hand, until
+from tests.ui.fake_agent import FakeAgent, center_of, hand
 
 
 async def _asked(presence: Presence, agent: FakeAgent, events: samples.Events) -> ApprovalRow:

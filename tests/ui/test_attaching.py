@@ -16,8 +16,9 @@ from app.ui.composer import intake
 from app.ui.composer.attachments import MOST_PICTURES, Attached, in_words, size
 from app.ui.composer.window import ComposerField, ComposerWindow
 from app.ui.presence import Presence
+from tests.support.waiting import until
 from tests.ui.conftest import Drive
-from tests.ui.fake_agent import FakeAgent, until
+from tests.ui.fake_agent import FakeAgent
 
 
 def painted(width: int, height: int) -> QImage:

@@ -16,8 +16,9 @@ from app.ui.approvals.devices import WITNESS, Devices, EveryPress, InputFilter
 from app.ui.presence import Presence
 from app.ui.system.hotkey import Hotkey
 from tests.support.device import PersonsDevices
+from tests.support.waiting import until
 from tests.ui.conftest import Drive
-from tests.ui.fake_agent import FakeAgent, center_of, hand, hand_now, until
+from tests.ui.fake_agent import FakeAgent, center_of, hand, hand_now
 
 _SUMMON = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_space)
 

@@ -19,8 +19,9 @@ from app.ui.presence import Presence
 from app.ui.theme.appearance import look_of
 from app.ui.windows.curtain import XConnection
 from tests.support.observer import Seen, observe
+from tests.support.waiting import until
 from tests.ui.conftest import Drive
-from tests.ui.fake_agent import FakeAgent, center_of, hand, until
+from tests.ui.fake_agent import FakeAgent, center_of, hand
 
 _PRESS = """
 import gi, sys

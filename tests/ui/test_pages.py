@@ -19,8 +19,9 @@ from app.ui.pages import pages
 from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
 from app.ui.presence import Presence
 from app.ui.presenter.view import Asked, TurnOutcome
+from tests.support.waiting import until
 from tests.ui.conftest import Drive
-from tests.ui.fake_agent import FakeAgent, until
+from tests.ui.fake_agent import FakeAgent
 
 LETTER = PastConversation("c1", "The letter to Anna", 100.0, 200.0, 2, 0.12)
 TAXES = PastConversation("c2", "Taxes: 2025/26", 300.0, 400.0, 5, 0.5)

@@ -38,7 +38,8 @@ from app.ui.system import autostart
 from app.ui.system.autostart import DesktopFile
 from app.ui.system.system import System
 from app.ui.welcome import WelcomeWindow
-from tests.ui.fake_agent import FakeAgent, until
+from tests.support.waiting import until
+from tests.ui.fake_agent import FakeAgent
 
 
 class SomeMachine:

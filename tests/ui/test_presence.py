@@ -30,8 +30,9 @@ from app.ui.presence import Presence
 from app.ui.presenter.view import Told
 from app.ui.theme.appearance import Look
 from tests.support.device import PersonsDevices
+from tests.support.waiting import until
 from tests.ui.conftest import Drive, with_and_without_a_compositor
-from tests.ui.fake_agent import FakeAgent, center_of, hand, until
+from tests.ui.fake_agent import FakeAgent, center_of, hand
 
 pytestmark = with_and_without_a_compositor
 

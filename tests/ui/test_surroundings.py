@@ -20,7 +20,7 @@ from app.ui.presence import Look, Presence
 from app.ui.system.system import System, Taste
 from app.ui.theme import appearance
 from app.ui.windows import orb_placement
-from tests.ui.fake_agent import until
+from tests.support.waiting import until
 
 NO_KEY = {"presence.summon_key": ""}
 

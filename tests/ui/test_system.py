@@ -32,7 +32,8 @@ from app.ui.system.autostart import DesktopFile, LaunchAgent
 from app.ui.system.system import System
 from app.ui.system.tray import BusNotifier, Note, Notifier, worth_telling
 from app.ui.windows.overlays import NoteWindow
-from tests.ui.fake_agent import hand, until
+from tests.support.waiting import until
+from tests.ui.fake_agent import hand
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -18,7 +18,8 @@ from app.ui.approvals.devices import WITNESS
 from app.ui.presence import Presence
 from app.ui.presenter.view import Card, SpokenItem, Status
 from tests.support.device import PersonsDevices
-from tests.support.observer import eventually, observe
+from tests.support.observer import observe
+from tests.support.waiting import eventually, until
 from tests.ui.conftest import with_and_without_a_compositor
 
 pytestmark = with_and_without_a_compositor
@@ -42,18 +43,12 @@ def person(desktop: VirtualDesktop) -> Iterator[PersonsDevices]:
     devices.close()
 
 
-async def _until(is_so: Callable[[], bool], limit_s: float = 20.0) -> None:
-    async with asyncio.timeout(limit_s):
-        while not is_so():  # noqa: ASYNC110 - what is waited for happens in other programs
-            await asyncio.sleep(0.02)
-
-
 async def _say_it(presence: Presence, person: PersonsDevices) -> None:
     """Click the orb, type the wish, press Enter: from outside, as a person would."""
     orb = presence.orb.frameGeometry().center()
     await asyncio.to_thread(_by_hand, "mousemove", str(orb.x()), str(orb.y()))
     person.click()
-    await _until(lambda: presence.is_open and presence.composer.isActiveWindow())
+    await until(lambda: presence.is_open and presence.composer.isActiveWindow(), 20.0)
     person.type(f"{WISH}\n")
 
 
@@ -69,9 +64,9 @@ def test_a_click_a_wish_and_enter_leave_84_in_a_real_calculator(
         return assistant
 
     async def story() -> None:
-        await _until(lambda: bool(shown))
+        await until(lambda: bool(shown), 20.0)
         await _say_it(shown[0], person)
-        await _until(lambda: any(isinstance(event, TurnEnded) for event in events))
+        await until(lambda: any(isinstance(event, TurnEnded) for event in events), 20.0)
         # From a thread: the observer asks every program on the desktop, and this one must be able to answer.
         assert await asyncio.to_thread(eventually, lambda: _calculator_shows("84"))
 

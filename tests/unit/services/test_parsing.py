@@ -13,7 +13,7 @@ import pytest
 from app.base.errors import ToolFailed
 from app.services.files import parsing
 from tests.hostile.observers.processes import descendants, environment_of
-from tests.support.observer import eventually
+from tests.support.waiting import eventually
 from tests.support.walls import needs_wall
 
 _PROBE = """

@@ -22,7 +22,7 @@ from app.services.processes import starting
 from app.services.processes.commands import Processes
 from app.services.sandbox import bubblewrap
 from app.services.sandbox.layout import NoWall, SandboxedCommand
-from tests.support.observer import eventually
+from tests.support.waiting import eventually
 from tests.support.walls import needs_wall
 from tests.unit.tools_work.bench import Bench
 

@@ -1,0 +1,30 @@
+"""Wait in a test until something is so, which happens in another task, thread or program."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+_LIMIT_S = 10.0
+_PAUSE_S = 0.01
+_LOOK_AGAIN_S = 0.05
+
+
+async def until(is_so: Callable[[], object], limit_s: float = _LIMIT_S) -> None:
+    """Go on as soon as it is so; fail when the limit passes."""
+    loop = asyncio.get_running_loop()
+    limit = loop.time() + limit_s
+    while not is_so():
+        assert loop.time() < limit, "What the test waited for did not happen."
+        await asyncio.sleep(_PAUSE_S)
+
+
+def eventually(is_so: Callable[[], object], *, limit_s: float = _LIMIT_S) -> bool:
+    """Look again and again until it is so; False when the limit passes."""
+    limit = time.monotonic() + limit_s
+    while not is_so():
+        if time.monotonic() > limit:
+            return False
+        time.sleep(_LOOK_AGAIN_S)
+    return True
