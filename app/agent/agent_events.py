@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from app.base.values import dataclass, field
-from app.protocol.call import JsonValue, Media
+from app.protocol.call import JsonValue
+from app.protocol.call import Media as Media  # noqa: PLC0414 - the presence sees no protocol: it has Media from here
 
 
 class State(StrEnum):

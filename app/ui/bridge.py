@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -13,21 +13,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.agent import agent_events as agent
 from app.agent.archive import Archive
 from app.base.errors import WispError
-from app.base.values import dataclass
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """A picture that goes with the person's words; the shape of the agent's own media."""
-
-    data: bytes
-    media_type: str
-    width: int
-    height: int
-    label: str = ""
-
 
 Listener = Callable[[agent.AgentEvent], None]
 
@@ -39,7 +26,7 @@ class Agent(Protocol):
         """From now on the listener gets every event; the answer ends that."""
         ...
 
-    def send(self, text: str, media: Any = (), own: str = "", /) -> Coroutine[Any, Any, agent.TurnEnded]:
+    async def send(self, text: str, media: Sequence[agent.Media] = (), own: str = "", /) -> agent.TurnEnded:
         """One turn, from the person's words to its end. While a turn runs, the words go to that one.
 
         `own` is what they surely typed themselves, "" where that is not known.
@@ -62,8 +49,8 @@ class Agent(Protocol):
         """Undo what a turn changed in files; what was done and what could not be, a sentence each."""
         ...
 
-    def picture(self) -> Coroutine[Any, Any, Any]:
-        """The whole screen as it is now, in the shape of `Attachment`, small enough for the model."""
+    async def picture(self) -> agent.Media:
+        """The whole screen as it is now, small enough for the model."""
         ...
 
     @property
@@ -76,7 +63,7 @@ class Agent(Protocol):
         """The id of this conversation among the past ones; empty where nothing of it is kept."""
         ...
 
-    def reopen(self, conversation_id: str, /) -> Coroutine[Any, Any, list[agent.AgentEvent]]:
+    async def reopen(self, conversation_id: str, /) -> list[agent.AgentEvent]:
         """Go on with a past conversation; what was shown of it. Raises WispError where that cannot be now."""
         ...
 

@@ -11,7 +11,8 @@ from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
 
 from app.agent import agent_events as agent
-from app.ui.bridge import Agent, Attachment, Errands, Inbox, Tell
+from app.agent.agent_events import Media
+from app.ui.bridge import Agent, Errands, Inbox, Tell
 from app.ui.composer.attachments import Attached, in_words, pictures
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
@@ -34,9 +35,9 @@ class Turns:
     def __init__(self, tell: Tell, errands: Errands) -> None:
         self._tell = tell
         self._errands = errands
-        self._waiting: asyncio.Queue[tuple[str, tuple[Attachment, ...], str]] = asyncio.Queue()
+        self._waiting: asyncio.Queue[tuple[str, tuple[Media, ...], str]] = asyncio.Queue()
 
-    def send(self, text: str, media: tuple[Attachment, ...], own: str) -> None:
+    def send(self, text: str, media: tuple[Media, ...], own: str) -> None:
         self._waiting.put_nowait((text, media, own))
 
     def take_back(self, agent: Agent, turn_id: str) -> None:
@@ -55,7 +56,7 @@ class Turns:
             self._tell("info", sentence)
 
 
-async def _turn(agent: Agent, text: str, media: tuple[Attachment, ...], own: str) -> None:
+async def _turn(agent: Agent, text: str, media: tuple[Media, ...], own: str) -> None:
     await agent.send(text, media, own)
 
 

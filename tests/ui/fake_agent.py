@@ -11,8 +11,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app.agent import agent_events as agent
+from app.agent.agent_events import Media
 from app.base.errors import WispError
-from app.ui.bridge import Attachment, Listener
+from app.ui.bridge import Listener
 from app.ui.gallery.board import MemoryArchive
 
 
@@ -62,8 +63,8 @@ class FakeAgent:
         self.stopped += 1
         self._released.set()
 
-    async def picture(self) -> Attachment:
-        return Attachment(b"", "image/png", 1280, 800, "the screen")
+    async def picture(self) -> Media:
+        return Media(b"", "image/png", 1280, 800, "the screen")
 
     async def reopen(self, conversation_id: str) -> list[agent.AgentEvent]:
         self.reopened.append(conversation_id)

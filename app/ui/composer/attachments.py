@@ -8,9 +8,9 @@ from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
+from app.agent.agent_events import Media
 from app.base import resources
 from app.base.values import dataclass
-from app.ui.bridge import Attachment
 from app.ui.buttons import GlyphButton
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font, placed, put
@@ -33,7 +33,7 @@ class Attached:
     name: str
     path: str = ""
     size_bytes: int = 0
-    media: Attachment | None = None
+    media: Media | None = None
     note: str = ""
 
 
@@ -46,7 +46,7 @@ def in_words(text: str, attached: Sequence[Attached]) -> str:
     return "\n".join([text, "", words["heading"], *lines]).strip()
 
 
-def pictures(attached: Sequence[Attached]) -> tuple[Attachment, ...]:
+def pictures(attached: Sequence[Attached]) -> tuple[Media, ...]:
     return tuple(one.media for one in attached if one.media is not None)
 
 

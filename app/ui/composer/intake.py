@@ -11,8 +11,9 @@ from typing import Any
 from PySide6.QtCore import QBuffer, QByteArray, QCoreApplication, QIODevice, QObject, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader, QImageWriter
 
+from app.agent.agent_events import Media
 from app.base.errors import WispError
-from app.ui.bridge import Agent, Attachment, Errands
+from app.ui.bridge import Agent, Errands
 from app.ui.composer.attachments import MOST, MOST_PICTURES, Attached, size
 from app.ui.composer.window import ComposerWindow
 
@@ -55,7 +56,7 @@ def of_image(image: QImage) -> Attached:
     return Attached("pasted", name, size_bytes=len(media.data), media=media)
 
 
-def of_screenshot(media: Attachment) -> Attached:
+def of_screenshot(media: Media) -> Attached:
     """The screen, as the agent has seen it."""
     name = QCoreApplication.translate("Attach", "Screenshot")
     return Attached("screenshot", name, size_bytes=len(media.data), media=media)
@@ -66,7 +67,7 @@ def _of_picture(reader: QImageReader, path: Path, count: int) -> Attached:
     if count > _LARGEST_READ:
         return _unseen(path, count)
     if form in _SENT_AS_IT_IS and _fits(natural) and count <= _LARGEST_SENT:
-        media = Attachment(path.read_bytes(), _SENT_AS_IT_IS[form], natural.width(), natural.height(), path.name)
+        media = Media(path.read_bytes(), _SENT_AS_IT_IS[form], natural.width(), natural.height(), path.name)
         return Attached("picture", path.name, str(path), count, media)
     reader.setAutoTransform(True)
     if natural.isValid():
@@ -100,12 +101,12 @@ def _fitted(image: QImage) -> QImage:
     return image.scaled(wanted, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation)
 
 
-def _encoded(image: QImage, label: str) -> Attachment:
+def _encoded(image: QImage, label: str) -> Media:
     """As PNG where it is small or has holes, as JPEG otherwise."""
     data, media_type = _written(image, b"png"), "image/png"
     if len(data) > _LARGEST_SENT // 4 and not image.hasAlphaChannel():
         data, media_type = _written(image, b"jpeg"), "image/jpeg"
-    return Attachment(data, media_type, image.width(), image.height(), label)
+    return Media(data, media_type, image.width(), image.height(), label)
 
 
 def _written(image: QImage, form: bytes) -> bytes:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter
 
 from app.agent import agent_events as agent
-from app.ui.bridge import Attachment
+from app.agent.agent_events import Media
 from app.ui.composer.attachments import Attached
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View
@@ -19,7 +19,7 @@ from app.ui.theme.theme import Theme
 Events = Sequence[agent.AgentEvent]
 
 
-def picture(width: int = 960, height: int = 600) -> Attachment:
+def picture(width: int = 960, height: int = 600) -> Media:
     """A made-up screenshot: a calculator on a plain desktop."""
     image = QImage(width, height, QImage.Format.Format_RGB32)
     image.fill(QColor(86, 110, 128))
@@ -39,7 +39,7 @@ def picture(width: int = 960, height: int = 600) -> Attachment:
         painter.fillRect(box, QColor(222, 222, 218))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, label)
     painter.end()
-    return Attachment(_png(image), "image/png", width, height, "the calculator shows 84")
+    return Media(_png(image), "image/png", width, height, "the calculator shows 84")
 
 
 def attached() -> Sequence[Attached]:
