@@ -18,7 +18,7 @@ from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import offers, presenter
 from app.ui.presenter.cards import place_of
-from app.ui.presenter.view import Card, View
+from app.ui.presenter.view import Card, Choose, Decide, Intent, KeepTurn, OpenPicture, TakeBackTurn, View
 from app.ui.presenter.wording import Words
 from app.ui.system.tray import Actions, menu_for
 from app.ui.theme import roles
@@ -109,9 +109,7 @@ class Presence(QObject):
         stage.open_wanted.connect(self.open)
         stage.stop_wanted.connect(self.stop)
         stage.settings_wanted.connect(self.settings_wanted)
-        stage.answered.connect(self._answer)
-        stage.take_back_wanted.connect(self._take_back)
-        stage.keep_wanted.connect(lambda turn_id: self.inbox.change(lambda view: offers.declined(view, turn_id)))
+        stage.intended.connect(self._carry_out)
         stage.page_wanted.connect(self.open_page)
         stage.composer_made.connect(self._take_in)
         stage.rows_changed.connect(lambda: self._show_rows(self.inbox.view))
@@ -283,14 +281,19 @@ class Presence(QObject):
 
         Intake(composer, self._errands, lambda: self._agent)
 
-    def _answer(self, approval_id: str, allow: bool, words: str, scope: str) -> None:  # noqa: FBT001 - a signal's
-        if self._agent is not None:
-            self._agent.answer(approval_id, allow=allow, words=words, scope=scope)
-
-    def _take_back(self, turn_id: str) -> None:
-        if self._agent is not None:
-            self.inbox.change(lambda view: offers.accepted(view, turn_id))
-            self.turns.take_back(self._agent, turn_id)
+    def _carry_out(self, intent: Intent) -> None:
+        match intent:
+            case Decide() if self._agent is not None:
+                self._agent.answer(intent.approval_id, allow=intent.allow, words=intent.words, scope=intent.scope)
+            case Choose():
+                self.send(intent.words, (), "")
+            case TakeBackTurn() if self._agent is not None:
+                self.inbox.change(lambda view: offers.accepted(view, intent.turn_id))
+                self.turns.take_back(self._agent, intent.turn_id)
+            case KeepTurn():
+                self.inbox.change(lambda view: offers.declined(view, intent.turn_id))
+            case OpenPicture():
+                self.stage.open_picture(intent.picture)
 
     # -- showing
 

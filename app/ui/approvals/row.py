@@ -23,7 +23,7 @@ from app.ui.approvals.devices import WITNESS, EveryPress, Witness
 from app.ui.bubble.rows import ProseText, RowWidget
 from app.ui.buttons import WordButton
 from app.ui.cards.picture import CodeView, PictureView
-from app.ui.presenter.view import Approval
+from app.ui.presenter.view import Approval, Decide, OpenPicture
 from app.ui.presenter.wording import visible
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font
@@ -173,13 +173,11 @@ class ExactView(CodeView):
 
 
 class ApprovalRow(RowWidget):
-    """`answered` carries the approval's id, whether it is allowed, the words for the model and how far a yes reaches.
+    """A call that waits for the person, with what it would do and the buttons that decide.
 
     Nothing but a person's own press allows.
     """
 
-    answered = Signal(str, bool, str, str)
-    picture_opened = Signal(object)
     keyboard_wanted = Signal()
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
@@ -190,7 +188,7 @@ class ApprovalRow(RowWidget):
         self._sentence = ProseText(theme, "text", theme.color("ink"), self)
         self._who = ProseText(theme, "small", theme.color("muted"), self)
         self._picture = PictureView(theme, self)
-        self._picture.opened.connect(self.picture_opened)
+        self._picture.opened.connect(lambda picture: self.intended.emit(OpenPicture(picture)))
         self._detail = ExactView(theme, self)
         self._facts = ProseText(theme, "small", theme.color("muted"), self)
         self._verdict = ProseText(theme, "small", theme.color("muted"), self)
@@ -296,7 +294,7 @@ class ApprovalRow(RowWidget):
     def _answer(self, allow: bool, words: str, scope: str) -> None:  # noqa: FBT001 - a signal's arguments
         row = self._approval
         if row is not None and row.is_open:
-            self.answered.emit(row.approval_id, allow, words, scope)
+            self.intended.emit(Decide(row.approval_id, allow, words, scope))
 
 
 def _who(row: Approval) -> str:

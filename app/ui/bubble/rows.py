@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
 from app.ui.buttons import WordButton
-from app.ui.presenter.view import Offer, TakeBack
+from app.ui.presenter.view import Choose, KeepTurn, Offer, TakeBack, TakeBackTurn
 from app.ui.presenter.wording import visible
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font, lines_of, placed, put
@@ -31,10 +31,11 @@ from app.ui.theme.theme import Color, Theme
 
 
 class RowWidget(QWidget):
-    """`height_changed` says that `height_for` has another answer now."""
+    """`height_changed` says that `height_for` has another answer now; `intended` carries an `Intent` of the person."""
 
     ROLE = QAccessible.Role.ListItem
     height_changed = Signal()
+    intended = Signal(object)
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__()
@@ -137,9 +138,7 @@ class AnswerButton(WordButton):
 
 
 class OfferRow(RowWidget):
-    """`chosen` carries the words of the answer that was pressed."""
-
-    chosen = Signal(str)
+    """Answers that the model offers, as buttons."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)
@@ -151,7 +150,7 @@ class OfferRow(RowWidget):
             old.deleteLater()
         self.buttons = tuple(AnswerButton(self.theme, visible(answer), self) for answer in row.answers)
         for button, answer in zip(self.buttons, row.answers, strict=True):
-            button.clicked.connect(lambda _=False, answer=answer: self.chosen.emit(answer))
+            button.clicked.connect(lambda _=False, answer=answer: self.intended.emit(Choose(answer)))
             button.show()
 
     def height_for(self, width: int) -> int:
@@ -168,17 +167,14 @@ class OfferRow(RowWidget):
 
 
 class TakeBackRow(RowWidget):
-    """`wanted` carries the id of the turn whose changes the person takes back, `kept` of the one they leave so."""
-
-    wanted = Signal(str)
-    kept = Signal(str)
+    """Offers to undo what a turn changed in files, or to leave it so."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)
         self._turn_id = ""
         self._text = ProseText(theme, "small", theme.color("muted"), self)
         self.button = WordButton(theme, QCoreApplication.translate("Bubble", "Take back"), parent=self)
-        self.button.clicked.connect(lambda: self.wanted.emit(self._turn_id))
+        self.button.clicked.connect(lambda: self.intended.emit(TakeBackTurn(self._turn_id)))
         self.keep: WordButton | None = None
 
     def show_row(self, row: TakeBack) -> None:
@@ -209,7 +205,7 @@ class TakeBackRow(RowWidget):
         self.button.setAccessibleName(words)
         self.button.setFixedSize(self.button.sizeHint())
         self.keep = WordButton(self.theme, QCoreApplication.translate("Bubble", "Keep"), parent=self)
-        self.keep.clicked.connect(lambda: self.kept.emit(self._turn_id))
+        self.keep.clicked.connect(lambda: self.intended.emit(KeepTurn(self._turn_id)))
         self.keep.show()
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -14,7 +14,7 @@ from app.ui.bubble.rows import ProseText, RowWidget
 from app.ui.cards.contents import BrowserView, CardHead, CardPart, SourcesView, elapsed_words, paint_head
 from app.ui.cards.picture import CodeView, PictureView
 from app.ui.presenter.cards import newest_picture
-from app.ui.presenter.view import Card, ShownPicture, Status
+from app.ui.presenter.view import Card, OpenPicture, ShownPicture, Status
 from app.ui.presenter.wording import Fold
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
@@ -67,8 +67,6 @@ class _Openable(RowWidget):
 
 class CardRow(_Openable):
     """One call: its head, and below it, while open, what it wrote, what came out, the picture, what went wrong."""
-
-    picture_opened = Signal(object)
 
     @property
     def expanded(self) -> bool | None:
@@ -181,7 +179,7 @@ class CardRow(_Openable):
         else:
             if self._picture is None:
                 self._picture = _shown(PictureView(theme, self))
-                self._picture.opened.connect(self.picture_opened)
+                self._picture.opened.connect(self._open_picture)
             self._picture.show_picture(picture)
 
     def _fill_own(self, card: Card) -> None:
@@ -192,9 +190,12 @@ class CardRow(_Openable):
             return
         if self._own is None:
             self._own = _shown(_OWN[card.kind](self.theme, self))
-            self._own.opened.connect(self.picture_opened)
+            self._own.opened.connect(self._open_picture)
             self._own.height_changed.connect(self.height_changed)
         self._own.show_card(card)
+
+    def _open_picture(self, picture: ShownPicture) -> None:
+        self.intended.emit(OpenPicture(picture))
 
     def _code(self, view: CodeView | None, text: str, *, as_diff: bool = False) -> CodeView | None:
         if not text:

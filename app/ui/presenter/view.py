@@ -250,3 +250,43 @@ class View:
     @property
     def open_approval(self) -> Approval | None:
         return next((item for item in reversed(self.items) if isinstance(item, Approval) and item.is_open), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """The person's decision about a call that waits. `words` go with a no; `scope` says how far a yes reaches."""
+
+    approval_id: str
+    allow: bool
+    words: str
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """One of the offered answers."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBackTurn:
+    """What this turn changed in files is to be as it was."""
+
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeepTurn:
+    """What this turn changed in files stays."""
+
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPicture:
+    picture: ShownPicture
+
+
+Intent = Decide | Choose | TakeBackTurn | KeepTurn | OpenPicture
+"""What the person does in a row."""

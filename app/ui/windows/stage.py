@@ -58,9 +58,7 @@ class Stage(QObject):
     open_wanted = Signal()
     stop_wanted = Signal()
     settings_wanted = Signal()
-    answered = Signal(str, bool, str, str)
-    take_back_wanted = Signal(str)
-    keep_wanted = Signal(str)
+    intended = Signal(object)
     rows_changed = Signal()
     page_wanted = Signal(str)
     composer_made = Signal(object)
@@ -282,17 +280,13 @@ class Stage(QObject):
     def _row_maker(self) -> RowMaker:
         if self._rows is None:
             made = RowMaker(self._look.theme, self._look.ticker, self._rows_before)
-            made.answered.connect(self.answered)
+            made.intended.connect(self.intended)
             made.keyboard_wanted.connect(self.engage)
-            made.chosen.connect(lambda words: self.said.emit(words, (), ""))
-            made.take_back_wanted.connect(self.take_back_wanted)
-            made.keep_wanted.connect(self.keep_wanted)
-            made.picture_opened.connect(self._open_picture)
             made.folds_changed.connect(self.rows_changed)
             self._rows = made
         return self._rows
 
-    def _open_picture(self, picture: ShownPicture) -> None:
+    def open_picture(self, picture: ShownPicture) -> None:
         if self._viewer is None:
             from app.ui.windows.overlays import PictureWindow
 
@@ -322,11 +316,7 @@ _QUIET: Mapping[type[Item], type[RowWidget]] = {
 class RowMaker(QObject):
     """Makes rows and passes on what the person does with them. `opened` says which cards and folds are open."""
 
-    answered = Signal(str, bool, str, str)
-    chosen = Signal(str)
-    take_back_wanted = Signal(str)
-    keep_wanted = Signal(str)
-    picture_opened = Signal(object)
+    intended = Signal(object)
     keyboard_wanted = Signal()
     folds_changed = Signal()
 
@@ -355,6 +345,11 @@ class RowMaker(QObject):
 
     def make(self, row: Row) -> RowWidget:
         """A widget for a row; the thread shows the row in it."""
+        made = self._widget(row)
+        made.intended.connect(self.intended)
+        return made
+
+    def _widget(self, row: Row) -> RowWidget:
         if isinstance(row, Card):
             return self._card(row)
         if isinstance(row, Fold):
@@ -363,19 +358,12 @@ class RowMaker(QObject):
             return fold
         if isinstance(row, Approval):
             approval = ApprovalRow(self._theme, self._ticker)
-            approval.answered.connect(self.answered)
-            approval.picture_opened.connect(self.picture_opened)
             approval.keyboard_wanted.connect(self.keyboard_wanted)
             return approval
         if isinstance(row, Offer):
-            offer = OfferRow(self._theme, self._ticker)
-            offer.chosen.connect(self.chosen)
-            return offer
+            return OfferRow(self._theme, self._ticker)
         if isinstance(row, TakeBack):
-            changes = TakeBackRow(self._theme, self._ticker)
-            changes.wanted.connect(self.take_back_wanted)
-            changes.kept.connect(self.keep_wanted)
-            return changes
+            return TakeBackRow(self._theme, self._ticker)
         if isinstance(row, SpokenItem):
             at_once = row.key in self._spoken
             self._spoken.add(row.key)
@@ -386,7 +374,6 @@ class RowMaker(QObject):
         is_open = self._chosen.get(row.key, row.key == self._newest)
         card = CardRow(self._theme, self._ticker, is_open=is_open)
         card.toggled.connect(lambda key: self._toggle_card(key, card))
-        card.picture_opened.connect(self.picture_opened)
         return card
 
     def _toggle_card(self, key: str, card: CardRow) -> None:
