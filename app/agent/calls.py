@@ -224,5 +224,5 @@ def _warned(result: ToolResult, warning: str) -> ToolResult:
 
 
 def ending(answers: Sequence[Answer]) -> ToolResult | None:
-    """The first result that ends the turn."""
+    """Return the first result that ends the turn, or None."""
     return next((answer.result for answer in answers if answer.result.ends_turn), None)

@@ -45,7 +45,7 @@ class Evidence:
         self.has_looked = result.ok and bool(result.llm_media)
 
     def outcome_of(self, words: str) -> Outcome:
-        """How a turn counts that ended with these words and without a completion."""
+        """Return the outcome of a turn that ended with these words, without a declared completion."""
         if not self.has_acted:
             return Outcome.ANSWERED
         if self.in_doubt and admits_failure(words):

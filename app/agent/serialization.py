@@ -60,7 +60,7 @@ def event_of(text: str) -> AgentEvent | None:
 
 
 def message_to_text(message: Message) -> tuple[str, bool]:
-    """The message, and whether anything was left out of it. A vendor's block is kept to the letter, or not at all."""
+    """Return the message as JSON text, and whether it lacks anything. A vendor's block is kept whole or left out."""
     parts: list[Any] = []
     altered = False
     for part in message.parts:

@@ -75,7 +75,7 @@ _ASKED = "Until then each command is asked for, with everything it says."
 
 
 def sandbox() -> Finding:
-    """Without it Wisp works, and asks for every command."""
+    """Check the sandbox. Wisp works without it, and then asks before every command."""
     name = "Sandbox for commands"
     missing = wall_of(load()).missing()
     if not missing:

@@ -90,7 +90,7 @@ class KeyboardMoved(ToolFailed):
 
 
 def landing(shown: Sequence[Window], point: Point | None = None) -> Landing:
-    """In the topmost window at a point, or in the active one, where the system tells no more than its windows."""
+    """Return the topmost window at a point, or the active one, for systems that describe nothing but windows."""
     found = next((w for w in shown if (w.is_active if point is None else w.area.contains(point))), None)
     return Landing(found.ref, found.ref, found.is_own) if found else Landing()
 

@@ -273,7 +273,7 @@ class DesktopController:
         return asked, Changed() if asked.doubt else said
 
     async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[str, ...]) -> Receipt:
-        """Add what the program said, what is in windows and pop-ups that opened, and the part that nobody describes."""
+        """Add what the program announced, what opened windows and pop-ups hold, and the area it does not describe."""
         meant = before.meant
         if meant is None or self._is_private(meant):
             return seen
@@ -338,7 +338,7 @@ class DesktopController:
         return await self.foresight.aim(call_id, target) if call_id else await self._found(target)
 
     async def aim_to_press(self, target: Target, call_id: str) -> Aim:
-        """As `aim`. Raises TargetChanged where a position no longer looks as the model saw it."""
+        """Resolve a press, as `aim` does. Raises TargetChanged if the place no longer looks as the model saw it."""
         aim = await self.aim(target, call_id)
         capture = self.eyes.referred(target.spot) if target.spot and aim.route == "point" else None
         if capture is not None:

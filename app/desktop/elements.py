@@ -250,7 +250,7 @@ class Accessibility(Protocol):
         ...
 
     async def silent(self) -> tuple[str, ...]:
-        """Programs that did not answer at the last look."""
+        """Names of the programs that did not answer at the last look."""
         ...
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What people and models call keys. Our own name of a key is its X keysym name, or the character it types."""
+"""Translate the names that people and models use for keys into X keysym names, or the character that the key types."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Chord:
 
     @property
     def may_leave(self) -> bool:
-        """Whether programs hand the keyboard to another control by such chords."""
+        """Whether such a chord may move the focus to another control."""
         return self.keys[-1] in _LEAVE or self.may_open_menu
 
     def __str__(self) -> str:

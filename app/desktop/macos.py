@@ -168,7 +168,7 @@ async def _ask(*words: str) -> str:
 
 
 def make_backend() -> Backend:
-    """On the desktop thread."""
+    """Make the macOS backend. Call it on the desktop thread."""
     screen, keyboard = PortableScreen(), PortableKeyboard()
 
     async def close() -> None:

@@ -43,7 +43,7 @@ _NOWHERE = Scene()
 
 @dataclass(frozen=True, slots=True)
 class FocusRequest:
-    """What must be known of the focus: which controls the keys might press, what they would paste, what they make."""
+    """What the policy needs to know of the focus: the controls that the keys may press, the text they paste or type."""
 
     with_bindings: bool = False
     pastes: bool = False

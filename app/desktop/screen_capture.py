@@ -113,7 +113,7 @@ class ScreenCapture:
         return capture
 
     def _is_really_black(self, frame: Frame) -> bool:
-        """A small region, a private window, or a bare desktop without a wallpaper may well be black."""
+        """Whether black is what is there: a small region, a private window, or a desktop without a wallpaper."""
         if frame.hidden:
             return True
         extent = self._backend.screen.extent()

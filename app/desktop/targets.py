@@ -89,7 +89,8 @@ class Search:
 
 
 class Locator:
-    """The ladder. `written` reads the windows that tell nothing of themselves; `space`: what places are told in."""
+    """Find what a target names, trying one method after the other. `written` reads undescribed windows by OCR; `space`
+    is the model's coordinates."""
 
     def __init__(self, backend: Backend, written: OcrElements, space: Callable[[], ModelSpace] = ModelSpace) -> None:
         self._space = space
@@ -282,7 +283,7 @@ class Aim:
 
 
 class OutOfReach(ToolFailed):
-    """A press would not reach what it is meant for. Nothing was clicked."""
+    """The press would land on something else than its target, so nothing was clicked."""
 
 
 class Marksman:

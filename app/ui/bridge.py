@@ -34,7 +34,7 @@ class Agent(Protocol):
         ...
 
     def stop(self) -> None:
-        """End the running turn; nothing where none runs."""
+        """End the running turn, if there is one."""
         ...
 
     async def close(self) -> None:

@@ -92,7 +92,7 @@ class Dialogs(QObject):
             self._welcome = None
 
     def _changed(self, key: str) -> None:
-        """A choice was written: let it count now, where it can."""
+        """Apply a setting that was just written, unless it needs a restart."""
         settings = self._reload()
         tr = QCoreApplication.translate
         if key in _AT_THE_NEXT_START:

@@ -159,7 +159,7 @@ def _is_report(tokens: Sequence[str]) -> bool:
 
 
 def _without_tail(sentence: str) -> str:
-    """The sentence up to where it asks for words only."""
+    """Return the sentence without its end, where that asks for nothing but words."""
     folded = sentence.casefold()
     found = [at for tail in table("words")["reports"]["tails"] if (at := folded.find(tail)) > 0]
     return sentence[: min(found)] if found else sentence

@@ -90,7 +90,7 @@ class Policy:
 
     @property
     def book(self) -> Rulebook:
-        """All rules that count."""
+        """The rules in force."""
         return self._book
 
     def switch(self, mode: Mode) -> None:

@@ -13,7 +13,7 @@ from app.base.texts import clip_line
 
 
 def table(name: str) -> Mapping[str, Any]:
-    """One file of `resources/policy`, by its stem. Raises OSError or ValueError where it cannot be read."""
+    """Return a file of `resources/policy` by its stem. Raises OSError or ValueError if it cannot be read."""
     return resources.table(f"policy/{name}.toml", resources.Table)
 
 

@@ -338,7 +338,7 @@ class ChangeFeed:
         return node
 
     async def _grow(self, root: Node) -> None:
-        """Read what came with an object, as far as it can be told."""
+        """Read the children of an object that appeared, at most `_DEEPEST` levels deep and `_MOST_NAMES` names."""
         level, count = [root], 0
         for _ in range(_DEEPEST):
             families = await objects.all_of(self._bus, objects.read_children, [node.key for node in level])

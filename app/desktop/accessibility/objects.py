@@ -108,7 +108,7 @@ async def labels(bus: Bus, node: Node) -> list[Key]:
 
 
 async def fill(bus: Bus, node: Node) -> None:
-    """Box and value; empty ones where the object has none."""
+    """Read the object's box and value; both stay empty if it has none."""
     node.box, node.value = await asyncio.gather(box(bus, node), value(bus, node))
 
 

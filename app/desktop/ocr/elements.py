@@ -142,9 +142,9 @@ class OcrElements:
         return tuple(self._named(window, line.text, line.box, frame) for line in lines if frame)
 
     async def silent_parts(self, window: Window, outline: Outline, least_share: float = 0.0) -> list[Rect]:
-        """The parts of a window that hold something of which its program tells nothing, the largest first.
+        """Return the parts of a window that show something which its program does not describe, the largest first.
 
-        A part takes at least that share of its window; a menu of which nothing is told is always one.
+        A part is at least that share of its window; an undescribed menu always counts.
         """
         if window.is_minimised or window.is_own or self._backend.is_private(window):
             return []

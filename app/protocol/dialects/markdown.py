@@ -232,7 +232,7 @@ class Markdown:
         self._ticks = _NO_CODE
 
     def begin_afresh(self) -> None:
-        """A tag has ended: what follows on its line stands as at the start of one, though not before any prose."""
+        """Start a new line after a closing tag, in the middle of the message."""
         if self._quotations is not None:
             self._quotations.follow(_CALL)
         self._is_behind_prose = self.is_behind_prose

@@ -113,7 +113,7 @@ class ReaderState(Protocol):
 
     @property
     def opened_at(self) -> int | None:
-        """Where the call began that the text so far ends in, as an offset in the message; None outside a call."""
+        """Offset in the message at which the unfinished call began; None outside a call."""
         ...
 
 

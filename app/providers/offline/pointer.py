@@ -32,7 +32,7 @@ def whole_number(tokens: Sequence[Token]) -> int | None:
 
 
 def seconds(tokens: Sequence[Token]) -> float | None:
-    """A duration with its unit: `2 seconds`, `500ms`, `half a minute`."""
+    """Read a duration with its unit, in seconds: `2 seconds`, `500ms`, `half a minute`."""
     if not tokens or any(token.kind is not WordKind.WORD for token in tokens):
         return None
     units = lexicon().table("numbers.seconds")

@@ -154,7 +154,7 @@ async def _end(process: Process) -> None:
 
 
 def _judge(code: int | None, complaints: str, collector: _Collector) -> None:
-    """Complaints about single files become notes; a pattern that is none is the model's to repair."""
+    """Turn ripgrep's errors about single files into notes. Raises ToolMisuse for a bad regular expression."""
     if code != 2 or not complaints:
         return
     if "regex" in complaints and not collector.hits.matches:

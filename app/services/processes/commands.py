@@ -328,7 +328,7 @@ class Processes:
         return [run for folder in self._folder.iterdir() if (run := self._found(folder))]
 
     def _found(self, folder: Path) -> Run | None:
-        """A run of an earlier start. Whether it goes on is asked of the system; only one thread settles it."""
+        """Load a run of an earlier Wisp. The system says whether it still runs; only one thread records its end."""
         with self._settling:
             record = RunRecord.load(folder)
             if record is None or folder.name in self._runs:

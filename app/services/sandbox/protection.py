@@ -93,7 +93,7 @@ def of(workspace: Path) -> Protection:
 
 
 def settle(before: Before, period: Period) -> SettledRun:
-    """Rename what the run itself made; name what appeared when others may have made it."""
+    """Rename the files that the run made; return the names of those that another program may have made."""
     if not before.workspace:
         return SettledRun()
     workspace = Path(before.workspace)

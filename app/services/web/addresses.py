@@ -88,7 +88,7 @@ _NEVER_PUBLIC = (".localhost", ".local", ".internal", ".intranet", ".lan", ".hom
 
 @dataclass(frozen=True, slots=True)
 class WebTarget:
-    """A URL that may be asked for. `host` is a name in ASCII or an address; `url` has no fragment."""
+    """A URL that Wisp may fetch. `host` is a name in ASCII or an address; `url` has no fragment."""
 
     url: str
     scheme: str

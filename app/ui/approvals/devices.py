@@ -31,7 +31,7 @@ _TIMES = 1 << 32
 
 
 class Witness(Protocol):
-    """Knows where presses come from."""
+    """Tell presses of the person from those of programs."""
 
     def is_persons(self, event: QInputEvent) -> bool:
         """Asked while the event is handled."""
@@ -82,7 +82,7 @@ class _Heard(NamedTuple):
 
 
 class Devices:
-    """Hears the raw presses of an X server on a connection of its own. Raises Xlib's errors where there is none."""
+    """Receive raw input events of the X server on a connection of its own. Raises Xlib's connection errors."""
 
     def __init__(self) -> None:
         from Xlib.display import Display

@@ -298,7 +298,7 @@ class ApprovalRow(RowWidget):
 
 
 def _who(row: Approval) -> str:
-    """The place it acts on, unless the sentence says no more than that."""
+    """Return the place that the call acts on, or "" if the sentence already says it."""
     return "" if row.who == row.sentence else row.who
 
 

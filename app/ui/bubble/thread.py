@@ -79,14 +79,14 @@ class Column:
         return self._measured.get(row.key) or self._guess(row)
 
     def reckon(self) -> None:
-        """Bring the tops up to date."""
+        """Recompute where each row begins."""
         first = self._clean
         steps = (self.height_of(row) + (0 if _goes_on(row) else self._gap) for row in self.rows[first:])
         self.tops[first:] = accumulate(steps, initial=self.tops[first] if first < len(self.tops) else 0)
         self._clean = len(self.rows)
 
     def at(self, y: int) -> int:
-        """The index of the row at a height."""
+        """Return the index of the row at this height, in pixels from the top."""
         return bisect_right(self.tops, y) - 1
 
     def index_of(self, key: str) -> int | None:

@@ -183,7 +183,7 @@ class CardRow(_Openable):
             self._picture.show_picture(picture)
 
     def _fill_own(self, card: Card) -> None:
-        """The part that only this kind of card has."""
+        """Fill the part that only this kind of card has."""
         if not (self.is_open and _has_own(card)):
             _drop(self._own)
             self._own = None

@@ -183,7 +183,7 @@ class SourceLink(QAbstractButton):
 
 
 class SourcesView(CardPart):
-    """All that was found, one below the other."""
+    """The sources that a search found, one below the other."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent)

@@ -34,7 +34,7 @@ AskWhere = Callable[[str], str]
 
 
 class Panels(QObject):
-    """The pages are made when they are first opened. `agent` is None until there is one."""
+    """The pages beside the conversation, each made when it is first opened. `agent` returns None at first."""
 
     conversation_changed = Signal()
 

@@ -264,21 +264,21 @@ class Decide:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """One of the offered answers."""
+    """The person pressed one of the answers that the model offered."""
 
     words: str
 
 
 @dataclass(frozen=True, slots=True)
 class TakeBackTurn:
-    """What this turn changed in files is to be as it was."""
+    """The person takes back what this turn changed in files."""
 
     turn_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class KeepTurn:
-    """What this turn changed in files stays."""
+    """The person keeps what this turn changed in files."""
 
     turn_id: str
 

@@ -188,7 +188,7 @@ class System(QObject):
         self.apply(settings)
 
     def apply(self, settings: Settings) -> None:
-        """The person's choices as they are now, the looks among them."""
+        """Apply the person's settings, the theme among them."""
         before, self._settings = self._settings, settings
         if _looks(before) != _looks(settings):
             self._restyle()

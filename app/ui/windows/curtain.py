@@ -95,7 +95,7 @@ class XConnection:
             self._display.sync()
 
     def active_window(self) -> int:
-        """The id of the window that has the focus as the window manager tells it; 0 where it does not."""
+        """Return the id of the focused window as the window manager publishes it, or 0."""
         from Xlib import X
 
         with self._lock:
