@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from app.base import resources
 from app.base.errors import ToolMisuse
 from app.protocol.call import FINISHED, WAITING, JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec
 from app.tools.registry import Family, TurnContext
 
-TONES = ("neutral", "warm", "excited", "calm", "serious", "playful", "apologetic", "urgent")
+TONES = tuple(resources.table("speech.toml", resources.Table)["tones"])
 
 
 class Speech:

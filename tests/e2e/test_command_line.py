@@ -16,7 +16,6 @@ import pytest
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.e2e.conftest import Screen
 from tests.support.loopback import AnthropicServer, Broken, Drop, Fault, Reply, Stall, Status
-from tests.support.observer import eventually
 from tests.support.waiting import eventually
 from tests.support.walls import needs_wall
 

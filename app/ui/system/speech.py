@@ -60,11 +60,12 @@ class Sentences:
 
 @dataclass(frozen=True, slots=True)
 class SpeechStyle:
-    """Rate and pitch from -1 to 1, volume from 0 to 1."""
+    """Rate and pitch from -1 to 1, volume from 0 to 1; `pace` is a factor on how fast the text appears."""
 
     rate: float
     pitch: float
     volume: float
+    pace: float = 1.0
 
 
 class Engine(Protocol):

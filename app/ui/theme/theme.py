@@ -168,7 +168,8 @@ def _stops(value: str | list[str]) -> tuple[Color, ...]:
 def _built_in(scheme: str) -> dict[str, dict[str, Any]]:
     common = dict(resources.table("themes/common.toml", resources.Table))
     colors = resources.table(f"themes/{scheme}.toml", resources.Table)
-    common["tempo"] = common.pop("tones")
+    tones = resources.table("speech.toml", resources.Table)["tones"]
+    common["tempo"] = {tone: manner["pace"] for tone, manner in tones.items()}
     return {**common, **{name: colors[name] for name in ("colors", "tones", "orb")}}
 
 
