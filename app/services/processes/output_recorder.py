@@ -13,7 +13,7 @@ import os
 import sys
 import time
 
-from app.base.texts import Pattern, RedactedStream, Redaction
+from app.base.redaction import Pattern, RedactedStream, Redaction
 
 TYPE_CHECKING = False  # `typing` takes longer to load than all the rest of this process
 if TYPE_CHECKING:
