@@ -21,6 +21,7 @@ from app.protocol.call import JsonValue
 from app.services.files import places
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
+from app.services.files.moving import Moves
 from app.services.files.places import Workspace
 from app.services.memory.store import FactStore
 from app.services.processes.commands import Processes
@@ -31,6 +32,7 @@ from app.services.tasks import Checklist
 from app.services.web.pages import Pages
 from app.settings.catalog import COMMAND_SANDBOX, MODE, STOP_KEY, SUMMON_KEY, WORKSPACE, YOLO_MINUTES
 from app.settings.store import Settings
+from app.tools.arrange import ARRANGEMENTS, Arrangements
 from app.tools.computer import COMPUTER, Computer
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, CommandJudge, Commands, Waits
@@ -52,7 +54,7 @@ def registry() -> Registry:
     """The shapes of all tools; no service is opened for it."""
     return Registry(
         *(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
-        *(FILES, EDITS, SEARCH, CODE, COMMANDS, WAITS, WEB, TASKS, MEMORY),
+        *(FILES, EDITS, SEARCH, CODE, ARRANGEMENTS, COMMANDS, WAITS, WEB, TASKS, MEMORY),
     )
 
 
@@ -139,6 +141,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         WindowTools(desktop, own.sight),
         Files(workspace),
         Edits(workspace, own.changes),
+        Arrangements(Moves(workspace, checkpoints())),
         Searches(workspace),
         Code(workspace),
         Commands(workspace, processes, clock, own.conversation.is_yolo),

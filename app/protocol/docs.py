@@ -44,10 +44,10 @@ def batch(specs: Sequence[ToolSpec]) -> str:
 
 
 def brief(spec: ToolSpec) -> str:
-    """The purpose of a tool in its first sentence, and the names of what it may be given."""
+    """The purpose of a tool in its first sentence, and the names of what it may be given, unless it is a rare one."""
     purpose = _SENTENCE.split(spec.description, maxsplit=1)[0].rstrip(".:")
     more = ", ".join(param.name for param in spec.params if not param.required)
-    return f"{purpose}. Also: {more}." if more else f"{purpose}."
+    return f"{purpose}. Also: {more}." if more and not spec.is_rare else f"{purpose}."
 
 
 def is_told(spec: ToolSpec) -> bool:

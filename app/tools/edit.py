@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import clip_middle
+from app.base.texts import clip_middle, named_in_short
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec
 from app.services.files import reading
@@ -70,9 +70,18 @@ class Edits:
         return ToolResult(True, "delete_file", payload, f"{place.shown!r} was {where}.")
 
     async def undo(self, _call: ToolCall, turn: TurnContext) -> ToolResult:
-        change = await asyncio.to_thread(self._changes.undo_last)
+        undone, problems = await asyncio.to_thread(self._changes.undo_newest)
+        if not undone:
+            raise ToolFailed(" ".join(problems) or "There is no change of a file to undo.")
+        change = undone[0]
         place = self._workspace.locate(change.path)
         await turn.audit("change_undone", {"path": change.path, "tool": change.tool})
+        if len(undone) > 1 or problems:
+            names = ", ".join(named_in_short([self._workspace.locate(one.path).shown for one in undone]))
+            shown: dict[str, JsonValue] = {"path": names, "tool": change.tool}
+            return ToolResult(
+                True, "undo_last_change", shown, " ".join([f"Took back {change.tool}: {names}.", *problems])
+            )
         now = "is gone again" if change.before is None else "is as it was before"
         payload: dict[str, JsonValue] = {"path": place.shown, "tool": change.tool}
         return ToolResult(True, "undo_last_change", payload, f"Took back {change.tool}: {place.shown!r} {now}.")
@@ -200,7 +209,7 @@ EDITS = Family(
         ),
         ToolSpec(
             name="undo_last_change",
-            description="Take back the newest change that was made by write_file, replace_in_file or delete_file.",
+            description="Take back the newest change that was made by a file tool.",
             effect=Effect.WRITES,
             execute=Edits.undo,
             examples=("<undo_last_change/>",),

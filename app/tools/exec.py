@@ -473,7 +473,7 @@ WAITS = Family(
         ToolSpec(
             name="wait_until",
             description=(
-                "Really wait, without spending passes: for a time, the end of a command, words in its output, an open "
+                "Really wait, without spending passes. For a time, the end of a command, words in its output, an open "
                 "port of this machine, or a file. Give one of seconds, run_id (with or without pattern), port, file."
             ),
             effect=Effect.READS,

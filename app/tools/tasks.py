@@ -168,9 +168,9 @@ TASKS = Family(
         ToolSpec(
             name="new_task",
             description=(
-                "Propose a fresh conversation that knows only your summary: current work, decisions, files, what was "
-                "solved, what is left, with the person's own words where they matter. The person decides; a yes ends "
-                "the turn."
+                "Propose a fresh conversation that knows only your summary. Put into it: current work, decisions, "
+                "files, what was solved, what is left, with the person's own words where they matter. The person "
+                "decides; a yes ends the turn."
             ),
             effect=Effect.TALKS,
             execute=Tasks.new_task,

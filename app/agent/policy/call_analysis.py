@@ -441,7 +441,7 @@ def source_of(act: Action, spec: ToolSpec) -> str:
     tables = table("calls")
     source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
     if source == "outside":
-        return source if "far" in act.kinds else _workspace(act)
+        return source if act.kinds & {"far", "outside"} else _workspace(act)
     if source == "memory":
         return "conversation" if act.arguments.get("in") == "conversations" else ""
     if source == "command":

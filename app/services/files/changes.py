@@ -26,7 +26,8 @@ import psutil
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
 from app.base.values import dataclass
-from app.services.files.checkpoints import COMMAND, Change, Checkpoints, digest_of
+from app.services.files import moving
+from app.services.files.checkpoints import ARRANGING, COMMAND, Change, Checkpoints, digest_of
 from app.services.files.places import Place, Workspace
 from app.services.files.reading import open_file
 from app.services.files.safe_open import Folder, hold, told
@@ -177,13 +178,13 @@ class Changes:
         raise ToolFailed("There is no change of a file to undo.")
 
     def undo_newest(self) -> tuple[list[Change], list[str]]:
-        """Take back the newest change; where a command made it, all that this command deleted. As `restore` answers.
+        """Take back the newest change; where a command or a move made it, all that it did. As `restore` answers.
 
         Raises ToolFailed where there is none, or the file was changed since.
         """
         with self._lock:
             newest = self._checkpoints.changes()[-1:]
-            if newest and newest[0].tool == COMMAND:
+            if newest and newest[0].tool in (COMMAND, *ARRANGING):
                 return self.restore(newest[0].turn)
             return [self.undo_last()], []
 
@@ -247,6 +248,10 @@ class Changes:
 
     def _undo(self, change: Change) -> bool:
         """Undo one change. Returns False if there was nothing to undo, because a crash prevented the change."""
+        if moving.is_move(change):
+            was_done = moving.take_back(self._workspace, change)
+            self._checkpoints.forget(change.id)
+            return was_done
         place = self._workspace.locate(change.path)
         now = self._digest(place)
         if now != change.before:

@@ -28,6 +28,9 @@ MOST_BYTES = 100_000_000
 COMMAND = "execute_command"
 """The tool whose deletions are kept."""
 
+ARRANGING = ("move_file", "copy_file", "make_folder")
+"""The tools that change many files in one call, which is one change for an undo."""
+
 _CHUNK = 1 << 20
 _PRIVATE = 0o600
 _BUSY_S = 10.0

@@ -61,6 +61,14 @@ class Folder:
         """Take the entry `name` out of this folder and put it at `target`, on the same disk."""
         os.rename(self._name(name), target, src_dir_fd=self._fd)
 
+    def hand_over(self, name: str, to: Folder, new: str) -> None:
+        """Take the entry `name` out of this folder and put it into another, under another name."""
+        os.rename(self._name(name), to._name(new), src_dir_fd=self._fd, dst_dir_fd=to._fd)
+
+    def remove_empty(self, name: str) -> None:
+        """Remove a folder that holds nothing."""
+        os.rmdir(self._name(name), dir_fd=self._fd)
+
     def unlink(self, name: str) -> None:
         os.unlink(self._name(name), dir_fd=self._fd)
 

@@ -61,15 +61,20 @@ def _picture(event: agent.ApprovalWanted) -> ShownPicture | None:
     return ShownPicture(media.data, media.width, media.height, media.label, event.ring)
 
 
-_TOOLS = frozenset({"write_file", "replace_in_file", "delete_file", "execute_command", "remember", "forget"})
+_TOOLS = frozenset(
+    {
+        *("write_file", "replace_in_file", "delete_file", "move_file", "copy_file", "make_folder", "execute_command"),
+        *("remember", "forget"),
+    }
+)
 
 
 def noted(view: View, event: agent.ToolFinished) -> View:
     """The view that remembers the files which a call has changed, where the change can be undone."""
     if not event.ok or event.tool not in _TOOLS or event.payload.get("undoable") is not True:
         return view
-    path, deleted = event.payload.get("path"), event.payload.get("deleted")
-    changed = [path, *(deleted if isinstance(deleted, (list, tuple)) else ())]
+    listed = [event.payload.get(name) for name in ("deleted", "paths")]
+    changed = [event.payload.get("path"), *(one for many in listed if isinstance(many, (list, tuple)) for one in many)]
     return replace(view, changed=view.changed | {one for one in changed if isinstance(one, str)})
 
 

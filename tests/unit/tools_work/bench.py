@@ -13,12 +13,14 @@ from app.protocol.dialects.xml import XmlDialect
 from app.protocol.message import CallClosed
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
+from app.services.files.moving import Moves
 from app.services.files.places import Workspace
 from app.services.files.safe_open import Folder
 from app.services.processes.commands import CommandLimits, Processes
 from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
 from app.services.tasks import Checklist
+from app.tools.arrange import ARRANGEMENTS, Arrangements
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, Commands, Waits
 from app.tools.executor import Executor, WrittenByThePerson
@@ -27,7 +29,7 @@ from app.tools.registry import Registry, TurnContext
 from app.tools.search import CODE, SEARCH, Code, Searches
 from app.tools.tasks import TASKS, Tasks
 
-WORK = Registry(FILES, EDITS, SEARCH, COMMANDS, WAITS, CODE, TASKS)
+WORK = Registry(FILES, EDITS, ARRANGEMENTS, SEARCH, COMMANDS, WAITS, CODE, TASKS)
 QUICK = CommandLimits(return_s=1.0, background_s=3.0, quiet_s=0.3)
 
 
@@ -101,7 +103,9 @@ class Bench:
         commands = Commands(space, self.processes, clock, self.talk.is_yolo)
         waits = Waits(space, self.processes, clock)
         tasks = Tasks(self.talk, self.checklist)
-        return [Files(space), Edits(space, self.changes), Searches(space), commands, waits, Code(space), tasks]
+        arranged = Arrangements(Moves(space, self.checkpoints))
+        files = [Files(space), Edits(space, self.changes), arranged, Searches(space)]
+        return [*files, commands, waits, Code(space), tasks]
 
     def _emit(self, event: str, payload: Mapping[str, JsonValue]) -> None:
         self.told.append((event, payload))

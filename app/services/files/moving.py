@@ -1,0 +1,270 @@
+"""Moving, copying and making folders: many at once, nothing overwritten, all of it or none, and undone as one.
+
+A move renames within one disk, so it costs the same for any size. Its change is written down before it happens, with
+the old path in the place of a content (`from:PATH`); a folder that was made is `folder:`.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import takewhile
+from pathlib import Path
+
+from app.base.errors import ToolFailed, ToolMisuse, WispError
+from app.base.ids import unique
+from app.base.values import dataclass
+from app.services.files.checkpoints import Change, Checkpoints
+from app.services.files.places import Place, Workspace
+from app.services.files.safe_open import Folder, hold, told
+
+FROM, MADE_FOLDER = "from:", "folder:"
+MOST_ENTRIES = 5_000
+"""A folder that holds more is not looked through, so it is neither moved nor copied."""
+MOST_COPIED_BYTES = 2_000_000_000
+_CHUNK = 1 << 20
+_FRESH_MODE = 0o666
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing and where it goes. `inner` are the entries below a folder, relative to it; a folder ends with `/`."""
+
+    source: Place
+    target: Place
+    is_folder: bool
+    size_bytes: int
+    inner: tuple[str, ...] = ()
+
+
+def is_move(change: Change) -> bool:
+    """Whether a change has no content to put back, but a name or a folder."""
+    return (change.before or "").startswith((FROM, MADE_FOLDER))
+
+
+class Moves:
+    """Blocking: call it in a thread."""
+
+    def __init__(self, workspace: Workspace, checkpoints: Checkpoints) -> None:
+        self._workspace = workspace
+        self._checkpoints = checkpoints
+
+    def plan(self, sources: Sequence[str], destinations: Sequence[str], *, copies: bool) -> list[Step]:
+        """Where each thing would go; nothing is changed. One destination is a folder for all of them, or the new name
+        of the only source; else each source has its own. Raises WispError where one of them may not or cannot go.
+        """
+        steps = [self._step(*pair, copies=copies) for pair in self._pairs(sources, destinations)]
+        targets = [step.target.path for step in steps]
+        for step in steps:
+            if targets.count(step.target.path) > 1:
+                raise ToolMisuse(f"destination: several sources would become {step.target.shown!r}.")
+            if any(one is not step and step.source.path.is_relative_to(one.source.path) for one in steps):
+                raise ToolMisuse(f"source: {step.source.shown!r} lies in another source, or stands there twice.")
+        if copies and (size := sum(step.size_bytes for step in steps)) > MOST_COPIED_BYTES:
+            raise ToolFailed(f"source: that is {size} bytes; at most {MOST_COPIED_BYTES} are copied at once.")
+        return steps
+
+    def carry_out(self, steps: Sequence[Step], turn: str, tool: str, *, copies: bool) -> None:
+        """Do all of it. What goes wrong on the way undoes what was done, and raises."""
+        done: list[Change] = []
+        try:
+            for step in steps:
+                with told("destination", step.target.shown):
+                    self._one(step, (turn, tool), done, copies=copies)
+        except (WispError, OSError):
+            for change in reversed(done):
+                take_back(self._workspace, change)
+                self._checkpoints.forget(change.id)
+            raise
+
+    def make_folders(self, paths: Sequence[str], turn: str, tool: str) -> list[Place]:
+        """Make folders with those above them. Returns the ones that were not there yet."""
+        places = [self._workspace.locate(path) for path in paths]
+        for place in places:
+            self._workspace.check_writable(place)
+            if place.exists() and not place.is_folder():
+                raise ToolFailed(f"path: {place.shown!r} is a file.")
+        fresh = [place for place in places if not place.exists()]
+        for place in fresh:
+            with told("path", place.shown):
+                self._make(place, (turn, tool), [])
+        return fresh
+
+    def _pairs(self, sources: Sequence[str], destinations: Sequence[str]) -> list[tuple[Place, Place]]:
+        if not sources or not destinations:
+            raise ToolMisuse("Give source and destination.")
+        things = [self._named(text) for text in sources]
+        if len(destinations) == 1 and not (len(things) == 1 and self._is_name(destinations[0])):
+            folder = self._workspace.locate(destinations[0], "destination")
+            inside = [self._workspace.locate(str(folder.path / thing.path.name), "destination") for thing in things]
+            return list(zip(things, inside, strict=True))
+        if len(destinations) != len(things):
+            raise ToolMisuse(
+                f"There are {len(things)} sources and {len(destinations)} destinations: give one folder, or one new "
+                "path for each source."
+            )
+        return [(one, self._workspace.locate(to, "destination")) for one, to in zip(things, destinations, strict=True)]
+
+    def _is_name(self, destination: str) -> bool:
+        """Whether a single destination is the thing's new path, and not the folder that it goes into."""
+        return not destination.endswith("/") and not self._workspace.locate(destination, "destination").is_folder()
+
+    def _named(self, text: str) -> Place:
+        """Raises ToolFailed where the path's last part is a link: it would not be the link that moves."""
+        place = self._workspace.locate(text, "source")
+        last = Path(text.rstrip("/")).name
+        if last not in ("", ".", "..", "~") and last != place.path.name:
+            raise ToolFailed(
+                f"source: {text!r} is a link to {place.shown!r}; links are left alone. Name the thing itself."
+            )
+        return place
+
+    def _step(self, source: Place, target: Place, *, copies: bool) -> Step:
+        if not source.exists():
+            raise ToolFailed(f"source: there is no {source.shown!r}. list_files shows what there is.")
+        if not source.inner:
+            raise ToolMisuse(f"source: {source.shown!r} is a folder that Wisp works in; it stays where it is.")
+        (self._workspace.check_readable if copies else self._workspace.check_writable)(source)
+        self._workspace.check_writable(target)
+        if os.path.lexists(target.path):
+            raise ToolFailed(
+                f"destination: {target.shown!r} is there already. Nothing is overwritten: choose another name."
+            )
+        if target.path.is_relative_to(source.path):
+            raise ToolMisuse(f"destination: {target.shown!r} lies in {source.shown!r} itself.")
+        if not source.is_folder():
+            if not source.is_file():
+                raise ToolFailed(f"source: {source.shown!r} is neither a file nor a folder; it is left alone.")
+            return Step(source, target, False, source.path.stat().st_size)
+        inner = tuple(self._checked(source, target, copies=copies))
+        size = sum((source.path / name).lstat().st_size for name in inner if not name.endswith("/"))
+        return Step(source, target, True, size, inner)
+
+    def _checked(self, source: Place, target: Place, *, copies: bool) -> Iterator[str]:
+        """The entries below a folder. What may not be read or changed at either place keeps the whole folder there."""
+        for number, name in enumerate(_below(source.path)):
+            if number >= MOST_ENTRIES:
+                raise ToolFailed(f"source: {source.shown!r} holds more than {MOST_ENTRIES} entries. Take parts of it.")
+            if (source.path / name).is_symlink():
+                if copies:
+                    raise ToolFailed(f"source: {source.shown!r} holds a link, {name!r}; links are not copied.")
+                continue
+            inside = self._workspace.locate(str(source.path / name), "source")
+            (self._workspace.check_readable if copies else self._workspace.check_writable)(inside)
+            self._workspace.check_writable(self._workspace.locate(str(target.path / name), "destination"))
+            yield name
+
+    def _one(self, step: Step, origin: tuple[str, str], done: list[Change], *, copies: bool) -> None:
+        self._make(_parent(self._workspace, step.target), origin, done)
+        if not copies:
+            self._note(step.target, f"{FROM}{step.source.path}", None, origin, done)
+            _renamed(step.source, step.target)
+            return
+        if not step.is_folder:
+            self._copy(step.source, step.target, origin, done)
+            return
+        self._make(step.target, origin, done)
+        for name in step.inner:
+            source = self._workspace.locate(str(step.source.path / name), "source")
+            target = self._workspace.locate(str(step.target.path / name), "destination")
+            if name.endswith("/"):
+                self._make(target, origin, done)
+            else:
+                self._copy(source, target, origin, done)
+
+    def _make(self, place: Place, origin: tuple[str, str], done: list[Change]) -> None:
+        """The folder and those above it, each noted before it is made."""
+        above = (place.path, *place.path.parents)
+        for path in reversed(list(takewhile(lambda path: not path.exists(), above))):
+            one = self._workspace.locate(str(path), place.argument)
+            self._note(one, MADE_FOLDER, None, origin, done)
+            *folders, name = one.inner
+            with hold(one.root, folders) as folder, folder.below(name, make=True):
+                folder.sync()
+
+    def _copy(self, source: Place, target: Place, origin: tuple[str, str], done: list[Change]) -> None:
+        with _opened(source) as (folder, name), open(folder.open(name, os.O_RDONLY), "rb") as file:
+            digest = hashlib.sha256()
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+            file.seek(0)
+            self._note(target, None, digest.hexdigest(), origin, done)
+            with _opened(target) as (beside, new):
+                made = beside.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FRESH_MODE)
+                with open(made, "wb") as copy:
+                    shutil.copyfileobj(file, copy, _CHUNK)
+                    copy.flush()
+                    os.fsync(copy.fileno())
+                # Where a download came from stays with its copy, so that it counts as somebody else's words there too.
+                shutil.copystat(source.path, target.path, follow_symlinks=False)
+
+    def _note(
+        self, place: Place, before: str | None, after: str | None, origin: tuple[str, str], done: list[Change]
+    ) -> None:
+        change = Change(unique("c"), *origin, str(place.path), before, after, 0, time.time())
+        self._checkpoints.add(change)
+        done.append(change)
+
+
+def take_back(workspace: Workspace, change: Change) -> bool:
+    """Undo one move, copy or new folder. False where it never happened. Raises ToolFailed where it cannot be undone."""
+    place = workspace.locate(change.path)
+    if not os.path.lexists(place.path):
+        return False
+    workspace.check_writable(place)
+    if change.before == MADE_FOLDER:
+        with suppress(OSError), _opened(place) as (folder, name):  # because what was put into it since stays
+            folder.remove_empty(name)
+        return not place.exists()
+    if change.before is None:
+        with told("path", place.shown), _opened(place) as (folder, name):
+            folder.unlink(name)
+        return True
+    old = workspace.locate(change.before.removeprefix(FROM))
+    workspace.check_writable(old)
+    if os.path.lexists(old.path):
+        raise ToolFailed(f"{old.shown!r} is there again, so {place.shown!r} was not moved back.")
+    _renamed(place, old)
+    return True
+
+
+def _renamed(source: Place, target: Place) -> None:
+    with told("source", source.shown), _opened(source) as (folder, name), _opened(target, make=True) as (to, new):
+        try:
+            folder.hand_over(name, to, new)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            raise ToolFailed(
+                f"destination: {target.shown!r} is on another disk. Copy it there, then delete it here."
+            ) from error
+        folder.sync()
+        to.sync()
+
+
+@contextmanager
+def _opened(place: Place, *, make: bool = False) -> Iterator[tuple[Folder, str]]:
+    """The folder that holds a place, held open, and the place's name in it."""
+    *folders, name = place.inner
+    with hold(place.root, folders, make=make) as folder:
+        yield folder, name
+
+
+def _parent(workspace: Workspace, place: Place) -> Place:
+    return workspace.locate(str(place.path.parent), place.argument)
+
+
+def _below(folder: Path) -> Iterator[str]:
+    """Everything below, links not followed, a folder before what it holds."""
+    for root, folders, files in os.walk(folder):
+        inside = Path(root).relative_to(folder)
+        for name in sorted(folders):
+            is_link = stat.S_ISLNK(os.lstat(os.path.join(root, name)).st_mode)
+            yield (inside / name).as_posix() + ("" if is_link else "/")
+        yield from ((inside / name).as_posix() for name in sorted(files))
