@@ -177,9 +177,7 @@ class DesktopController:
         `where`: the place it was meant to change. Settling after a proof is left to the next look.
         """
         async with self._one_at_a_time:
-            await self.reins.free()
-            self._lock.take()
-            self.reins.acting()
+            await self._begin()
             windows = self.backend.windows.all()
             proving = proof or Proving()
             before = _Before(windows, self.backend.windows.shown(), proving.window or _meant(windows, where), where)
@@ -189,6 +187,21 @@ class DesktopController:
                 return await self._with_changes(seen, before, lines)
             finally:
                 changes.close()
+
+    async def act_unseen(self, do: Callable[[], Awaitable[object]]) -> None:
+        """Do it and look at nothing. Settling is left to the next look."""
+        async with self._one_at_a_time:
+            await self._begin()
+            watch = self.eyes.watch()
+            await do()
+            self.reins.acting()
+            self.eyes.left_unsettled(watch, self.sameness.acted)
+
+    async def _begin(self) -> None:
+        """Wait until Wisp may act, and hold the desktop."""
+        await self.reins.free()
+        self._lock.take()
+        self.reins.acting()
 
     async def _follow(self, window: Window | None) -> Changes:
         """What the window's program tells of itself; nothing of what is private."""

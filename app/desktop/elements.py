@@ -65,6 +65,8 @@ class OutlineView(StrEnum):
     """All that carries a name or a value, with the containers that group it."""
     FIND = "find"
     """Only what fits the query, best first."""
+    PAGE = "page"
+    """What shows, and the controls of its pages and lists that one would have to scroll to."""
     DIFF = "diff"
     """What came, went or changed since the last outline."""
 

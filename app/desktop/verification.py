@@ -126,7 +126,7 @@ _SHORT_CHARS = 240
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """`verdict`: changed (where the action was, or the active window), elsewhere, or unchanged.
+    """`verdict`: changed (where the action was, or the active window), elsewhere, unchanged, or unseen.
 
     `proof`: confirmed only where something besides pixels says so (`evidence`), suspected no-op where nothing at all
     changed, otherwise unverifiable. `regions` are screen pixels; `focus` is the window with the keyboard afterwards.
@@ -179,7 +179,9 @@ _SEEN = {
     "changed": "The screen changed there.",
     "elsewhere": "The screen changed, but elsewhere.",
     "unchanged": "Nothing on the screen changed.",
+    "unseen": "What came of it was not looked at.",
 }
+UNSEEN = Receipt("unseen", "unverifiable")
 
 
 def receipt(

@@ -82,6 +82,7 @@ class Steps:
 
 _SHOWN_CHARS = 120
 _DRAG_MS = 200
+_NO_RECEIPT = "none"
 _LEAVING = "\n\r\t"
 _OPENING_S = 1.0
 _LOOK_AGAIN_S = 0.1
@@ -92,8 +93,12 @@ _COUNTED = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}
 async def click(seat: DesktopController, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), call.integer("count", 1), modifiers(call.text("modifiers")))
     aim = seat.apart(await seat.aim_to_press(target_of(call), call.id), press)
-    proof = Proving(lambda: verification.of_click(seat.backend, aim.element))
-    seen = await seat.act(lambda: seat.press(aim, press), aim.place, proof=proof)
+    if call.text("receipt") == _NO_RECEIPT:
+        await seat.act_unseen(lambda: seat.press(aim, press))
+        seen = verification.UNSEEN
+    else:
+        proof = Proving(lambda: verification.of_click(seat.backend, aim.element))
+        seen = await seat.act(lambda: seat.press(aim, press), aim.place, proof=proof)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"
     payload: dict[str, JsonValue] = {
         "x": aim.point.x,

@@ -238,6 +238,7 @@ COMPUTER = Family(
                 _BUTTON,
                 Param("count", ValueType.INTEGER, "2 for a double click, 3 for a triple click", minimum=1, maximum=3),
                 _MODIFIERS,
+                Param("receipt", description="none: answer at once, without looking at what it did", choices=("none",)),
                 *_SPACES,
             ),
             '<computer_click target="Save"/>',

@@ -180,8 +180,8 @@ SCREEN = Family(
             attrs=(
                 Param(
                     "view",
-                    description="interactive (controls; the default), full (texts too), find (only what fits query), "
-                    "diff (what changed since the last reading)",
+                    description="interactive (controls; the default), full (texts too), page (controls out of "
+                    "sight too), find (only what fits query), diff (what changed since the last reading)",
                     choices=tuple(view.value for view in OutlineView),
                 ),
                 Param("query", description="what to find"),

@@ -214,7 +214,9 @@ class AtSpi:
         async with self._surveyor.look() as look:
             programs = await look.programs(read)
         wanted = [program for program in programs if program.is_read]
-        return self._outliner.told(wanted, self._refs, stack, request)
+        is_whole = request.view is OutlineView.PAGE
+        beyond = [node for each in wanted for _, node in await self._reader.out_of_sight(each)] if is_whole else []
+        return self._outliner.told(wanted, self._refs, stack, request, beyond)
 
     async def element(self, ref: str) -> Element:
         return (await self._live(ref))[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from app.base.geometry import Point, Rect
 from app.base.values import dataclass, field
@@ -154,7 +155,8 @@ class Program:
     """A program on the bus and what is known of it. `windows` are its showing top levels.
 
     `is_silent`: it did not answer in time; `is_cut`: it answered in part. `left_s` is what it may still cost.
-    `is_unordered`: children come in no order that means anything (GTK 3 does not keep one for all).
+    `is_unordered`: children come in no order that means anything (GTK 3 does not keep one for all). `cached` is what it
+    handed out of its whole tree, as it comes over the wire.
     """
 
     bus_name: str
@@ -166,6 +168,7 @@ class Program:
     is_cut: bool = False
     is_unordered: bool = False
     left_s: float = PROGRAM_LIMIT_S
+    cached: dict[Any, Any] = field(default_factory=dict)
     scales: dict[Key, Scale] = field(default_factory=dict)
     """For each window how it tells coordinates."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 from app.base.geometry import ModelSpace, Rect
 from app.base.texts import clip_line
@@ -25,6 +26,7 @@ _CHARACTERS_A_TOKEN = 4
 _BLANKS = 16
 _TOLD_STATES = ("focused", "checked", "selected", "expanded", "pressed", "editable", "read-only", "busy", COVERED)
 _INDENT = "  "
+_BEYOND = "Out of sight; click one by its name, and Wisp scrolls to it:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +46,28 @@ class Outliner:
         self._before: dict[Key, dict[str, Element]] = {}
         """For each window its elements by ref."""
 
-    def told(self, programs: Sequence[Program], refs: RefBook, stack: Stack, request: OutlineRequest) -> Outline:
-        """The views `interactive`, `full` and `diff`; the trees must have been read and filled."""
+    def told(
+        self,
+        programs: Sequence[Program],
+        refs: RefBook,
+        stack: Stack,
+        request: OutlineRequest,
+        beyond: Sequence[Node] = (),
+    ) -> Outline:
+        """The views `interactive`, `full`, `page` and `diff`; the trees must have been read and filled. `beyond` are
+        the controls that one would have to scroll to.
+        """
         seen = {
             window.key: list(_lines(program, window, refs, stack)) for program in programs for window in program.windows
         }
         shown = [line for lines in seen.values() for line in lines]
         described = tuple(line.element for line in shown)
-        if request.view is OutlineView.INTERACTIVE:
+        if request.view in (OutlineView.INTERACTIVE, OutlineView.PAGE):
             shown = list(_controls(shown))
         if request.view is OutlineView.DIFF:
             told = self._changes(seen, request.space, is_whole=not request.window)
         else:
-            told = [line.text(request.space) for line in shown]
+            told = [line.text(request.space) for line in shown] + _beyond(beyond)
         self._remember(seen, is_whole=not request.window)
         silent = tuple(program.name for program in programs if program.is_silent)
         notes = [_note(program) for program in programs if program.is_silent or program.is_cut]
@@ -93,6 +104,13 @@ class Outliner:
         if is_whole:
             self._before = {}
         self._before |= {window: _by_ref(lines) for window, lines in seen.items()}
+
+
+def _beyond(nodes: Sequence[Node]) -> list[str]:
+    """A line for each control out of sight: by its name it is scrolled to."""
+    named = (f"{_INDENT}{node.role} {_quoted(node.called)}" for node in nodes if node.called.strip())
+    lines = [line for line, _ in groupby(named)]
+    return [_BEYOND, *lines] if lines else []
 
 
 _SCREEN_PIXELS = ModelSpace()

@@ -81,7 +81,10 @@ class OutlineReader:
         pages = [(window, Node(page.key, page.role, parent=page.parent)) for window, page in shown]
         try:
             async with asyncio.timeout(_PAGE_LIMIT_S):
-                await self._grow_by_level([page for _, page in pages], hidden_too=True)
+                known = [page for _, page in pages if page.key in program.cached]
+                lacking = _planted(known, program.cached, hidden_too=True)
+                lacking += [page for _, page in pages if page.key not in program.cached]
+                await self._grow_by_level(lacking, hidden_too=True)
         except TimeoutError:  # so that a slow program gives a partial outline, not none
             program.is_cut = True
         controls = ((window, node) for window, page in pages for node in page.walk() if node.is_operable)
@@ -168,7 +171,7 @@ class OutlineReader:
             return False
         lacking = _planted(program.windows, known)
         await self._grow_by_level(lacking)
-        program.is_unordered = True
+        program.is_unordered, program.cached = True, known
         return True
 
     async def _grow_by_level(self, parents: Sequence[Node], *, hidden_too: bool = False) -> None:
@@ -220,7 +223,7 @@ def _keep_once(program: Program) -> None:
     program.windows = [window for window in program.windows if window.key not in inside]
 
 
-def _planted(windows: Iterable[Node], items: dict[Any, Any]) -> list[Node]:
+def _planted(windows: Iterable[Node], items: dict[Any, Any], *, hidden_too: bool = False) -> list[Node]:
     """Hang what shows below the windows, from cache items by key; returns the nodes whose children are not cached."""
     below: dict[Key, list[Any]] = {}
     for item in items.values():
@@ -238,7 +241,7 @@ def _planted(windows: Iterable[Node], items: dict[Any, Any]) -> list[Node]:
             Node(tuple(item[0]), states=states_of(item[9]), parent=node)
             for item in sorted(family, key=lambda item: int(item[3]))
         )
-        node.children = [child for child in nodes if child.shows]
+        node.children = [child for child in nodes if hidden_too or child.shows]
         growing.extend(node.children)
     return lacking
 
