@@ -73,7 +73,7 @@ def _unknown(words: Sequence[str]) -> str:
 
 def _parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="wisp", description="Say it, and it happens on the real desktop.")
-    parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose)
@@ -82,6 +82,14 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return parser
+
+
+class _Version(argparse.Action):
+    """As argparse's own, which wants to know the version at every start: finding it out takes tens of milliseconds."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_given: object) -> None:
+        print(_version())
+        parser.exit()
 
 
 def _version() -> str:

@@ -10,9 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
-
-import tomlkit
+from typing import TYPE_CHECKING, Any
 
 from app.agent.policy.call_analysis import OWN_FOLDER
 from app.agent.policy.chords import is_part, spelled
@@ -22,6 +20,9 @@ from app.base import paths, resources
 from app.base.errors import NeedsPerson
 from app.base.values import dataclass, field
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+
+if TYPE_CHECKING:
+    from tomlkit.items import Table
 
 _OF_THE_CALL = ("tool", "effect", "kind", "path", "host", "keys", "command", "flag")
 _OF_THE_SCREEN = ("window", "app", "role", "control")
@@ -399,13 +400,15 @@ def in_short(act: Action) -> str:
 
 def write(act: Action, file: Path, vocabulary: Vocabulary | None = None) -> str:
     """Add an allow rule to the person's file; the sentence says what was written where. Raises NeedsPerson."""
+    import tomlkit  # late, because only writing needs it
+
     conditions = _conditions(act)
     try:
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         rules_of(text, file, vocabulary=vocabulary)
         document = tomlkit.parse(text)
         rules = document.setdefault("rule", tomlkit.aot())
-        rules.append(_saved_rule(act, conditions))
+        rules.append(_saved_rule(tomlkit.table(), act, conditions))
         written = tomlkit.dumps(document)
         rules_of(written, file, vocabulary=vocabulary)
         _replace(file, written)
@@ -414,8 +417,7 @@ def write(act: Action, file: Path, vocabulary: Vocabulary | None = None) -> str:
     return f"{file} allows this from now on."
 
 
-def _saved_rule(act: Action, conditions: Mapping[str, list[str]]) -> tomlkit.items.Table:
-    rule = tomlkit.table()
+def _saved_rule(rule: Table, act: Action, conditions: Mapping[str, list[str]]) -> Table:
     rule["name"] = f"always {act.tool}"
     rule["then"] = Decision.ALLOW.value
     rule["tool"] = act.tool
