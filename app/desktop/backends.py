@@ -150,15 +150,25 @@ class Screen(Protocol):
         ...
 
 
-class Drawing(Protocol):
-    """Report when something is drawn, so that the caller need not poll the screen."""
+class Drawn(Protocol):
+    """What is drawn from one moment on. `at` is when something was drawn last, in seconds of the monotonic clock."""
 
-    def begins(self) -> bool:
-        """Follow what is drawn from now on; False where that cannot be done just now."""
+    at: float
+
+    async def more(self, limit_s: float) -> bool:
+        """Whether anything was drawn since `area` was last asked, or is within the limit."""
         ...
 
-    async def drawn(self, limit_s: float) -> bool:
-        """Whether anything was drawn since the last answer, or is within the limit."""
+    def area(self) -> Rect | None:
+        """Where anything was drawn since this was last asked; None where nothing was."""
+        ...
+
+
+class Drawing(Protocol):
+    """Report when and where something is drawn, so that the caller need not poll the screen."""
+
+    def follow(self) -> Drawn | None:
+        """What is drawn from now on; None where that cannot be known just now."""
         ...
 
 
@@ -234,8 +244,15 @@ class Keyboard(Protocol):
 class ExactTyping(Protocol):
     """Types what no layout has, by other means than a key for each character."""
 
-    async def paste(self, text: str, chord: str) -> bool:
-        """Paste through the clipboard and restore its content. Returns False if no program fetched the text."""
+    def is_quick(self) -> bool:
+        """Whether the active program takes a pasted text at once: browsers hand it on to a process for the page."""
+        ...
+
+    async def paste(self, text: str, chord: str, into: str = "") -> bool:
+        """Paste through the clipboard and restore its content. Returns False if no program fetched the text.
+
+        `into` is the place that must have the keyboard (`Landing.place`). Raises KeyboardMoved where it is elsewhere.
+        """
         ...
 
     async def remap(self, text: str) -> None:

@@ -207,6 +207,16 @@ def part_of(frame: Frame, area: Rect) -> Frame:
     return Frame(area, b"".join(rows))
 
 
+def patched(frame: Frame, part: Frame) -> Frame:
+    """The frame with newer pixels in a part of it."""
+    pixels, row, width = bytearray(frame.bgrx), frame.area.width * _BYTES, part.area.width * _BYTES
+    first = (part.area.y - frame.area.y) * row + (part.area.x - frame.area.x) * _BYTES
+    for y in range(part.area.height):
+        start = first + y * row
+        pixels[start : start + width] = part.bgrx[y * width : (y + 1) * width]
+    return replace(frame, bgrx=pixels, hidden=tuple(dict.fromkeys((*frame.hidden, *part.hidden))))
+
+
 def blackened(frame: Frame, parts: Iterable[Rect]) -> Frame:
     """The frame with parts of it, in screen pixels, black."""
     pixels, row = bytearray(frame.bgrx), frame.area.width * _BYTES

@@ -157,7 +157,7 @@ class DesktopController:
         self.marksman = Marksman(backend, self.written, self.eyes.model_space)
         self.key_targets = KeyTargets(backend)
         self.foresight = TargetPreview(backend, self._found, clock)
-        self.sameness = StalenessCheck(self.eyes.frame, backend.windows.all, self.foresight.at, clock)
+        self.sameness = StalenessCheck(self.eyes.glance, backend.windows.all, self.foresight.at, clock, self.eyes.rest)
         self.eyes.on_capture = self.sameness.captured
         self.opener = Opener(backend, stop, clock)
         self.clock = clock
@@ -241,6 +241,7 @@ class DesktopController:
                 await asyncio.wait({proven_by}, timeout=max(acted_at + _PROOF_S - self.clock.now(), 0))
         finally:
             await _ended(settling, proven_by, answer)
+        self.eyes.came_to_rest()
         self.sameness.acted(settled.frame)
         after = self.backend.windows.all()
         told = receipt(settled.changed, before.where, before.windows, after, before.meant)

@@ -116,12 +116,17 @@ class _Screen:
 class _Drawing:
     """Report that nothing is drawn, without waiting: the headless screen never changes by itself."""
 
-    def begins(self) -> bool:
-        return True
+    at = 0.0
 
-    async def drawn(self, limit_s: float) -> bool:  # noqa: ARG002
+    def follow(self) -> _Drawing:
+        return self
+
+    async def more(self, limit_s: float) -> bool:  # noqa: ARG002
         await asyncio.sleep(0)  # so that other tasks run, as on a real desktop
         return False
+
+    def area(self) -> Rect | None:
+        return None
 
 
 class _Pointer:
@@ -185,7 +190,10 @@ class _ExactTyping:
     def __init__(self, desktop: HeadlessDesktop) -> None:
         self._desktop = desktop
 
-    async def paste(self, text: str, chord: str) -> bool:  # noqa: ARG002
+    def is_quick(self) -> bool:
+        return False
+
+    async def paste(self, text: str, chord: str, into: str = "") -> bool:  # noqa: ARG002
         self._desktop.done.append(Typed(text))
         return True
 

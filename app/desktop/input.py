@@ -14,12 +14,12 @@ from itertools import pairwise
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.base.values import dataclass
+from app.base.values import dataclass, replace
 from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Window, WindowCame
 from app.desktop.keys import Chord
 from app.desktop.programs import is_terminal
 from app.desktop.takeover import InputGuard, TakeoverMonitor
-from app.desktop.text_pieces import Piece, Route, Taker, plan, slices, with_first_word, with_lead
+from app.desktop.text_pieces import Piece, Route, Taker, pasted_sooner, plan, slices, with_first_word, with_lead
 from app.desktop.verification import Patience
 
 _BETWEEN_CLICKS_S = 0.06
@@ -92,6 +92,7 @@ class InputController:
         self._typed_at = -math.inf
         self._typing_into: Window | None = None
         self._judged = Landing()
+        self._is_field = False
         self._last_click: tuple[Point, Button, float] | None = None
 
     # --- pointer
@@ -269,9 +270,11 @@ class InputController:
         finally:
             await self._give_back()
 
-    def judged(self, landing: Landing) -> None:
-        """What is pressed next was judged by where the keyboard is: it reaches that or nothing."""
-        self._judged = landing
+    def judged(self, landing: Landing, *, is_field: bool = False) -> None:
+        """What is pressed next was judged by where the keyboard is: it reaches that or nothing. `is_field` says that a
+        text field is there, which takes a long text sooner by paste than by keys.
+        """
+        self._judged, self._is_field = landing, is_field
 
     @contextmanager
     def _judged_apart(self) -> Iterator[None]:
@@ -279,7 +282,7 @@ class InputController:
         try:
             yield
         finally:
-            self._judged = Landing()
+            self._judged, self._is_field = Landing(), False
 
     def _only_where_judged(self) -> AbstractContextManager[None]:
         place = self._judged.place
@@ -320,6 +323,8 @@ class InputController:
                     taker = await before("".join(one.source for one in left))
                 except ToolFailed as error:
                     raise _stopped(done, len(text), "characters", error) from None
+                if self._is_field and not is_dialog and pasted_sooner(left[0]) and self._backend.exact.is_quick():
+                    left = [replace(left[0], route=Route.EXACT), *left[1:]]
                 piece, *left = with_first_word(left) if taker is Taker.ENTRY else left
                 try:
                     since_pause = await self._type(piece, since_pause)
@@ -352,10 +357,11 @@ class InputController:
             with self._holding((piece.text,)):
                 return since_pause + 1
         if piece.route is Route.EXACT:
-            await self._worked_off()
+            if since_pause:
+                await self._worked_off()
             self._check_window()
-            await self._type_exactly(piece.text)
-            return 0
+            if await self._type_exactly(piece.text):
+                return 0
         for part in slices(piece.text):
             if await self._reins.free():
                 self._check_window()
@@ -379,11 +385,16 @@ class InputController:
                 f"Typing stopped half way: the keyboard went from {was.title!r} to {now.title!r}. Look before going on."
             )
 
-    async def _type_exactly(self, text: str) -> None:
+    async def _type_exactly(self, text: str) -> bool:
+        """False where nothing but keys of the layout is left to try."""
         self._reins.check()
         self._guard.check_keyboard()
-        if not await self._backend.exact.paste(text, self._paste_chord()):
-            await self._backend.exact.remap(text)
+        if await self._backend.exact.paste(text, self._paste_chord(), self._judged.place):
+            return True
+        if self._backend.keyboard.can_type(text):
+            return False
+        await self._backend.exact.remap(text)
+        return True
 
     def _paste_chord(self) -> str:
         active = self._active()

@@ -22,6 +22,7 @@ _LATE_LOOKS = 4
 _REMEMBERED = 64
 _MULTI_LINE = "multi-line"
 _TERMINAL = "terminal"
+_FIELDS = frozenset({"entry", "text"})
 _HOLDERS = frozenset(
     {
         "check box", "combo box", "date editor", "editbar", "entry", "paragraph", "password text", "push button",
@@ -35,6 +36,7 @@ _HOLDERS = frozenset(
 class KeyTarget:
     """`title` is the window's; `control` is the ref, role and name of what has the keyboard there, None where the
     program tells of nothing. `is_known`: it has answered. `takes_lines`: a line break there is one more line.
+    `is_field`: it is a text field that shows what is in it and lets it be changed.
     """
 
     landing: Landing
@@ -42,6 +44,7 @@ class KeyTarget:
     control: tuple[str, str, str] | None = None
     is_known: bool = True
     takes_lines: bool = False
+    is_field: bool = False
 
     @property
     def taker(self) -> Taker:
@@ -119,7 +122,8 @@ class KeyTargets:
             element = None
         control = (element.ref, element.role, element.name) if element else None
         takes_lines = element is not None and _MULTI_LINE in element.states
-        return KeyTarget(landing, window.title if window else "", control, is_known, takes_lines)
+        is_field = element is not None and element.is_("editable") and element.role in _FIELDS
+        return KeyTarget(landing, window.title if window else "", control, is_known, takes_lines, is_field)
 
     def _window(self, landing: Landing) -> Window | None:
         return next((window for window in self._backend.windows.all() if window.ref == landing.window), None)

@@ -206,7 +206,10 @@ class DirectTyping:
     def __init__(self, keyboard: PortableKeyboard) -> None:
         self._keyboard = keyboard
 
-    async def paste(self, text: str, chord: str) -> bool:  # noqa: ARG002
+    def is_quick(self) -> bool:
+        return False
+
+    async def paste(self, text: str, chord: str, into: str = "") -> bool:  # noqa: ARG002
         self._keyboard.type_text(text)
         return True
 

@@ -135,6 +135,10 @@ class ScreenCapture:
     async def frame(self, area: Rect) -> Frame:
         """Raw pixels without our own windows, at rest."""
         await self.rest()
+        return await self.glance(area)
+
+    async def glance(self, area: Rect) -> Frame:
+        """Raw pixels without our own windows, as they are at this moment."""
         if not self._curtain.covers(area):
             return self._backend.screen.grab(area)
         with self._curtain.drawn_back(area):
@@ -211,6 +215,10 @@ class ScreenCapture:
         """An action was proven before the screen was at rest: the next look waits for that, and tells `at_rest`."""
         self._unsettled = (watch, at_rest)
 
+    def came_to_rest(self) -> None:
+        """What was left unsettled has settled since."""
+        self._unsettled = None
+
     async def rest(self) -> None:
         """Let the screen come to rest after an action that was answered before."""
         if self._unsettled is None:
@@ -220,10 +228,8 @@ class ScreenCapture:
 
     def watch(self) -> SettleWatch:
         """Start to watch the whole screen, before an action."""
-        extent = self._backend.screen.extent()
-        return SettleWatch(
-            lambda: self._backend.screen.grab(extent), self._clock, self._curtain.covers, self._backend.drawing
-        )
+        screen = self._backend.screen
+        return SettleWatch(screen.grab, screen.extent(), self._clock, self._curtain.covers, self._backend.drawing)
 
     async def settle(self, patience: Patience) -> Settled:
         """Wait until the screen is at rest."""

@@ -51,10 +51,20 @@ class _Refused:
 
 
 class StalenessCheck:
-    """`grab` looks without our own windows, `windows` lists the top-level ones, `control_at` asks programs."""
+    """`grab` looks without our own windows, `windows` lists the top-level ones, `control_at` asks programs. `rest`
+    waits for what Wisp's last action still changes.
+    """
 
-    def __init__(self, grab: Grab, windows: Callable[[], Sequence[Window]], control_at: At, clock: Clock) -> None:
+    def __init__(
+        self,
+        grab: Grab,
+        windows: Callable[[], Sequence[Window]],
+        control_at: At,
+        clock: Clock,
+        rest: Callable[[], Awaitable[None]],
+    ) -> None:
         self._grab = grab
+        self._rest = rest
         self._windows = windows
         self._control_at = control_at
         self._clock = clock
@@ -84,12 +94,18 @@ class StalenessCheck:
         area = _patch(point).overlap(capture.geometry.region)
         if area is None:
             return
-        present = await self._grab(area)
-        if any(is_alike(part_of(known, area), present) for known in self._known(capture, area)):
+        if await self._is_known(capture, area):
+            return
+        await self._rest()
+        if await self._is_known(capture, area):
             return
         if not await self._keeps_changing(point, capture, now[0]):
             await self._refuse(point, now[0])
             raise TargetChanged("What is at that point has changed since the capture. Nothing was clicked.")
+
+    async def _is_known(self, capture: Capture, area: Rect) -> bool:
+        present = await self._grab(area)
+        return any(is_alike(part_of(known, area), present) for known in self._known(capture, area))
 
     def _known(self, capture: Capture, area: Rect) -> list[Frame]:
         """Return the frames of the area that the model knows: the capture, and the one after Wisp's last action."""

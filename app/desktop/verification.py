@@ -11,8 +11,8 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Rect
 from app.base.texts import clip_line
 from app.base.values import dataclass, replace
-from app.desktop.backends import Backend, Drawing, Frame, Window
-from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged
+from app.desktop.backends import Backend, Drawing, Drawn, Frame, Window
+from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged, part_of, patched
 from app.desktop.elements import SECRET, Element
 from app.desktop.ocr.elements import is_written
 
@@ -49,60 +49,87 @@ class Settled:
 class SettleWatch:
     """Looks at one area from before an action until it has settled. `is_mine` tells areas that show our own windows.
 
-    With `drawing`, it looks only when something was drawn.
+    With `drawing`, it looks only when something was drawn, and only there.
     """
 
     def __init__(
         self,
-        grab: Callable[[], Frame],
+        grab: Callable[[Rect], Frame],
+        area: Rect,
         clock: Clock,
         is_mine: Callable[[Rect], bool],
         drawing: Drawing | None = None,
     ) -> None:
         self._grab = grab
+        self._area = area
         self._clock = clock
         self._is_mine = is_mine
-        self._drawing = drawing if drawing and drawing.begins() else None
-        self._before = grab()
+        self._drawn = drawing.follow() if drawing else None
+        self._before = self._last = grab(area)
+        self._touched: Rect | None = None
         self._moves: dict[tuple[int, int], int] = {}
 
     async def settle(self, patience: Patience, is_busy: Callable[[], bool] = lambda: False) -> Settled:
         """Return once the screen is at rest and the program acted on is no longer busy, or at the limit."""
         started = calm_since = self._clock.now()
-        last, has_changed = self._before, False
+        has_changed = False
         while True:
-            frame, busy, now = self._grab(), is_busy(), self._clock.now()
-            is_news = self._is_news(last, frame, 1 if patience.fades else _FADE)
-            last, has_changed = frame, has_changed or is_news
-            if is_news or busy:
-                calm_since = now
+            busy, now = is_busy(), self._clock.now()
+            is_news = False if busy else self._is_news(self._look(1 if patience.fades else _FADE))
+            has_changed = has_changed or is_news
+            if busy or is_news:
+                calm_since = self._drawn.at if self._drawn and not busy else now
             left = calm_since + (patience.quiet_s if has_changed else patience.first_s) - now
             limit = started + patience.limit_s - now
             if left <= 0 or limit <= 0:
-                return Settled(last, self.differences(last), limit > 0)
-            wait_s = min(patience.poll_s if busy else left, limit)
-            if not await self._is_drawn(wait_s, patience) and not busy and left <= limit:
-                last = last if has_changed else self._grab()
-                return Settled(last, self.differences(last), is_calm=True)
+                return self._settled(is_calm=limit > 0)
+            if busy:
+                await asyncio.sleep(min(patience.poll_s, limit))
+            elif not await self._is_drawn(min(left, limit), patience) and left <= limit:
+                return self._settled(is_calm=True)
 
     async def _is_drawn(self, wait_s: float, patience: Patience) -> bool:
         """Return when there may be something new to see; False when nothing was drawn for all of `wait_s`."""
-        if self._drawing:
-            return await self._drawing.drawn(wait_s)
+        if self._drawn:
+            return await self._drawn.more(wait_s)
         await asyncio.sleep(min(patience.poll_s, wait_s))
         return True
 
+    def _settled(self, *, is_calm: bool) -> Settled:
+        if self._touched is None:  # so that nothing is called unchanged because a server did not report it
+            self._last, self._touched = self._grab(self._area), self._area
+        return Settled(self._last, self.differences(self._last, self._touched), is_calm)
+
+    def _look(self, at_least: int) -> list[Rect]:
+        """Return the tiles that differ from the last look, by a step of a colour of `at_least` or more."""
+        area = self._area if self._drawn is None else self._drawn_part(self._drawn)
+        if area is None:
+            return []
+        part = self._grab(area)
+        found = changed_tiles(part_of(self._last, area), part, at_least=at_least)
+        self._last = part if area == self._area else patched(self._last, part)
+        self._touched = bounds_of([area, self._touched]) if self._touched else area
+        return found
+
+    def _drawn_part(self, drawing: Drawn) -> Rect | None:
+        """Return what was drawn to since the last look, in whole tiles."""
+        drawn = drawing.area()
+        if drawn is None:
+            return None
+        left, top = drawn.x - drawn.x % TILE_PX, drawn.y - drawn.y % TILE_PX
+        return Rect(left, top, drawn.right - left, drawn.bottom - top).overlap(self._area)
+
     def has_changed(self) -> bool:
         """Whether anything, a caret or our own windows apart, differs now from when the watch began."""
-        bounds = bounds_of(self.differences(self._grab()))
+        bounds = bounds_of(self.differences(self._grab(self._area), self._area))
         return bounds is not None and not is_caret(bounds)
 
-    def differences(self, now: Frame) -> tuple[Rect, ...]:
-        """What differs from before the action, our own windows left out."""
-        return tuple(tile for tile in changed_tiles(self._before, now) if not self._is_mine(tile))
+    def differences(self, now: Frame, inside: Rect) -> tuple[Rect, ...]:
+        """What differs from before the action inside an area, our own windows left out."""
+        found = changed_tiles(part_of(self._before, inside), part_of(now, inside))
+        return tuple(tile for tile in found if not self._is_mine(tile))
 
-    def _is_news(self, last: Frame, frame: Frame, at_least: int) -> bool:
-        found = changed_tiles(last, frame, at_least=at_least)
+    def _is_news(self, found: Sequence[Rect]) -> bool:
         tiles = [tile for tile in found if not self._is_mine(tile)]
         bounds = bounds_of(tiles)
         if bounds is None or is_caret(bounds):

@@ -66,7 +66,7 @@ class Steps:
             self._judged = targets.take(rest.id) or await targets.now(now)
         if not targets.is_still(self._judged):
             raise KeyboardMoved
-        self._seat.hands.judged(self._judged.landing)
+        self._seat.hands.judged(self._judged.landing, is_field=self._judged.is_field)
         return self._judged.taker
 
     def _check_move(self, was: KeyTarget, now: KeyTarget, may_move: Move) -> None:

@@ -185,6 +185,7 @@ class Table:
         wisp("focus_window", title="galculator")
         seven, clear = await self.element("7 key"), await self.element("AC")
         floor = self.click_floor(seven.box)
+        wisp("screen_capture")  # what is there now counts as seen
         spots = (seven.box.center, clear.box.center)
         at = [{"x": spot.x, "y": spot.y, "space": "screen"} for spot in spots]
         row = Row("click at x,y with its receipt", aim=30, floor=floor, word="confirmed")

@@ -188,9 +188,12 @@ class _Announced:
         self._exact = exact
         self._sent = sent
 
-    async def paste(self, text: str, chord: str) -> bool:
+    def is_quick(self) -> bool:
+        return self._exact.is_quick()
+
+    async def paste(self, text: str, chord: str, into: str = "") -> bool:
         with self._sent.keys_by_other_means():
-            return await self._exact.paste(text, chord)
+            return await self._exact.paste(text, chord, into)
 
     async def remap(self, text: str) -> None:
         with self._sent.keys_by_other_means():

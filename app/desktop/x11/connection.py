@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakSet
 
 from Xlib import X
 from Xlib.display import Display
@@ -14,8 +16,10 @@ from Xlib.ext.res import LocalClientPIDMask
 from Xlib.xobject.drawable import Window as XWindow
 
 from app.base.errors import NeedsPerson
+from app.base.geometry import Rect
 from app.base.ids import WINDOW_MARK
 from app.base.values import dataclass
+from app.desktop.capture import bounds_of
 
 _X_RESOURCE = "X-Resource"
 Handler = Callable[[Any], None]
@@ -120,23 +124,28 @@ class Connection:
 
 
 class X11Drawing:
-    """Implements `Drawing`. The server reports once and then waits to be asked again, so idle time costs nothing."""
+    """Implements `Drawing` by the DAMAGE extension.
+
+    The server reports only what lies outside of what it has reported since it was last asked: idle time costs nothing.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._display: Any = connection.display  # extensions add their methods at run time
         self._damage = 0
-        self._drawn = asyncio.Event()
+        self._followed: WeakSet[_Drawn] = WeakSet()
         connection.listen(self._note)
 
-    def begins(self) -> bool:
+    def follow(self) -> _Drawn | None:
         if not self._is_possible():
-            return False
+            return None
         if not self._damage:
             self._display.damage_query_version()
-            self._damage = self._connection.root.damage_create(damage.DamageReportNonEmpty)
-        self._ask_again()
-        return True
+            self._damage = self._connection.root.damage_create(damage.DamageReportBoundingBox)
+        self.ask_again()
+        drawn = _Drawn(self)
+        self._followed.add(drawn)
+        return drawn
 
     def _is_possible(self) -> bool:
         """A compositor draws the screen itself, and not in a way that every server reports."""
@@ -145,24 +154,49 @@ class X11Drawing:
         compositor = self._connection.atom(f"_NET_WM_CM_S{self._display.get_default_screen()}")
         return bool(self._display.get_selection_owner(compositor) == X.NONE)
 
-    async def drawn(self, limit_s: float) -> bool:
+    def drain(self) -> None:
+        """Hand out what has arrived."""
         self._connection.drain()
-        try:
-            async with asyncio.timeout(limit_s):
-                await self._drawn.wait()
-        except TimeoutError:
-            return False
-        self._ask_again()
-        return True
 
-    def _ask_again(self) -> None:
-        self._drawn.clear()
+    def ask_again(self) -> None:
+        """Hand out what was reported; have all reported from now on, also where something was drawn before."""
+        self._connection.drain()
         self._display.damage_subtract(self._damage)
         self._display.flush()
 
     def _note(self, event: Any) -> None:
         if self._damage and event.type == self._display.extension_event.DamageNotify:
-            self._drawn.set()
+            told = event.area
+            for drawn in self._followed:
+                drawn.note(Rect(told.x, told.y, told.width, told.height))
+
+
+class _Drawn:
+    def __init__(self, drawing: X11Drawing) -> None:
+        self._drawing = drawing
+        self._area: Rect | None = None
+        self._news = asyncio.Event()
+        self.at = time.monotonic()
+
+    def note(self, area: Rect) -> None:
+        self._area = bounds_of([area, self._area]) if self._area else area
+        self.at = time.monotonic()
+        self._news.set()
+
+    async def more(self, limit_s: float) -> bool:
+        self._drawing.drain()
+        try:
+            async with asyncio.timeout(limit_s):
+                await self._news.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def area(self) -> Rect | None:
+        self._drawing.ask_again()
+        found, self._area = self._area, None
+        self._news.clear()
+        return found
 
 
 _MOST_MARKS = 256

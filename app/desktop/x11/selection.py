@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -348,7 +349,11 @@ class X11ExactTyping:
         self._clipboard, self._primary = selections
         self._stop = stop
 
-    async def paste(self, text: str, chord: str) -> bool:
+    def is_quick(self) -> bool:
+        active = self._windows.active()
+        return self._windows.is_answering(active) and not has_pages_apart(self._windows.pid(active))
+
+    async def paste(self, text: str, chord: str, into: str = "") -> bool:
         if chord == _PASTE and not self._windows.is_answering(self._windows.active()):
             return False  # because to canvases of Tk and to plain X programs, ctrl+v is a key like any other
         uses_primary = chord == "shift+Insert"
@@ -358,7 +363,8 @@ class X11ExactTyping:
         for selection in used:
             selection.own(formats)
         try:
-            self._press(chord)
+            with self._keyboard.only_into(into) if into else nullcontext():
+                self._press(chord)
             return await self._taken(used) and await self._read(used)
         finally:
             await self._worked_off()

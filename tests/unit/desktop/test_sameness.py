@@ -40,7 +40,7 @@ class Desk:
         self.shown = shown
         self.windows: Sequence[Window] = (Window("w1", "Letter", "mailer", AREA),)
         self.clock = FakeClock()
-        self.sameness = StalenessCheck(self._grab, lambda: self.windows, self._at, self.clock)
+        self.sameness = StalenessCheck(self._grab, lambda: self.windows, self._at, self.clock, self._rest)
 
     def look(self, name: str = "c1") -> Capture:
         capture = Capture(name, Geometry(AREA, AREA.size), b"", "", None, self.clock.now(), "", self.shown)
@@ -49,6 +49,9 @@ class Desk:
 
     async def _grab(self, area: Rect) -> Frame:
         return part_of(self.shown, area)
+
+    async def _rest(self) -> None:
+        return None
 
     async def _at(self, _point: Point) -> Element | None:
         return None

@@ -9,6 +9,7 @@ import pytest
 
 from app.base.geometry import Rect
 from app.desktop.backends import Frame
+from app.desktop.capture import bounds_of, part_of
 from app.desktop.verification import Patience, Settled, SettleWatch
 
 _AREA = Rect(0, 0, 128, 64)
@@ -45,7 +46,7 @@ def settle(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[float], Frame
     def run(play: Callable[[float], Frame], is_mine: Callable[[Rect], bool] = lambda _: False) -> tuple[Settled, float]:
         clock = PlayedTime()
         monkeypatch.setattr("app.desktop.verification.asyncio.sleep", clock.sleep)
-        watch = SettleWatch(lambda: play(clock.seconds), clock, is_mine)
+        watch = SettleWatch(lambda _: play(clock.seconds), _AREA, clock, is_mine)
         return asyncio.run(watch.settle(_PATIENCE)), clock.seconds
 
     return run
@@ -83,6 +84,59 @@ def test_our_own_windows_are_no_change(settle: Callable[..., tuple[Settled, floa
     settled, took = settle(lambda at: _picture(Rect(int(at * 100), 0, 20, 20)), lambda tile: tile.y < 32)
     assert (settled.changed, settled.is_calm) == ((), True)
     assert took < 0.15
+
+
+class Reported:
+    """Drawing that the system reports: at these seconds, in these areas."""
+
+    def __init__(self, clock: PlayedTime, *drawn: tuple[float, Rect]) -> None:
+        self._clock = clock
+        self._drawn = list(drawn)
+        self.at = 0.0
+
+    def follow(self) -> Reported:
+        return self
+
+    async def more(self, limit_s: float) -> bool:
+        until = self._clock.seconds + limit_s
+        comes = self._drawn[0][0] if self._drawn else until
+        self._clock.seconds = max(min(comes, until), self._clock.seconds)
+        return comes < until
+
+    def area(self) -> Rect | None:
+        now = [drawn for drawn in self._drawn if drawn[0] <= self._clock.seconds]
+        self._drawn = self._drawn[len(now) :]
+        self.at = now[-1][0] if now else self.at
+        return bounds_of([area for _, area in now])
+
+
+@pytest.mark.parametrize(
+    ("drawn", "looked_at", "until"),
+    [
+        ([(0.03, Rect(40, 4, 8, 8))], [Rect(32, 0, 16, 12)], 0.075),
+        ([(0.03, Rect(40, 4, 8, 8)), (0.05, Rect(40, 4, 8, 8))], [Rect(32, 0, 16, 12)] * 2, 0.095),
+        ([(0.03, Rect(40, 4, 2, 8))], [Rect(32, 0, 10, 12)], 0.12),
+        ([], [_AREA], 0.12),
+    ],
+    ids=["once", "twice", "a caret", "nothing"],
+)
+def test_only_what_was_drawn_is_looked_at_and_quiet_counts_from_then(
+    drawn: list[tuple[float, Rect]], looked_at: list[Rect], until: float
+) -> None:
+    clock, looks = PlayedTime(), []
+
+    def grab(area: Rect) -> Frame:
+        looks.append(area)
+        shown = [
+            Rect(place.x, place.y, place.width, 1 + int(clock.seconds * 100))
+            for at, place in drawn
+            if at <= clock.seconds
+        ]
+        return part_of(_picture(*shown), area)
+
+    settled = asyncio.run(SettleWatch(grab, _AREA, clock, lambda _: False, Reported(clock, *drawn)).settle(_PATIENCE))
+    assert (looks, round(clock.seconds, 3), settled.is_calm) == ([_AREA, *looked_at], until, True)
+    assert settled.frame == grab(_AREA) or settled.changed
 
 
 def test_a_screen_that_never_rests_is_left_at_the_limit(settle: Callable[..., tuple[Settled, float]]) -> None:

@@ -58,6 +58,18 @@ def test_the_interactive_view_tells_controls_below_their_window() -> None:
     ]
 
 
+def test_the_page_view_adds_what_one_must_scroll_to_by_its_name() -> None:
+    beyond = [node("link", "Further"), node("table cell", "Further"), node("button", "Last"), node("button", "")]
+    request = OutlineRequest(OutlineView.PAGE)
+    told = Outliner().told([program("editor", a_window())], RefBook(), Stack(), request, beyond).text.splitlines()
+    assert told[-4:] == [
+        "Out of sight; click one by its name, and Wisp scrolls to it:",
+        '  link "Further"',
+        '  table cell "Further"',
+        '  button "Last"',
+    ]
+
+
 def test_what_changed_came_and_went_is_told_since_the_last_reading_in_any_view() -> None:
     reader, window = Reader(), a_window()
     reader.read(program("editor", window), view=OutlineView.INTERACTIVE)
