@@ -108,7 +108,8 @@ class Outliner:
 
 def _beyond(nodes: Sequence[Node]) -> list[str]:
     """A line for each control out of sight: by its name it is scrolled to."""
-    named = (f"{_INDENT}{node.role} {_quoted(node.called)}" for node in nodes if node.called.strip())
+    told = (node for node in nodes if node.called.strip() and not _is_link_around(node))
+    named = (f"{_INDENT}{node.role} {_quoted(node.called)}" for node in told)
     lines = [line for line, _ in groupby(named)]
     return [_BEYOND, *lines] if lines else []
 
@@ -213,7 +214,8 @@ def _is_told(node: Node) -> bool:
     if node.box is None or node.box.size.area == 0:
         return False
     if node.is_operable:
-        return not _is_cell_echo(node) and bool(node.called.strip() or node.value or node.role not in spi.WRITTEN)
+        is_echo = _is_cell_echo(node) or _is_link_around(node)
+        return not is_echo and bool(node.called.strip() or node.value or node.role not in spi.WRITTEN)
     return bool(node.name.strip() or node.value) and not _is_echo(node)
 
 
@@ -226,6 +228,12 @@ def _is_cell_echo(node: Node) -> bool:
     """A part of a cell that says no more than the cell (GTK 3 has one part a renderer)."""
     above = node.parent
     return node.role in spi.WRITTEN and above is not None and above.role in spi.WRITTEN and node.called in above.called
+
+
+def _is_link_around(node: Node) -> bool:
+    """A cell that says no more than the link in it (Chromium has one around each link of a table)."""
+    inside = (each for child in node.children for each in child.walk())
+    return node.role in spi.WRITTEN and any(each.role == "link" and each.called == node.called for each in inside)
 
 
 def _by_ref(lines: Iterable[_Line]) -> dict[str, Element]:
