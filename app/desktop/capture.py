@@ -3,14 +3,15 @@
 Measured on 1920x1080 to 1456x819, processor time: QPainter's bilinear takes 4 ms, QImage's smooth scaling 14, Pillow's
 LANCZOS 60. The text of a screen scaled down by a quarter is then read as well by OCR (0.1 to 0.3 more errors in a
 hundred characters than after LANCZOS, which itself has 0.3 more than the original); below `_SMOOTH_BELOW` thin strokes
-would fall through. Pillow's JPEG takes 4 ms where QImage's takes 15. So QtGui scales (loaded on first use, no GUI
-needed) and Pillow encodes; no pixels are copied in between.
+would fall through. Pillow's JPEG takes 4 ms where QImage's takes 15. So QtGui scales (no GUI needed) and Pillow
+encodes; no pixels are copied in between.
 """
 
 from __future__ import annotations
 
 import io
 import math
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -22,6 +23,7 @@ from app.base.values import dataclass, field, replace
 from app.desktop.backends import Frame
 
 if TYPE_CHECKING:
+    from PIL import Image
     from PySide6.QtGui import QImage
 
 _PATCH_PX = 28
@@ -90,17 +92,51 @@ def _with_long_edge(size: Size, long_edge: int) -> Size:
 def encoded(frame: Frame, sent: Size) -> bytes:
     """The frame as a JPEG of the size `sent`."""
     from PIL import Image
-    from PySide6.QtGui import QImage
 
     area = frame.area
+    if sent == area.size or not _scaler.is_loaded:
+        whole = Image.frombuffer("RGB", (area.width, area.height), frame.bgrx, "raw", "BGRX", 0, 1)
+        if sent == area.size:
+            return _jpeg(whole)
+        data = _jpeg(whole.resize((sent.width, sent.height), Image.Resampling.BILINEAR))
+        _scaler.load()
+        return data
+    from PySide6.QtGui import QImage
+
     picture = QImage(frame.bgrx, area.width, area.height, area.width * 4, QImage.Format.Format_RGB32)
-    small = picture if sent == area.size else _scaled(picture, sent)
-    turned = small.convertToFormat(QImage.Format.Format_RGBX8888)  # the order of bytes that the encoder takes
+    turned = _scaled(picture, sent).convertToFormat(QImage.Format.Format_RGBX8888)  # as the encoder takes them
     buffer = turned.constBits()
-    pixels = Image.frombuffer("RGBX", (sent.width, sent.height), buffer, "raw", "RGBX", 0, 1)  # type: ignore[arg-type]
+    return _jpeg(Image.frombuffer("RGBX", (sent.width, sent.height), buffer, "raw", "RGBX", 0, 1))  # type: ignore[arg-type]
+
+
+def _jpeg(picture: Image.Image) -> bytes:
     file = io.BytesIO()
-    pixels.save(file, "JPEG", quality=_QUALITY)
+    picture.save(file, "JPEG", quality=_QUALITY)
     return file.getvalue()
+
+
+class _Scaler:
+    """Qt takes longer to load than Pillow takes to scale a picture. Pillow scales the first ones; Qt loads meanwhile
+    in a thread of its own.
+    """
+
+    def __init__(self) -> None:
+        self._loading: threading.Thread | None = None
+        self.is_loaded = False
+
+    def load(self) -> None:
+        """Begin to load it, once."""
+        if self._loading is None:
+            self._loading = threading.Thread(target=self._load, name="picture scaler")
+            self._loading.start()
+
+    def _load(self) -> None:
+        import PySide6.QtGui  # noqa: F401
+
+        self.is_loaded = True
+
+
+_scaler = _Scaler()
 
 
 def _scaled(picture: QImage, sent: Size) -> QImage:
