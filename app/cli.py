@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import gc
 import importlib
 import logging
 import os
@@ -51,7 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words.insert(0, "presence")
     if not words[0].startswith("-") and words[0] not in COMMANDS:
         _parser(None).error(_unknown(words))
-    options = _parser(words[0]).parse_args(words)
+    gc.disable()  # because collecting among what is only just being loaded takes a tenth of a start
+    try:
+        options = _parser(words[0]).parse_args(words)
+    finally:
+        gc.enable()
     return _guarded(options)
 
 
