@@ -337,7 +337,7 @@ class DesktopController:
     async def _settled(self, watch: SettleWatch, patience: Patience, answer: asyncio.Task[None]) -> Settled:
         """What was done must never be done again because looking at it failed."""
         try:
-            return await watch.settle(patience, lambda: not answer.done())
+            return await watch.settle(patience, answer)
         except ToolFailed as error:  # so that the model does not repeat an action that was carried out
             raise ToolFailed(f"It was carried out, but what came of it could not be seen: {error}") from None
         finally:

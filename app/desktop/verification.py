@@ -69,22 +69,22 @@ class SettleWatch:
         self._touched: Rect | None = None
         self._moves: dict[tuple[int, int], int] = {}
 
-    async def settle(self, patience: Patience, is_busy: Callable[[], bool] = lambda: False) -> Settled:
-        """Return once the screen is at rest and the program acted on is no longer busy, or at the limit."""
+    async def settle(self, patience: Patience, busy: asyncio.Task[None] | None = None) -> Settled:
+        """Return once the screen is at rest and the program acted on is no longer `busy`, or at the limit."""
         started = calm_since = self._clock.now()
         has_changed = False
         while True:
-            busy, now = is_busy(), self._clock.now()
-            is_news = False if busy else self._is_news(self._look(1 if patience.fades else _FADE))
+            is_busy, now = busy is not None and not busy.done(), self._clock.now()
+            is_news = not is_busy and self._is_news(self._look(1 if patience.fades else _FADE))
             has_changed = has_changed or is_news
-            if busy or is_news:
-                calm_since = self._drawn.at if self._drawn and not busy else now
+            if is_busy or is_news:
+                calm_since = self._drawn.at if self._drawn and not is_busy else now
             left = calm_since + (patience.quiet_s if has_changed else patience.first_s) - now
             limit = started + patience.limit_s - now
             if left <= 0 or limit <= 0:
                 return self._settled(is_calm=limit > 0)
-            if busy:
-                await asyncio.sleep(min(patience.poll_s, limit))
+            if busy is not None and is_busy:
+                await asyncio.wait({busy}, timeout=limit)
             elif not await self._is_drawn(min(left, limit), patience) and left <= limit:
                 return self._settled(is_calm=True)
 

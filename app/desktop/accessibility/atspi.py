@@ -246,7 +246,8 @@ class AtSpi:
         try:
             async with asyncio.timeout(_FOLLOW_LIMIT_S):
                 await self._feed.listen()
-                programs = await self._surveyor.of_process(pid)
+                known = frozenset(self._surveyor.names_of(pid))
+                programs = known or await self._surveyor.of_process(pid)
         except (TimeoutError, ToolFailed, CallRefused):  # because the screen alone can also show the effect
             return NoChanges()
         return self._feed.follow(programs) if programs else NoChanges()
