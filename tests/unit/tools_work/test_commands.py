@@ -20,7 +20,7 @@ from app.base.texts import shown
 from app.protocol.call import ToolResult
 from app.services.processes import output_recorder, starting
 from app.services.processes.commands import CommandLimits, Processes
-from tests.support.observer import eventually
+from tests.support.waiting import eventually
 from tests.unit.tools_work.bench import Bench
 
 _PYTHON = sys.executable
