@@ -141,9 +141,10 @@ class ToolFinished:
 class ApprovalWanted:
     """The person must allow or deny a call before it runs.
 
-    `sentence` says what it would do and why that is asked; `detail` is what the call was given, word for word; `who` is
-    acted on; `undo` says what can be taken back; `rule` is what decided; `sources` are whose words were read before;
-    `reasons` are sentences about a command. `scopes` may be answered. `ring` is the place in the picture's pixels.
+    `sentence` says what it would do, in a person's words; `why` is the rule's own sentence, which the model reads too;
+    `detail` is what the call was given, word for word; `who` is acted on; `undo` says what can be taken back; `rule` is
+    what decided; `sources` are whose words were read before; `reasons` are sentences about a command. `scopes` may be
+    answered. `ring` is the place in the picture's pixels.
     """
 
     approval_id: str
@@ -154,6 +155,7 @@ class ApprovalWanted:
     who: str = ""
     undo: str = ""
     rule: str = ""
+    why: str = ""
     sources: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     scopes: tuple[Scope, ...] = (Scope.ONCE,)

@@ -95,7 +95,7 @@ class Calls:
 
     def complain(self, tool: str, reason: str, call_id: str = "") -> None:
         """A call that cannot run is answered all the same."""
-        self.answers.append(Answer(call_id, tool, tool_error(tool, reason)))
+        self.answers.append(Answer(call_id, tool, tool_error(tool, reason, for_model=True)))
 
     def end_pass(self) -> None:
         """All calls have run: where the latest passes changed nothing, the last answer says so."""
@@ -149,7 +149,7 @@ class Calls:
         if not call or not is_end or call.progress or not self._turn.keeps_list:
             return execution
         self._turn.keeps_list = False
-        return replace(execution, result=tool_error(call.name, told("list_missing")))
+        return replace(execution, result=tool_error(call.name, told("list_missing"), for_model=True))
 
     async def _keep_progress(self, call_id: str, execution: Execution) -> None:
         """The checklist a call carried is kept once the call has worked."""
@@ -198,7 +198,7 @@ class Calls:
 
     def _interrupted(self, block: Block) -> Answer:
         name = self._name(block)
-        return Answer(block.call_id, name, tool_error(name, told("stopped_call")))
+        return Answer(block.call_id, name, tool_error(name, told("stopped_call"), for_model=True))
 
     def _reach(self, block: Block, toolset: str) -> Reach:
         return reach_of(block, self._registry.find(block.name), toolset)
@@ -209,7 +209,9 @@ class Calls:
 
     def _halted(self, block: Block, toolset: str) -> Answer:
         reason = told("halted", toolset=toolset)
-        result = ToolResult(False, "tool_error", {"tag": self._name(block), "reason": reason}, reason)
+        result = ToolResult(
+            False, "tool_error", {"tag": self._name(block), "reason": reason, "for_model": True}, reason
+        )
         self._cards.finished(block.call_id, result)
         return Answer(block.call_id, self._name(block), result)
 

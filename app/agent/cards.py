@@ -105,4 +105,4 @@ class Cards:
     def close_all(self, reason: str) -> None:
         """Close whatever is still open as not run, for this reason."""
         for call_id, tool in list(self._open.items()):
-            self.finished(call_id, tool_error(tool, reason))
+            self.finished(call_id, tool_error(tool, reason, for_model=True))

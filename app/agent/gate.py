@@ -130,6 +130,7 @@ class PermissionGate:
         self._turn = turn
         self._cards = cards
         self._typed: set[tuple[str, str]] = set()
+        self._circling = ""
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
         if self._turn.reports and spec.effects_of(call) != {Effect.TALKS}:
@@ -281,7 +282,8 @@ class PermissionGate:
             return verdict
         self._turn.looping = True
         is_asked = verdict.decision is Decision.ASK
-        sentence = f"{verdict.sentence if is_asked else ''} {told('repeated_ask', count=str(count))}".lstrip()
+        self._circling = told("repeated_ask", count=str(count))
+        sentence = f"{verdict.sentence if is_asked else ''} {self._circling}".lstrip()
         rule, where = (verdict.rule, verdict.where) if is_asked else ("", "")
         return replace(verdict, decision=Decision.ASK, sentence=sentence, rule=rule, where=where, may_remember=False)
 
@@ -371,7 +373,8 @@ class PermissionGate:
         trusting = told("trusting_folders", folders=_listed_folders(folders)) if folders else ""
         return replace(
             wanted,
-            sentence=f"{wanted.sentence} {trusting}".rstrip(),
+            sentence=f"{self._question(verdict.act, verdict)} {trusting}".rstrip(),
+            why=verdict.sentence,
             who=sentences.who(verdict.act),
             undo=sentences.undo(verdict.act),
             rule=f"{verdict.rule} ({verdict.where})" if verdict.where else verdict.rule,
@@ -381,6 +384,13 @@ class PermissionGate:
             picture=pictured[0] if pictured else None,
             ring=pictured[1] if pictured else None,
         )
+
+    def _question(self, act: Action, verdict: Verdict) -> str:
+        """What the person is asked; after repetition alone only whether it may go on."""
+        if self._turn.looping and not verdict.rule:
+            return verdict.sentence
+        asked = sentences.question(act, self._provenance())
+        return f"{asked} {self._circling}" if self._turn.looping else asked
 
     def _note_typing(self, case: _Case) -> None:
         """Keep the text that the call puts into a window: only the person's own command may run in a terminal."""
@@ -426,9 +436,13 @@ def _only_focuses(call: ToolCall, control: Control) -> bool:
     return call.name == "computer_scroll" or (is_plain and control.role in ("", "terminal"))
 
 
+_POINTING = frozenset({"x", "y", "ref", "target", "capture", "space"})
+"""The question names what is there, and its picture shows the place."""
+
+
 def _detail(call: ToolCall) -> str:
-    """Everything the call was given, word for word: a single text as it is, otherwise a line for each name."""
-    values = list(call.arguments.items())
+    """What the call was given, word for word, but where it points: one text as it is, else a line for each name."""
+    values = [(name, value) for name, value in call.arguments.items() if name not in _POINTING]
     if len(values) == 1 and isinstance(values[0][1], str):
         return values[0][1]
     return "\n".join(f"{name}: {_plain(value)}" for name, value in values)

@@ -98,6 +98,29 @@ def clip_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: max(limit - 1, 0)] + "…"
 
 
+_FOR_MODELS = re.compile(
+    r"(?<![\w'\"“/.~-])[a-z]+(?:_[a-z]+)+(?![\w'\"”/])(?!\.\w)"
+    r"|</?[a-z_]+/?>|\bx and y\b|\b(?:name one|name it) by\b|\b(?:e|w)\d+\b|\bref\b|\bcoordinates?\b"
+    r"|\(-?\d+, ?-?\d+\)|\bat -?\d+, -?\d+\b|\bof (?:the|this) capture\b|\bin this picture\b|\bunverifiable\b"
+    r"|\bsuspected no-op\b|\blook (?:again|before|with|at the screen before)\b|\bclick it\b|\buse click\b"
+    r"|\buse (?:a command|the program's own)\b|\bact somewhere else\b|\bthe person\b"
+    r"|\b(?:scroll|move) its window first\b"
+    r"|\bwrite the text to a file instead\b|\bno tool\b|\btry a smaller region\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"(?<=[.!?;])\s+")
+_ARGUMENT = re.compile(r"\A(?:[a-z]+(?:_[a-z]+)*: )+")
+_REPR = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")
+
+
+def for_people(text: str) -> str:
+    """The clauses of a tool's answer that are for people: none about calls, ids, places or the model's next step."""
+    clauses = _CLAUSE.split(_ARGUMENT.sub("", " ".join(text.split())))
+    kept = " ".join(one for one in clauses if not _FOR_MODELS.search(one))
+    kept = _REPR.sub(r"“\1”", f"{kept[:-1]}." if kept.endswith(";") else kept)
+    return kept[:1].upper() + kept[1:]
+
+
 def named_in_short(names: Sequence[str]) -> list[str]:
     """Each name, or from six on one line with the first three and how many more there are."""
     if len(names) <= _MOST_NAMED:

@@ -32,11 +32,12 @@ from app.assembly import registry, why_moved
 from app.assistant import assembled
 from app.base import logs, paths
 from app.base.startup import STOPPED, stop_on_signals
-from app.base.texts import cleaned, clip_line
+from app.base.texts import cleaned, clip_line, for_people
 from app.commands import options as shared
 from app.commands.options import on_a_display
 from app.protocol.call import Media
 from app.settings.store import Settings
+from app.ui.presenter.wording import words_for
 
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
 
@@ -200,7 +201,7 @@ class _Teller:
         elif isinstance(event, ToolFinished):
             silent = event.ok and event.call_id in self._speech
             limit = len(event.echo) if event.payload.get("denied") else _LINE_CHARACTERS
-            self._line("" if silent else f"  {'✓' if event.ok else '✗'} {clip_line(event.echo, limit)}")
+            self._line("" if silent else f"  {'✓' if event.ok else '✗'} {clip_line(_outcome(event), limit)}")
             self._line(_keep_or_put_back(event))
         elif isinstance(event, Notice):
             self._line("")
@@ -223,6 +224,18 @@ class _Teller:
             self._line_open = False
         if text:
             print(self._prefix + text.replace("\n", f"\n{self._prefix}"), flush=True)
+
+
+def _outcome(event: ToolFinished) -> str:
+    """Say what a call did, without what only the model needs: ids, places, what it should do next."""
+    if event.payload.get("denied") or (event.ok and "proof" not in event.payload):
+        return event.echo
+    words = words_for(event.tool)
+    done = f"{words.past if event.ok else words.failed} {words.object_of(event.payload, str)}".strip()
+    if event.ok:
+        return done if event.payload["proof"] == "confirmed" else f"{done} (not confirmed)"
+    why = "" if event.payload.get("for_model") else for_people(event.echo.removeprefix(f"{event.tool}: "))
+    return f"{done}: {why}" if why else done
 
 
 def _keep_or_put_back(event: ToolFinished) -> str:

@@ -41,9 +41,11 @@ FINISHED = "finished"
 WAITING = "waiting"
 
 
-def tool_error(tool: str, reason: str) -> ToolResult:
-    """The one shape of a failed call: `reason` is a sentence that says what to do."""
-    return ToolResult(False, "tool_error", {"tag": tool, "reason": reason}, f"{tool}: {reason}")
+def tool_error(tool: str, reason: str, *, for_model: bool = False) -> ToolResult:
+    """The one shape of a failed call: `reason` is a sentence that says what to do. Only the model can follow one
+    that is `for_model`."""
+    payload: dict[str, JsonValue] = {"tag": tool, "reason": reason}
+    return ToolResult(False, "tool_error", payload | ({"for_model": True} if for_model else {}), f"{tool}: {reason}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from app.base import texts
 from app.base.clock import Clock, backoff_s
-from app.base.errors import NeedsPerson, ToolFailed, WispError
+from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.values import dataclass, replace
 from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, tool_error
@@ -124,7 +124,7 @@ class Executor:
         """Read, admit, execute. An error anywhere on the way, the gate included, means that nothing ran."""
         spec = self._registry.find(block.name)
         if spec is None:
-            return Execution(made_plain(tool_error(block.name, self._unknown(block.name))), None, 0.0)
+            return Execution(made_plain(tool_error(block.name, self._unknown(block.name), for_model=True)), None, 0.0)
         call: ToolCall | None = None
         begun = self._clock.now()
         try:
@@ -188,7 +188,7 @@ def _translated(tool: str, error: Exception) -> ToolResult:
             False, "tool_error", payload, f"{tool}: {error} Only the person can do this: tell them, and wait."
         )
     if isinstance(error, WispError):
-        return tool_error(tool, str(error))
+        return tool_error(tool, str(error), for_model=isinstance(error, ToolMisuse))
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
         return tool_error(tool, "It took too long and was given up. Look at what has happened before trying again.")
     _log.error("The tool %s raised.", tool, exc_info=error)

@@ -125,6 +125,26 @@ class WordButton(QAbstractButton):
         painter.drawText(QRectF(x, box.top(), words + 4, box.height()), Qt.AlignmentFlag.AlignVCenter, self.text())
 
 
+class LinkButton(WordButton):
+    """Words without a frame, for what is quieter than a button."""
+
+    def sizeHint(self) -> QSize:
+        words = QFontMetricsF(font(self._theme, "small")).horizontalAdvance(self.text())
+        return QSize(
+            round(words) + 2 * self._theme.size("grid"), self._theme.type("small").line + self._theme.size("grid")
+        )
+
+    def height_for(self, width: int) -> int:
+        return self.sizeHint().height()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = self._theme, QPainter(self)
+        painter.setFont(font(theme, "small"))
+        hot = self.underMouse() or self.hasFocus()
+        painter.setPen(QColor(*theme.color("ink" if hot else "muted")))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, self.text())
+
+
 def _ground(button: QAbstractButton, theme: Theme, *, filled: bool, down: bool) -> QColor | None:
     if filled:
         return QColor(*theme.color("accent_fill" if button.isEnabled() else "hairline"))

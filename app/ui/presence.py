@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from app.ui.bubble.window import BubbleWindow
     from app.ui.composer.window import ComposerWindow
     from app.ui.pages.panels import Panels
+    from app.ui.windows.curtain import XConnection
 
 _FOCUS_LOOKS = 30
 _FOCUS_LOOK_S = 0.01
@@ -87,6 +88,8 @@ class Presence(QObject):
         self.turns = Turns(self.tell, self._errands)
         self._panels: Panels | None = None
         self._asked = ""
+        self._sent_at = 0.0
+        self._ran = False
         self._agent: Agent | None = None
         self._unsubscribe = _nothing
         self._turn_task: asyncio.Task[None] | None = None
@@ -196,12 +199,12 @@ class Presence(QObject):
         self.inbox.change(presenter.attended)
         self._show_bubble()
         self.stage.place()
-        self.composer.take_focus()
+        self.stage.take_keyboard()
 
     def close(self) -> None:
         """Only the orb is left; the work goes on."""
+        self.inbox.change(presenter.unattended)  # first, because what has just arrived would open the bubble again
         self.stage.hide()
-        self.inbox.change(presenter.unattended)
 
     def minimise(self) -> None:
         """Close, with a pill that tells how the work goes on."""
@@ -217,8 +220,9 @@ class Presence(QObject):
         self._show_bubble()
 
     def send(self, text: str, attached: Sequence[Attached] = (), own: str = "") -> None:
-        """One wish; `own` is what the person typed of it. The composer gives the keyboard back first."""
-        self.stage.hide_composer()
+        """One wish; `own` is what the person typed of it. The composer gives the keyboard back first, and stays."""
+        self.stage.return_keyboard()
+        self._sent_at = time.monotonic()
         words = in_words(text, attached)
         self.inbox.change(lambda view: presenter.sent(view, words))
         self.turns.send(words, pictures(attached), own)
@@ -267,13 +271,26 @@ class Presence(QObject):
     async def _focus_left(self) -> None:
         """Wait, shortly, until the window manager has given the keyboard back to the person's program."""
         server = self._look.around.server
-        if server is None:
-            return
+        if server is not None and not await self._is_given_up(server):
+            self.stage.hide_composer()  # because the program that had the keyboard may be gone
+            await self._is_given_up(server)
+        self.stage.show_composer()
+
+    async def _is_given_up(self, server: XConnection) -> bool:
         own = self.stage.composer_id()
         for _ in range(_FOCUS_LOOKS):
             if server.active_window() != own:
-                return
+                return True
             await asyncio.sleep(_FOCUS_LOOK_S)
+        return False
+
+    def _take_keyboard_back(self) -> None:
+        """After a turn in which no key was pressed and nothing moved, the person can go on writing at once."""
+        server = self._look.around.server
+        if server is None or not (self.stage.is_writing and self.stage.has_returned()):
+            return
+        if server.idle_s() + _FOCUS_LOOK_S >= time.monotonic() - self._sent_at:
+            self.stage.take_keyboard()
 
     def _take_in(self, composer: ComposerWindow) -> None:
         """What is attached in it is read as soon as it is offered."""
@@ -298,6 +315,9 @@ class Presence(QObject):
     # -- showing
 
     def _show_view(self, view: View) -> None:
+        was_running, self._ran = self._ran, view.running
+        if was_running and not view.running:
+            self._take_keyboard_back()
         self._sleep.start() if view.orb is Orb.IDLE else self._sleep.stop()
         share = _share(view)
         unread = 0 if view.attended else view.unread

@@ -50,11 +50,10 @@ def test_it_shows_who_and_what_and_why_and_what_can_be_undone(
     async def script() -> None:
         row = await _asked(presence, agent, samples.click_approval())
         assert row.accessibleDescription().splitlines() == [
-            "It presses “Send” in “Re: Friday”, which sends something out.",
+            "Wisp wants to press “Send” in “Re: Friday”, which sends something to others.",
             "Re: Friday (thunderbird)",
             "What is sent cannot be called back.",
             "Asked by the rule “mode ask: outward (default.toml)”.",
-            "target: Send",
         ]
         assert all(row.rect().contains(part.geometry()) for part, _ in row._parts())
 
@@ -67,15 +66,22 @@ def test_a_yes_reaches_as_far_as_was_pressed(
 ) -> None:
     async def script() -> None:
         row = await _asked(presence, agent, samples.click_approval())
+        qtbot.mouseClick(row.choices.more, Qt.MouseButton.LeftButton)
         qtbot.mouseClick(row.choices.allows[scope], Qt.MouseButton.LeftButton)
         assert (agent.answers, agent.decided) == ([("a1", True)], [("", scope.value)])
 
     drive(script())
 
 
-def test_only_what_may_be_chosen_is_offered(presence: Presence, agent: FakeAgent, drive: Drive) -> None:
+def test_only_what_may_be_chosen_is_offered_and_what_reaches_far_once_it_is_asked_for(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
     async def script() -> None:
         row = await _asked(presence, agent, samples.approval())
+        assert [scope for scope, button in row.choices.allows.items() if button.isVisible()] == [
+            agent_events.Scope.ONCE
+        ]
+        qtbot.mouseClick(row.choices.more, Qt.MouseButton.LeftButton)
         shown = [scope for scope, button in row.choices.allows.items() if button.isVisible()]
         assert shown == [agent_events.Scope.ONCE, agent_events.Scope.TASK]
 
@@ -85,6 +91,7 @@ def test_only_what_may_be_chosen_is_offered(presence: Presence, agent: FakeAgent
 def test_a_no_carries_the_words_for_the_model(qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive) -> None:
     async def script() -> None:
         row = await _asked(presence, agent, samples.approval())
+        qtbot.mouseClick(row.choices.more, Qt.MouseButton.LeftButton)
         qtbot.keyClicks(row.choices.words, "only the old ones")
         qtbot.keyClick(row.choices.words, Qt.Key.Key_Return)
         assert (agent.answers, agent.decided) == ([("a1", False)], [("only the old ones", "once")])

@@ -124,7 +124,7 @@ def test_escapes_and_markup_in_output_are_only_text(qtbot: QtBot, card: Made) ->
 
 
 def test_a_tap_on_the_screens_picture_opens_it_in_full(qtbot: QtBot, presence: Presence) -> None:
-    for event in samples.finished():
+    for event in samples.at_work()[:-3]:
         presence.inbox.receive(event)
     presence.inbox.change(lambda view: view)
     presence.unfold()

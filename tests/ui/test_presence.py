@@ -73,13 +73,28 @@ def test_enter_sends_and_the_answer_appears_in_the_bubble(
         qtbot.keyClick(presence.composer.field, Qt.Key.Key_Return)
         await until(lambda: agent.sent == ["open the calculator"])
         await until(lambda: rows(presence, CardRow))
-        assert not presence.composer.isVisible()
+        assert presence.composer.isVisible()
         assert presence.bubble.isVisible()
         (said,) = rows(presence, SaidRow)
         assert isinstance(said, SaidRow)
         assert said.words == "<b>Hello</b> & good morning"
         (card,) = rows(presence, CardRow)
         assert card.accessibleName() == "Opened Calculator"
+
+    drive(person())
+
+
+def test_after_an_answer_the_person_goes_on_writing_without_a_click(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        await opened(presence, qtbot)
+        for text in ("one", "two"):
+            await until(presence.composer.field.hasFocus)
+            await hand("type", text)
+            await until(lambda text=text: presence.composer.field.toPlainText() == text)
+            await hand("key", "Return")
+            await until(lambda text=text: agent.sent[-1:] == [text])
 
     drive(person())
 
@@ -291,6 +306,7 @@ def test_a_card_is_opened_by_a_click_on_its_head(
         agent_events.ToolFinished("1", "execute_command", True, "ran"),
         agent_events.TagStart("2", "open_app", {"name": "x"}),
     ]
+    agent.holds = True
 
     async def person() -> None:
         presence.send("go")
@@ -302,6 +318,7 @@ def test_a_card_is_opened_by_a_click_on_its_head(
         await until(lambda: card.height() > closed)
         qtbot.keyClick(card, Qt.Key.Key_Space)
         await until(lambda: card.height() == closed)
+        agent.stop()
 
     drive(person())
 
@@ -318,7 +335,7 @@ def test_a_broken_picture_says_so(qtbot: QtBot, presence: Presence, agent: FakeA
         presence.send("look")
         await until(lambda: rows(presence, CardRow))
         (card,) = rows(presence, CardRow)
-        assert card.height() == 44 + 44 + 12
+        assert card.height() == 28 + 4 + 44 + 12
 
     drive(person())
 
@@ -506,6 +523,7 @@ def test_the_program_below_keeps_the_focus_while_wisp_acts_and_gets_it_back_afte
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, desktop: VirtualDesktop
 ) -> None:
     devices = PersonsDevices(desktop.environment)
+    agent.holds = True
 
     async def person() -> None:
         below = await asyncio.create_subprocess_exec("xterm", "-geometry", "40x10+20+20", "-e", "cat")
@@ -521,6 +539,7 @@ def test_the_program_below_keeps_the_focus_while_wisp_acts_and_gets_it_back_afte
             await until(lambda: presence.bubble.isVisible() and rows(presence, CardRow))
             await asyncio.sleep(0)
             assert _active_name() == "cat"
+            agent.stop()
         finally:
             below.terminate()
             await below.wait()
@@ -538,13 +557,15 @@ def _active_name() -> str:
 def test_a_long_thread_has_widgets_only_for_what_is_in_sight(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive, count: int
 ) -> None:
+    agent.holds = True
+
     async def person() -> None:
         presence.send("go")
         await until(lambda: agent.sent)
         for number in range(count):
             agent.tell(
                 agent_events.TagStart(str(number), "open_app", {"name": f"App {number}"}),
-                agent_events.ToolFinished(str(number), "open_app", True, "app_opened"),
+                agent_events.ToolFinished(str(number), "open_app", False, "tool_error"),
             )
         await until(lambda: len(presence.inbox.view.items) == count + 1)
         thread = presence.bubble.thread_view
@@ -553,10 +574,11 @@ def test_a_long_thread_has_widgets_only_for_what_is_in_sight(
         assert bar.value() == bar.maximum()
         bar.setValue(0)
         names = {row.accessibleName() for row in thread.realised.values()}
-        assert "Opened App 0" in names
+        assert "Could not open App 0" in names
         agent.tell(agent_events.Notice("info", "one more"))
         await until(lambda: len(presence.inbox.view.items) == count + 2)
         assert bar.value() == 0
+        agent.stop()
 
     drive(person())
 

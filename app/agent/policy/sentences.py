@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from string import Template
+from pathlib import Path
+from string import Formatter, Template
 from typing import Any
+from urllib.parse import urlsplit
 
-from app.agent.policy.values import Action, Mode, Provenance
+from app.agent.policy.values import Action, Consequence, Mode, Provenance
 from app.base import resources
 from app.base.texts import clip_line
 
@@ -114,3 +118,168 @@ def _called(text: str, unnamed: str) -> str:
 
 def _first(values: Iterable[str]) -> str:
     return clip_line(next(iter(values), ""), _SHOWN_CHARS)
+
+
+_MOST_DEEDS = 3
+_OBJECT_CHARS = 60
+_SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "|&", "(", ")", ";;"})
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+_HOST = re.compile(r"(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+)")
+
+
+def question(act: Action, provenance: Provenance) -> str:
+    """What a person is asked before a call runs: what it does, to what, where to, and the risk, in one sentence."""
+    words = table("asking")
+    only_looks = Consequence.LOOKS in act.kinds
+    told = list(deeds(act.command, only_looks=only_looks)) if act.command else [_deed(act)]
+    if len(told) > _MOST_DEEDS:
+        told = [*told[: _MOST_DEEDS - 1], str(words["several"]).format(count=len(told) - _MOST_DEEDS + 1)]
+    joined = str(words["and"]).join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    return str(words["frame"]).format(deeds=joined, risk=_risk(act, provenance))
+
+
+def _risk(act: Action, provenance: Provenance) -> str:
+    """The weightiest consequence, and whose words were read before."""
+    words, kinds = table("asking")["risk"], {str(kind) for kind in act.kinds}
+    order = (*KINDS_IN_ORDER, "leaves", "reaches out", "unwalled", "unknown")
+    first = next((str(words[kind]) for kind in order if kind in kinds and kind in words), "")
+    if provenance.secrets and act.hosts:
+        return first + str(words["secret_read"]).format(secret=", ".join(provenance.secrets))
+    others = sources(provenance.tainted_by)
+    return first + (str(words["read"]).format(source=_listed(others)) if others else "")
+
+
+def _deed(act: Action) -> str:
+    """What a call that is no command does."""
+    words, sentences_ = table("asking"), table("sentences")
+    control, given = act.control, {name: str(value) for name, value in act.arguments.items() if value not in ("", None)}
+    fields = {
+        **{name: clip_line(value, _OBJECT_CHARS) for name, value in given.items()},
+        "tool": act.tool.replace("_", " "),
+        "control": _called(control.name or control.default or given.get("target", ""), sentences_["unnamed"]),
+        "window": _called(control.window, control.app or sentences_["unknown_window"]),
+        "host": _listed(act.hosts),
+        "keys": " ".join(act.keys) or given.get("keys", ""),
+    }
+    if act.paths and "path" not in given:
+        fields["path"] = _listed([_short_path(one) for one in act.paths])
+    elif "path" in given and act.tool != "choose_menu":
+        fields["path"] = _short_path(given["path"])
+    if act.text and "text" not in given:
+        fields["text"] = clip_line(act.text, _OBJECT_CHARS)
+    templates = by_tool({name: one for name, one in words["tools"].items() if name != "*"}, act.tool)
+    if templates is None:
+        is_pointed = act.effect.value == "desktop" and not act.text
+        templates = words["tools"]["*"] if is_pointed else [words["effects"][act.effect.value]]
+    return _filled(templates, fields) or str(words["effects"][act.effect.value]).format_map({**fields, "host": ""})
+
+
+def deeds(command: str, *, only_looks: bool) -> Iterator[str]:
+    """What each program of a shell command does, a phrase each; those that only look are left out beside others.
+
+    Where nothing but looking can be read out of a command that does more, the command itself stands in the sentence.
+    """
+    found = list(_phrases(command))
+    weighty = [phrase for is_mild, phrase in found if not is_mild]
+    if weighty or (found and only_looks):
+        yield from dict.fromkeys(weighty or [phrase for _, phrase in found])
+    else:
+        yield str(table("asking")["unknown"]).format(command=clip_line(command, _OBJECT_CHARS))
+
+
+def _phrases(command: str) -> Iterator[tuple[bool, str]]:
+    """Each program's phrase, with whether it only looks."""
+    try:
+        lexer = shlex.shlex(command.replace("\n", " ; "), posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        tokens = [*lexer, ";"]
+    except ValueError:  # because a quotation may be open
+        return
+    if tokens[0] in table("asking")["shell_words"] or any(token.startswith("<<") for token in tokens):
+        return
+    if "$(" in command or "`" in command:
+        yield False, str(table("asking")["hidden"])
+    program, at = list[str](), 0
+    while at < len(tokens):
+        token, at = tokens[at], at + 1
+        if token in _SEPARATORS:
+            yield from _program(program)
+            program = []
+        elif set(token) <= set("<>&|"):
+            if program and program[-1].isdigit():
+                program.pop()
+            target, at = tokens[at] if at < len(tokens) else "", at + 1
+            if ">" in token and not target.isdigit() and target != "/dev/null":
+                yield False, f"write {_short_path(target)}"
+        else:
+            program.append(token)
+
+
+def _program(given: list[str]) -> Iterator[tuple[bool, str]]:
+    words = table("asking")
+    wrappers, is_admin = words["wrappers"], False
+    while given and (_ASSIGNED.match(given[0]) or Path(given[0]).name in wrappers["names"] or given[0].startswith("-")):
+        is_admin |= Path(given.pop(0)).name in wrappers["admin"]
+    if not given or Path(given[0]).name in wrappers["silent"]:
+        return
+    name, rest = Path(given[0]).name, [one for one in given[1:] if not one.startswith("-")]
+    if name in words["interpreters"] and {"-c", "-e"} & set(given):
+        yield False, str(words["inline"])
+        return
+    if name == "find" and set(words["acting"]) & set(given):
+        yield False, str(words["unknown"]).format(command=clip_line(" ".join(given), _OBJECT_CHARS))
+        return
+    known = words["programs"]
+    both = f"{name} {rest[0]}" if rest else ""
+    if both in known:
+        rest = rest[1:]
+    templates = known.get(both) or by_tool(known, name)
+    phrase = _filled([*templates, *known["*"]], {"program": name, **_objects(rest)})
+    yield name in wrappers["mild"] and not is_admin, phrase + (str(words["admin"]) if is_admin else "")
+
+
+def _objects(rest: Sequence[str]) -> dict[str, str]:
+    """A program's words, as the templates call them."""
+    hosts = [urlsplit(one).hostname or "" for one in rest if "://" in one]
+    hosts = hosts or [found[1] for one in rest if (found := _HOST.fullmatch(one))]
+    return {
+        "all": _listed([_short_path(one) for one in rest]),
+        "most": _listed([_short_path(one) for one in rest[:-1]]),
+        "all_but_first": _listed([_short_path(one) for one in rest[1:]]),
+        "first": _short_path(rest[0]) if rest else "",
+        "last": _short_path(rest[-1]) if rest else "",
+        "words": clip_line(" ".join(rest), _OBJECT_CHARS),
+        "more": clip_line(" ".join(rest[1:]), _OBJECT_CHARS),
+        "host": _listed([host for host in hosts if host]),
+    }
+
+
+def _filled(templates: Iterable[str], fields: Mapping[str, str]) -> str:
+    """The first template all of whose names are known, filled in; empty where there is none."""
+    for template in templates:
+        names = [name for _, name, _, _ in Formatter().parse(template) if name]
+        if all(fields.get(name) for name in names):
+            return template.format_map(fields)
+    return ""
+
+
+def _short_path(text: str) -> str:
+    """A path as a person writes it, `~` for their folder; a pattern for everything in a folder says so."""
+    words = table("asking")
+    text = text.removesuffix(":")
+    if text.rstrip("/") in (".", ".."):
+        return str(words["here" if text.startswith("./") or text == "." else "above"])
+    if text in ("*", "./*"):
+        return str(words["everything"]).format(folder=words["here"])
+    if text.endswith("/*"):
+        return str(words["everything"]).format(folder=_short_path(text[:-2]))
+    home = str(Path.home())
+    return clip_line(f"~{text[len(home) :]}" if text.startswith(f"{home}/") else text, _OBJECT_CHARS)
+
+
+def _listed(values: Sequence[str]) -> str:
+    """`a`, `a and b`, `a and 3 more`."""
+    words = table("asking")
+    if len(values) > _MOST_DEEDS:
+        return str(words["many"]).format(first=values[0], count=len(values) - 1)
+    return str(words["and"]).join([", ".join(values[:-1]), values[-1]] if len(values) > 1 else values)

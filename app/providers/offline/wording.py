@@ -9,7 +9,7 @@ from enum import Enum
 from string import Formatter
 from typing import Any
 
-from app.base.texts import clip_line
+from app.base.texts import clip_line, for_people
 from app.base.values import dataclass, field
 from app.protocol.dialects.api import INTRODUCES
 from app.protocol.message import Message, Role, TextPart
@@ -202,8 +202,6 @@ _ELEMENT = re.compile(
     rf"\s*e\d+ (?P<role>[a-z][a-z -]*?)(?: (?P<name>{_QUOTED}))?(?: = (?P<value>{_QUOTED}))? \(-?\d+,.*"
 )
 _WINDOW = re.compile(rf"\S+ (?P<title>{_QUOTED}) (?P<app>.*?) -?\d+x-?\d+ at \(.*?\)(?P<marks>.*)")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_FOR_MODELS = re.compile(r"\b[a-z]+_[a-z_]+\b|\bby x and y\b")
 _NAMES_CHARACTERS = 400
 
 
@@ -222,11 +220,12 @@ def found(step: PlannedCall, echo: str) -> str:
 def reason(step: PlannedCall, echo: str) -> str:
     """Why a step failed: the tool's own sentences, without those that only a model can follow."""
     text = " ".join(echo.split()).removeprefix(f"{step.tool}:").strip()
-    sentences = _SENTENCE.split(text)
-    kept = [sentence for sentence in sentences if not _FOR_MODELS.search(sentence)]
-    if len(kept) < len(sentences):
-        kept.append(str(lexicon().table("phrases.failed")["instead"]))
-    return " ".join(kept)
+    kept = for_people(text)
+    return (
+        kept
+        if len(kept.split()) == len(text.split())
+        else f"{kept} {lexicon().table('phrases.failed')['instead']}".strip()
+    )
 
 
 def _elements(echo: str) -> Iterator[str]:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 from app.agent.agent_events import Scope
 from app.ui.approvals.devices import WITNESS, EveryPress, Witness
 from app.ui.bubble.rows import ProseText, RowWidget
-from app.ui.buttons import WordButton
+from app.ui.buttons import GlyphButton, LinkButton, WordButton
 from app.ui.cards.picture import CodeView, PictureView
 from app.ui.presenter.view import Approval, Decide, OpenPicture
 from app.ui.presenter.wording import visible
@@ -85,9 +85,11 @@ class WordsField(QLineEdit):
 
 
 class Choices(QWidget):
-    """`chosen` carries whether it is allowed, the words for the model, and how far a yes reaches."""
+    """`chosen` carries whether it is allowed, the words for the model, and how far a yes reaches. `unfolded`: further
+    answers have come or gone."""
 
     chosen = Signal(bool, str, str)
+    unfolded = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -104,17 +106,22 @@ class Choices(QWidget):
         deny = WitnessedPress(self.deny)
         deny.meant.connect(lambda: self._deny(self.words.text().strip()))
         self.allows: dict[Scope, WordButton] = {scope: self._allow(scope) for scope in Scope}
+        self._scopes: Sequence[Scope] = (Scope.ONCE,)
+        self.more = GlyphButton(theme, "unfold", QCoreApplication.translate("Approval", "More answers"), self)
+        self.more.clicked.connect(self._unfold)
+        self.words.hide()
         self.setFocusProxy(self.deny)
-        self.offer((Scope.ONCE,))
+        self.offer(self._scopes)
 
     @property
     def is_armed(self) -> bool:
         return self._share >= 1.0
 
     def offer(self, scopes: Sequence[Scope]) -> None:
-        """Show only these ways to allow."""
+        """Let only these ways to allow be chosen; those that reach further stand below the others once unfolded."""
+        self._scopes = scopes
         for scope, button in self.allows.items():
-            button.setVisible(scope in scopes)
+            button.setVisible(scope in scopes and (scope is Scope.ONCE or not self.words.isHidden()))
 
     def arm(self, share: float) -> None:
         """How much of the moment has passed, 0 to 1, before which nothing can be allowed."""
@@ -124,15 +131,26 @@ class Choices(QWidget):
             button.setEnabled(self.is_armed)
 
     def height_for(self, width: int) -> int:
-        """Lay out in this width; the pixels it takes. No and yes stand side by side, further reaching answers below."""
+        """Lay out in this width; the pixels it takes. No, yes and ▾ stand in one row, further answers below."""
         theme = self._theme
         gap, line = theme.size("gap"), theme.size("button_height")
-        self.words.setGeometry(0, 0, width, line)
         once, *further = self.allows.values()
-        y = self._placed([once, self.deny], width, line + gap)
+        side = self.more.width()
+        self.more.move(width - side, (line - side) // 2)
+        y = self._placed([once, self.deny], width - side - gap // 2, 0)
         self.deny.move(0 if self.deny.y() == once.y() else self.deny.x(), self.deny.y())
+        if self.words.isHidden():
+            return y
         shown = [button for button in reversed(further) if not button.isHidden()]
-        return self._placed(shown, width, y + gap) if shown else y
+        y = self._placed(shown, width, y + gap) if shown else y
+        self.words.setGeometry(0, y + gap, width, line)
+        return y + gap + line
+
+    def _unfold(self) -> None:
+        self.words.setVisible(self.words.isHidden())
+        self.more.choose(chosen=not self.words.isHidden())
+        self.offer(self._scopes)
+        self.unfolded.emit()
 
     def _placed(self, buttons: Sequence[WordButton], width: int, y: int) -> int:
         """From the right; one that finds no room begins a row. The lower edge of the last row."""
@@ -185,15 +203,19 @@ class ApprovalRow(RowWidget):
         self._step = f"approval {id(self)}"
         self._approval: Approval | None = None
         self._armed_s = 0.0
+        self._explained = False
         self._sentence = ProseText(theme, "text", theme.color("ink"), self)
-        self._who = ProseText(theme, "small", theme.color("muted"), self)
         self._picture = PictureView(theme, self)
         self._picture.opened.connect(lambda picture: self.intended.emit(OpenPicture(picture)))
         self._detail = ExactView(theme, self)
         self._facts = ProseText(theme, "small", theme.color("muted"), self)
+        self._facts.hide()
+        self.why = LinkButton(theme, QCoreApplication.translate("Approval", "Why?"), parent=self)
+        self.why.clicked.connect(self._explain)
         self._verdict = ProseText(theme, "small", theme.color("muted"), self)
         self.choices = Choices(theme, self)
         self.choices.chosen.connect(self._answer)
+        self.choices.unfolded.connect(self.height_changed)
         self.choices.words.keyboard_wanted.connect(self.keyboard_wanted)
         self.setFocusProxy(self.choices.deny)
 
@@ -214,9 +236,11 @@ class ApprovalRow(RowWidget):
         self._approval = row
         facts = "\n".join(_facts(row))
         self._say(self._sentence, row.sentence)
-        self._say(self._who, _who(row))
-        self._say(self._detail, row.detail)
-        self._say(self._facts, facts if row.is_open else "")
+        self._sentence.strengthen(visible(row.sentence), _VERB)
+        self._say(self._detail, "" if _is_said(row) else row.detail)
+        self._facts.show_text(visible(facts))
+        self._facts.setVisible(row.is_open and self._explained)
+        self.why.setVisible(row.is_open and bool(facts))
         self._say(self._verdict, "" if row.is_open else _verdict(row))
         if row.picture is not None:
             self._picture.show_picture(row.picture)
@@ -224,7 +248,7 @@ class ApprovalRow(RowWidget):
         self.choices.offer(row.scopes)
         self.choices.setVisible(row.is_open)
         self.setAccessibleName(QCoreApplication.translate("Approval", "Wisp asks for permission"))
-        told = (row.sentence, _who(row), *([facts] if row.is_open else []), row.detail)
+        told = (row.sentence, row.detail, *([facts] if row.is_open else []))
         self.setAccessibleDescription(visible("\n".join(part for part in told if part)).strip())
         if row.is_open:
             self.deny.setFocus()
@@ -271,14 +295,19 @@ class ApprovalRow(RowWidget):
         side, inset = theme.size("glyph"), theme.size("card_padding")
         drawing.draw(painter, "shield", QRectF(inset, inset, side, side), theme.color("accent" if is_open else "muted"))
 
-    def _parts(self) -> Iterator[tuple[ProseText | PictureView | Choices, int]]:
+    def _explain(self) -> None:
+        self._explained = not self._explained
+        self._facts.setVisible(self._explained)
+        self.height_changed.emit()
+
+    def _parts(self) -> Iterator[tuple[ProseText | PictureView | Choices | LinkButton, int]]:
         """From above, each with the room above it."""
         gap, grid = self.theme.size("gap"), self.theme.size("grid")
         yield self._sentence, gap
-        yield self._who, grid // 2
         yield self._picture, gap
         yield self._detail, gap
-        yield self._facts, gap
+        yield self.why, grid
+        yield self._facts, grid
         yield self._verdict, gap
         yield self.choices, self.theme.size("card_padding")
 
@@ -297,13 +326,21 @@ class ApprovalRow(RowWidget):
             self.intended.emit(Decide(row.approval_id, allow, words, scope))
 
 
-def _who(row: Approval) -> str:
-    """Return the place that the call acts on, or "" if the sentence already says it."""
-    return "" if row.who == row.sentence else row.who
+_VERB = 3
+"""The first words of the question that are the same every time: Wisp wants to."""
+
+
+def _is_said(row: Approval) -> bool:
+    """Whether the sentence shows already all that the call was given."""
+    return not row.detail.strip() or f" {row.detail}." in row.sentence
 
 
 def _facts(row: Approval) -> Iterator[str]:
-    """Why it is asked now, and what can be taken back, a line each."""
+    """Why it is asked now, where it acts, and what can be taken back, a line each."""
+    if row.why and row.why != row.sentence:
+        yield row.why
+    if row.who and row.who not in row.sentence:
+        yield row.who
     yield from row.reasons
     if row.sources:
         words = QCoreApplication.translate("Approval", "Read before, in others' words: {sources}.")

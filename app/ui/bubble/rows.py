@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
+    QFont,
     QFontMetrics,
     QKeySequence,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
+    QSyntaxHighlighter,
+    QTextBlock,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
+    QTextDocument,
+    QTextFragment,
+    QTextFrameFormat,
     QTextOption,
+    QTextTable,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
@@ -98,6 +107,17 @@ class ProseText(QTextEdit):
             cursor.insertText(text, self._characters)
         self._shown = text
 
+    def strengthen(self, text: str, word: int) -> None:
+        """Make one word of what is shown semibold, counted from 0."""
+        words = text.split(" ")
+        if len(words) <= word:
+            return
+        cursor, strong = QTextCursor(self.document()), QTextCharFormat()
+        strong.setFontWeight(QFont.Weight.DemiBold)
+        cursor.setPosition(len(" ".join(words[:word])) + 1)
+        cursor.movePosition(QTextCursor.MoveOperation.Right, QTextCursor.MoveMode.KeepAnchor, len(words[word]))
+        cursor.mergeCharFormat(strong)
+
     def height_for(self, width: int) -> int:
         """Pixels that the text takes in a width."""
         self.setLineWrapColumnOrWidth(width)
@@ -110,6 +130,162 @@ class ProseText(QTextEdit):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
+
+
+_MARKDOWN = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
+_BREAK = re.compile(r"(?<=\S)\n(?=\S)")
+_LONE_NUMBER = re.compile(r"^(\s*\d+)([.)])(?=\s*$)", re.MULTILINE)
+
+
+class _Veil(QSyntaxHighlighter):
+    """Hides what lies behind a character of a document; its layout stays as it is."""
+
+    def __init__(self, document: QTextDocument) -> None:
+        super().__init__(document)
+        self.shown: int | None = None
+        self._hidden = QTextCharFormat()
+        self._hidden.setForeground(Qt.GlobalColor.transparent)
+        self._hidden.setBackground(Qt.GlobalColor.transparent)
+        self._hidden.setFontUnderline(False)
+
+    def highlightBlock(self, text: str) -> None:
+        if self.shown is not None:
+            start = max(self.shown - self.currentBlock().position(), 0)
+            self.setFormat(start, max(len(text) - start, 0), self._hidden)
+
+    def show(self, count: int | None) -> None:
+        """Hide what lies behind `count` characters; None hides nothing."""
+        before, self.shown = self.shown, count
+        if before == count:
+            return
+        block = self.document().findBlock(min(before or 0, count or 0))
+        while block.isValid() and (count is None or block.position() <= max(before or 0, count)):
+            self.rehighlightBlock(block)
+            block = block.next()
+
+
+class _NoFiles(QTextDocument):
+    """A document that loads nothing: no picture that a model's text names is opened."""
+
+    def loadResource(self, kind: int, name: QUrl | str) -> Any:
+        return None
+
+
+class RichText(ProseText):
+    """Markdown without its pictures and its HTML. `pressed` carries the address of a link."""
+
+    pressed = Signal(str)
+
+    def __init__(self, theme: Theme, style: str, parent: QWidget) -> None:
+        super().__init__(theme, style, theme.color("ink"), parent)
+        self._theme = theme
+        self._style = style
+        document = _NoFiles(self)
+        document.setDocumentMargin(0)
+        document.setDefaultFont(font(theme, style))
+        self.setDocument(document)
+        self._veil = _Veil(document)
+        self._plain = ""
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.LinksAccessibleByMouse
+        )
+
+    @property
+    def plain(self) -> str:
+        """What stands there, without the marks."""
+        return self._plain
+
+    def show_text(self, text: str) -> None:
+        """Show this Markdown; a single line break is one, as a person would mean it."""
+        if text == self._shown:
+            return
+        self._shown = text
+        text = _BREAK.sub("  \n", _LONE_NUMBER.sub(r"\1\\\2", text.strip("\n")))
+        self.document().setMarkdown(text, _MARKDOWN)
+        self._dress()
+        self._plain = self.toPlainText()
+
+    def reveal(self, count: int | None) -> None:
+        self._veil.show(count)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        address = self.anchorAt(event.position().toPoint())
+        if address and not self.textCursor().hasSelection():
+            self.pressed.emit(address)
+        super().mouseReleaseEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        on_link = bool(self.anchorAt(event.position().toPoint()))
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if on_link else Qt.CursorShape.IBeamCursor)
+
+    def _dress(self) -> None:
+        """The theme's letters, colours and distances, instead of Qt's own."""
+        theme, document = self._theme, self.document()
+        for frame in document.rootFrame().childFrames():
+            if isinstance(frame, QTextTable):
+                _dress_table(frame, theme)
+        block = document.begin()
+        while block.isValid():
+            cursor = QTextCursor(block)
+            level, in_list = block.blockFormat().headingLevel(), block.textList() is not None
+            style = ("heading" if level == 1 else "say" if level == 2 else "title") if level else self._style
+            made = block.blockFormat()
+            made.setLineHeight(theme.type(style).line, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+            in_table = cursor.currentTable() is not None
+            is_last = not block.next().isValid()
+            made.setTopMargin(theme.size("gap") if level and block.blockNumber() else 0)
+            made.setBottomMargin(
+                0 if in_table or is_last else theme.size("grid") if in_list or level else theme.size("gap")
+            )
+            cursor.setBlockFormat(made)
+            for start, length, dressed in [_dressed(at, theme, style, level) for at in _runs(block)]:
+                cursor.setPosition(start)
+                cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
+                cursor.setCharFormat(dressed)
+            block = block.next()
+
+
+def _runs(block: QTextBlock) -> list[QTextFragment]:
+    """A block's runs of letters in one format."""
+    found, at = list[QTextFragment](), block.begin()
+    while not at.atEnd():
+        found.append(at.fragment())
+        at += 1
+    return found
+
+
+def _dress_table(table: QTextTable, theme: Theme) -> None:
+    made = table.format()
+    made.setBorder(theme.count("hairline"))
+    made.setBorderBrush(QColor(*theme.color("hairline")))
+    made.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+    made.setBorderCollapse(True)
+    made.setCellSpacing(0)
+    made.setCellPadding(theme.size("grid"))
+    made.setTopMargin(theme.size("grid"))
+    made.setBottomMargin(theme.size("gap"))
+    table.setFormat(made)
+
+
+def _dressed(part: QTextFragment, theme: Theme, style: str, level: int) -> tuple[int, int, QTextCharFormat]:
+    """A run of letters: where it begins, how long it is, and the format it gets."""
+    before = part.charFormat()
+    is_code, is_link = before.fontFixedPitch(), before.isAnchor()
+    strong = bool(level) or before.fontWeight() > QFont.Weight.Normal
+    made = QTextCharFormat()
+    made.setFont(font(theme, "code" if is_code else style, strong=strong))
+    made.setFontItalic(before.fontItalic())
+    made.setFontStrikeOut(before.fontStrikeOut())
+    made.setForeground(QColor(*theme.color("link" if is_link else "code_ink" if is_code else "ink")))
+    if is_code:
+        made.setBackground(QColor(*theme.color("sunken")))
+    if is_link:
+        made.setAnchor(True)
+        made.setAnchorHref(before.anchorHref())
+        made.setFontUnderline(True)
+        made.setToolTip(visible(before.anchorHref()))
+    return part.position(), part.length(), made
 
 
 class AnswerButton(WordButton):

@@ -3,20 +3,143 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
 
-from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDesktopServices,
+    QPainter,
+    QPaintEvent,
+)
+from PySide6.QtWidgets import QWidget
 
 from app.agent.agent_events import Outcome
-from app.ui.bubble.rows import ProseText, RowWidget
-from app.ui.presenter.view import Asked, SpokenItem, Told, TurnOutcome
-from app.ui.presenter.wording import Pacer
+from app.ui.bubble.rows import OfferRow, ProseText, RichText, RowWidget
+from app.ui.cards.picture import CodeView
+from app.ui.presenter.view import Asked, Choose, Offer, SpokenItem, Told, TurnOutcome
+from app.ui.presenter.wording import Pacer, visible
 from app.ui.theme import drawing
 from app.ui.theme.drawing import placed, put
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
 
 _BOUNCE_S = 0.6
+_LARGE_CHARS = 24
+"""A final answer up to this long stands large."""
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+def pieces(text: str) -> Iterator[tuple[bool, str]]:
+    """Prose and the insides of fenced code in turn; each with whether it is code."""
+    kept, fence = list[str](), ""
+    for line in text.splitlines(keepends=True):
+        found = _FENCE.match(line)
+        if fence and not (found and line.strip().startswith(fence) and not line.strip(f" \n{fence[0]}")):
+            kept.append(line)
+        elif found:
+            yield bool(fence), "".join(kept)
+            kept, fence = [], "" if fence else found[1]
+        else:
+            kept.append(line)
+    yield bool(fence), "".join(kept)
+
+
+_ADDRESSES = ("http", "https", "mailto")
+
+
+class AnswerView(QWidget):
+    """What a model says: Markdown, each fenced code in a view of its own that can be copied, links that ask first."""
+
+    height_changed = Signal()
+
+    def __init__(self, theme: Theme, ticker: Ticker, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._ticker = ticker
+        self._style = ""
+        self._parts: list[RichText | CodeView] = []
+        self._asked = ""
+        self.question: OfferRow | None = None
+
+    @property
+    def plain(self) -> str:
+        """The words, without marks and without code."""
+        return "".join(part.plain for part in self._parts if isinstance(part, RichText))
+
+    def show_text(self, text: str, style: str = "say") -> None:
+        """Show this; what stands already is left alone."""
+        if style != self._style:
+            self._drop(0)
+            self._style = style
+        found = [(is_code, body) for is_code, body in pieces(text) if body.strip()]
+        for at, (is_code, body) in enumerate(found):
+            if at < len(self._parts) and isinstance(self._parts[at], CodeView) is not is_code:
+                self._drop(at)
+            if at == len(self._parts):
+                self._parts.append(self._made(is_code=is_code))
+            self._parts[at].show_text(visible(body) if is_code else body)
+        self._drop(len(found))
+
+    def reveal(self, count: int | None) -> None:
+        """Let so many characters of `plain` be seen, and the code before them; None: everything."""
+        for part in self._parts:
+            if isinstance(part, RichText):
+                part.reveal(None if count is None else max(count, 0))
+                count = None if count is None else count - len(part.plain)
+            elif part.isHidden() is (count is None or count >= 0):
+                part.setVisible(count is None or count >= 0)
+                self.height_changed.emit()
+
+    def height_for(self, width: int) -> int:
+        """Arrange for a width and say how high that is, in pixels."""
+        gap, y = self._theme.size("gap"), 0
+        parts = [part for part in (*self._parts, self.question) if part is not None and not part.isHidden()]
+        for part in parts:
+            height = part.height_for(width)
+            part.setGeometry(0, y, width, height)
+            y += height + gap
+        return max(y - gap, 0)
+
+    def _made(self, *, is_code: bool) -> RichText | CodeView:
+        if is_code:
+            made: RichText | CodeView = CodeView(self._theme, self)
+        else:
+            made = RichText(self._theme, self._style, self)
+            made.pressed.connect(self._ask)
+        made.show()
+        return made
+
+    def _drop(self, first: int) -> None:
+        for part in self._parts[first:]:
+            part.hide()
+            part.deleteLater()
+        del self._parts[first:]
+
+    def _ask(self, address: str) -> None:
+        """Where a link leads is shown in full before it is opened."""
+        if QUrl(address).scheme() not in _ADDRESSES:
+            return
+        if self.question is not None:
+            self.question.deleteLater()
+        tr = QCoreApplication.translate
+        self._asked = address
+        opens = tr("Bubble", "Open {address}").format(address=visible(address))
+        self.question = OfferRow(self._theme, self._ticker)
+        self.question.setParent(self)
+        self.question.show_row(Offer("", (opens, tr("Bubble", "Not now"))))
+        self.question.intended.connect(lambda chosen: self._answer(opens=chosen == Choose(opens)))
+        self.question.show()
+        self.height_changed.emit()
+
+    def _answer(self, *, opens: bool) -> None:
+        if opens:
+            QDesktopServices.openUrl(QUrl(self._asked))
+        if self.question is not None:
+            self.question.hide()
+        self.height_changed.emit()
 
 
 class AskedRow(RowWidget):
@@ -25,10 +148,15 @@ class AskedRow(RowWidget):
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)
         self._text = ProseText(theme, "text", theme.color("ink"), self)
+        self._note = ProseText(theme, "small", theme.color("muted"), self)
+        self._note.show_text(QCoreApplication.translate("Bubble", "Waits for its turn"))
 
     def show_row(self, row: Asked) -> None:
         self._text.show_text(row.text)
-        self.setAccessibleName(QCoreApplication.translate("Bubble", "You said"))
+        self._note.setVisible(row.waits)
+        said, waits = QCoreApplication.translate("Bubble", "You said"), self._note.shown
+        self.setAccessibleName(f"{said}: {waits}" if row.waits else said)
+        self.update()
 
     def height_for(self, width: int) -> int:
         inset, theme = self.theme.size("card_padding"), self.theme
@@ -36,13 +164,18 @@ class AskedRow(RowWidget):
         wide = self._text.width_within(most)
         height = self._text.height_for(wide)
         put(self._text, QRect(width - wide - inset, theme.size("gap"), wide, height), width)
-        return height + 2 * theme.size("gap")
+        height += 2 * theme.size("gap")
+        if self._note.isHidden():
+            return height
+        wide = self._note.width_within(most)
+        put(self._note, QRect(width - wide - theme.size("grid"), height, wide, self._note.height_for(wide)), width)
+        return height + self._note.height()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(*self.theme.color("accent_soft")))
+        painter.setBrush(QColor(*self.theme.color("accent_soft" if self._note.isHidden() else "sunken")))
         inset, above = self.theme.size("card_padding"), self.theme.size("gap")
         box = QRectF(self._text.geometry()).adjusted(-inset, -above, inset, above)
         painter.drawRoundedRect(box, self.theme.size("card_radius"), self.theme.size("card_radius"))
@@ -58,12 +191,14 @@ class SaidRow(RowWidget):
         self._at_once = at_once
         self._pacer: Pacer | None = None
         self._bounce_s = 0.0
-        self._text = ProseText(theme, "say", theme.color("ink"), self)
+        self._shown_chars: int | None = None
+        self._text = AnswerView(theme, ticker, self)
+        self._text.height_changed.connect(self.height_changed)
 
     @property
     def words(self) -> str:
         """What has appeared so far."""
-        return self._text.shown
+        return self._text.plain[: self._shown_chars]
 
     def show_row(self, row: SpokenItem) -> None:
         first = self._said is None
@@ -74,10 +209,10 @@ class SaidRow(RowWidget):
             self._pacer = self._paced(row)
             bouncing = row.tone == "playful" and not self._at_once and not self.theme.reduced
             self._bounce_s = _BOUNCE_S if bouncing else 0.0
-        if self._pacer is None:
-            self._reveal(row.text)
-        else:
-            self._pacer.arrive(len(row.text))
+        self._text.show_text(row.text, _style_of(row.text, is_final=row.final))
+        if self._pacer is not None:
+            self._pacer.arrive(len(self._text.plain))
+            self._reveal(self._pacer.shown)
             self.ticker.run(self._step, self._advance)
         self.update()
 
@@ -123,31 +258,34 @@ class SaidRow(RowWidget):
     def _advance(self, elapsed_s: float) -> bool:
         assert self._said is not None
         assert self._pacer is not None
-        shown = self._pacer.advance(self._said.text, elapsed_s)
-        self._reveal(self._said.text[:shown])
+        words = self._text.plain
+        shown = self._pacer.advance(words, elapsed_s)
+        self._reveal(shown)
         if self._bounce_s > 0:
             self._bounce_s = max(self._bounce_s - elapsed_s, 0.0)
             self.update()
-        return shown < len(self._said.text) or self._bounce_s > 0
+        return shown < len(words) or self._bounce_s > 0
 
-    def _reveal(self, text: str) -> None:
-        before = self._text.document().size().height()
-        self._text.show_text(text)
-        if self._text.document().size().height() != before:
-            self.height_changed.emit()
+    def _reveal(self, shown: int) -> None:
+        """Show so many characters; all of them also where more of them are no letters than Python counts."""
+        self._shown_chars = None if shown >= len(self._text.plain) else shown
+        self._text.reveal(self._shown_chars)
+
+
+def _style_of(text: str, *, is_final: bool) -> str:
+    is_large = is_final and len(text.strip()) <= _LARGE_CHARS and "\n" not in text.strip()
+    return "answer" if is_large else "say"
 
 
 _MARKS = {
-    Outcome.FINISHED: ("check", "ok"),
-    Outcome.ANSWERED: ("check", "ok"),
     Outcome.UNVERIFIED: ("circle", "muted"),
-    Outcome.FAILED: ("notch", "bad"),
-    Outcome.CUT_OFF: ("notch", "bad"),
-    Outcome.REPEATING: ("notch", "bad"),
+    Outcome.FAILED: ("notch", "warn"),
+    Outcome.CUT_OFF: ("notch", "warn"),
+    Outcome.REPEATING: ("notch", "warn"),
     Outcome.WAITING: ("question", "accent"),
     Outcome.STOPPED: ("stop", "muted"),
 }
-_LEVELS = {"info": ("info", "muted"), "warning": ("alert", "warn"), "error": ("notch", "bad")}
+_LEVELS = {"info": ("info", "muted"), "warning": ("alert", "warn"), "error": ("notch", "warn")}
 
 
 class _MarkedRow(RowWidget):
@@ -156,18 +294,22 @@ class _MarkedRow(RowWidget):
     def __init__(self, theme: Theme, ticker: Ticker, style: str) -> None:
         super().__init__(theme, ticker)
         self._style = style
-        self._mark = ("info", "muted")
+        self._mark: tuple[str, str] | None = ("info", "muted")
         self._text = ProseText(theme, style, theme.color("ink"), self)
 
+    def _left(self) -> int:
+        return self.theme.size("glyph") + self.theme.size("gap") if self._mark else 0
+
     def height_for(self, width: int) -> int:
-        theme = self.theme
-        left = theme.size("glyph") + theme.size("gap")
+        theme, left = self.theme, self._left()
         height = self._text.height_for(width - left)
         put(self._text, QRect(left, 0, width - left, height), width)
         return max(height, theme.size("glyph"))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, painter = self.theme, QPainter(self)
+        if self._mark is None:
+            return
         glyph, color = self._mark
         side = theme.size("small_glyph")
         first_line = theme.type(self._style).line
@@ -177,15 +319,23 @@ class _MarkedRow(RowWidget):
 
 
 class EndedRow(_MarkedRow):
-    """How the turn came out."""
+    """The answer, or how else the turn came out."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
-        super().__init__(theme, ticker, "text")
+        super().__init__(theme, ticker, "say")
+        self._answer = AnswerView(theme, ticker, self)
+        self._answer.height_changed.connect(self.height_changed)
 
     def show_row(self, row: TurnOutcome) -> None:
-        self._mark = _MARKS[row.outcome]
-        self._text.show_text(row.text)
+        self._mark = _MARKS.get(row.outcome)
+        self._answer.show_text(row.text, _style_of(row.text, is_final=self._mark is None))
         self.setAccessibleName(row.outcome.value)
+
+    def height_for(self, width: int) -> int:
+        left = self._left()
+        height = self._answer.height_for(width - left)
+        put(self._answer, QRect(left, 0, width - left, height), width)
+        return max(height, self.theme.size("glyph"))
 
 
 class ToldRow(_MarkedRow):

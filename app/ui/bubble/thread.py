@@ -15,7 +15,7 @@ from PySide6.QtGui import QAccessible, QHideEvent, QResizeEvent, QShowEvent, QWh
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
 
 from app.ui.bubble.rows import RowWidget
-from app.ui.presenter.view import Asked, SpokenItem, TurnOutcome
+from app.ui.presenter.view import Asked, Card, SpokenItem, TurnOutcome
 from app.ui.presenter.wording import Fold, Row
 from app.ui.theme.theme import Theme
 
@@ -81,9 +81,14 @@ class Column:
     def reckon(self) -> None:
         """Recompute where each row begins."""
         first = self._clean
-        steps = (self.height_of(row) + (0 if _goes_on(row) else self._gap) for row in self.rows[first:])
+        steps = (self.height_of(row) + self._below(row) for row in self.rows[first:])
         self.tops[first:] = accumulate(steps, initial=self.tops[first] if first < len(self.tops) else 0)
         self._clean = len(self.rows)
+
+    def _below(self, row: Row) -> int:
+        if isinstance(row, (Card, Fold)):
+            return self._gap // 2
+        return 0 if _goes_on(row) else self._gap
 
     def at(self, y: int) -> int:
         """Return the index of the row at this height, in pixels from the top."""
@@ -320,7 +325,7 @@ class _Rows(QWidget):
 
 
 def _keys_of(row: Row) -> set[str]:
-    return {row.key, *(card.key for card in row.cards)} if isinstance(row, Fold) else {row.key}
+    return {row.key, *(step.key for step in (*row.cards, *row.rest))} if isinstance(row, Fold) else {row.key}
 
 
 def _guessed(row: Row, theme: Theme) -> int:
@@ -328,4 +333,4 @@ def _guessed(row: Row, theme: Theme) -> int:
     if isinstance(row, (SpokenItem, Asked, TurnOutcome)):
         lines = len(row.text) // _CHARS_PER_LINE + row.text.count("\n") + 1
         return lines * theme.type("say").line
-    return theme.size("card_height")
+    return theme.size("step_height")

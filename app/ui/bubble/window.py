@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import (
     QAccessible,
     QColor,
@@ -31,7 +31,7 @@ from app.ui.windows.floating import Floating, WindowDeps
 
 
 class Header(QWidget):
-    """`height_changed` says that the line of what runs has come or gone."""
+    """One line of constant height. While a turn runs, Stop stands where the pages' buttons are otherwise."""
 
     ROLE = QAccessible.Role.ToolBar
     history_wanted = Signal()
@@ -63,15 +63,19 @@ class Header(QWidget):
 
     @property
     def wanted_height(self) -> int:
-        theme = self._theme
-        return theme.size("header_height") + (0 if self.stop.isHidden() else theme.size("strip_height"))
+        return self._theme.size("header_height")
 
     def show_view(self, view: View) -> None:
         self._doing = view.doing
         self._orb = view.orb
         self.news.set_count(view.unseen)
-        self.stop.setVisible(view.running)
-        self.setAccessibleName(f"{self._name}: {words}" if (words := self._words()) else self._name)
+        if self.stop.isHidden() is view.running:
+            for page in (self.history, self.usage, self.settings):
+                page.setVisible(not view.running)
+            self.stop.setVisible(view.running)
+            self._arrange()
+        words = view.doing or self._words()
+        self.setAccessibleName(f"{self._name}: {words}" if words else self._name)
         self.update()
 
     def show_page(self, shown: GlyphButton | None) -> None:
@@ -80,18 +84,21 @@ class Header(QWidget):
             opener.choose(chosen=opener is shown)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        self._arrange()
+
+    def _arrange(self) -> None:
         theme = self._theme
         header, inset, grid = theme.size("header_height"), theme.size("padding"), theme.size("grid")
         x = self.width() - inset + grid
-        groups = ((self.close_button, self.minimise), (self.settings, self.usage, self.news, self.history))
+        groups = ((self.close_button, self.minimise), (self.settings, self.usage, self.news, self.history, self.stop))
         for group in groups:
             for button in group:
+                if button.isHidden():
+                    continue
                 x -= button.width()
                 place = QRect(x, (header - button.height()) // 2, button.width(), button.height())
                 put(button, place, self.width())
             x -= theme.size("gap")
-        stop = QRect(QPoint(self.width() - inset - self.stop.width(), header), self.stop.size())
-        put(self.stop, stop, self.width())
         self._end = x
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -112,11 +119,7 @@ class Header(QWidget):
         name = QFontMetricsF(strong).elidedText(self._name, Qt.TextElideMode.ElideRight, place.width())
         painter.drawText(placed(place, whole, way), Qt.AlignmentFlag.AlignVCenter, name)
         used = left + QFontMetricsF(strong).horizontalAdvance(name) + theme.size("gap")
-        if self.stop.isHidden():
-            self._paint_words(painter, placed(QRectF(used, 0, self._end - used, header), whole, way))
-        else:
-            room = self.width() - inset - self.stop.width() - theme.size("gap") - left
-            self._paint_words(painter, placed(QRectF(left, header, room, self.stop.height()), whole, way))
+        self._paint_words(painter, placed(QRectF(used, 0, self._end - used, header), whole, way))
 
     def _paint_words(self, painter: QPainter, place: QRectF) -> None:
         theme, small = self._theme, font(self._theme, "small")
@@ -127,7 +130,8 @@ class Header(QWidget):
         painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, elided)
 
     def _words(self) -> str:
-        return self._doing or state_words(self._orb)
+        """How things stand, unless a step in the thread says it already."""
+        return state_words(self._orb) if not self._doing or self._orb is Orb.NEEDS_YOU else ""
 
     def _button(self, glyph: str, name: str, pressed: SignalInstance) -> GlyphButton:
         button = GlyphButton(self._theme, glyph, name, self)
@@ -278,12 +282,8 @@ class BubbleWindow(Floating):
 
     def show_view(self, view: View, rows: tuple[Row, ...]) -> None:
         """Show this state of things."""
-        before = self.header.wanted_height
         self.header.show_view(view)
         self.thread_view.show_rows(rows)
-        if self.header.wanted_height != before:
-            self._arrange()
-            self.height_wanted.emit()
 
     def show_page(self, page: Page | None, button: GlyphButton | None = None) -> None:
         """Show a page, which belongs to a button of the header, instead of the thread; None shows the thread again."""

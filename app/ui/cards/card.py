@@ -7,15 +7,34 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from PySide6.QtCore import QCoreApplication, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QFontMetricsF,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+)
 from PySide6.QtWidgets import QWidget
 
 from app.ui.bubble.rows import ProseText, RowWidget
-from app.ui.cards.contents import BrowserView, CardHead, CardPart, SourcesView, elapsed_words, paint_head
+from app.ui.cards.contents import (
+    BrowserView,
+    CardHead,
+    CardPart,
+    SourcesView,
+    elapsed_words,
+    paint_chevron,
+    paint_head,
+)
 from app.ui.cards.picture import CodeView, PictureView
 from app.ui.presenter.cards import newest_picture
 from app.ui.presenter.view import Card, OpenPicture, ShownPicture, Status
 from app.ui.presenter.wording import Fold
+from app.ui.theme.drawing import font, placed
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
 
@@ -33,7 +52,7 @@ class _Openable(RowWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def head_box(self) -> QRectF:
-        return QRectF(0, 0, self.width(), self.theme.size("card_height"))
+        return QRectF(0, 0, self.width(), self.theme.size("step_height"))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self.head_box().contains(event.position()):
@@ -53,15 +72,18 @@ class _Openable(RowWidget):
         """What a click on the head does."""
         self.toggled.emit(self.key)
 
-    def paint_ground(self, painter: QPainter, *, waits: bool = False) -> QRectF:
-        """The card's own ground; its ring while the keyboard is there; the accent while the person is waited for."""
+    def paint_ground(self, painter: QPainter, *, is_open: bool, waits: bool = False) -> QRectF:
+        """The ground of an open step; its ring while it has the keyboard; the accent while the person is waited for."""
         theme = self.theme
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         focused = self.hasFocus()
-        painter.setPen(QPen(QColor(*theme.color("accent" if focused or waits else "hairline")), 2 if focused else 1))
-        painter.setBrush(QColor(*theme.color("raised")))
-        painter.drawRoundedRect(box, theme.size("card_radius"), theme.size("card_radius"))
+        if is_open or focused or waits:
+            painter.setPen(
+                QPen(QColor(*theme.color("accent" if focused or waits else "hairline")), 2 if focused else 1)
+            )
+            painter.setBrush(QColor(*theme.color("raised")) if is_open else Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(box, theme.size("button_radius"), theme.size("button_radius"))
         return box
 
 
@@ -112,12 +134,12 @@ class CardRow(_Openable):
     def height_for(self, width: int) -> int:
         theme = self.theme
         inset, gap = theme.size("card_padding"), theme.size("gap")
-        y, inner = theme.size("card_height"), width - 2 * inset
+        y, inner = theme.size("step_height") + theme.size("grid"), width - 2 * inset
         for part in self._parts():
             height = part.height_for(inner)
             part.setGeometry(inset, y, inner, height)
             y += height + gap
-        return y + (inset - gap if self._parts() else 0)
+        return y + inset - gap if self._parts() else theme.size("step_height")
 
     def leave(self) -> None:
         self.ticker.end(self._step)
@@ -127,10 +149,10 @@ class CardRow(_Openable):
         if card is None:
             return
         painter = QPainter(self)
-        box = self.paint_ground(painter, waits=card.status is Status.WAITING)
         opens = self.is_open if self._has_more() else None
+        box = self.paint_ground(painter, is_open=bool(self._parts()), waits=card.status is Status.WAITING)
         failed = card.status is Status.FAILED
-        color = "bad" if failed else "muted"
+        color = "warn" if failed else "muted"
         head = CardHead(card.glyph, card.verb, card.object, card.status, self._elapsed, opens, color, self._thumbnail())
         paint_head(painter, self.head_box(), head, self.theme)
         if card.status is Status.RUNNING:
@@ -226,7 +248,7 @@ class CardRow(_Openable):
             return False
         self._line = (self._line + elapsed_s * 1000 / self.theme.ms("running_line")) % 1.0
         self._elapsed = _elapsed(card)
-        self.update(0, 0, self.width(), self.theme.size("card_height"))
+        self.update(0, 0, self.width(), self.theme.size("step_height"))
         self.update(0, self.height() - self.theme.size("grid"), self.width(), self.theme.size("grid"))
         return True
 
@@ -250,26 +272,33 @@ class FoldRow(_Openable):
         return self._fold is not None and self._fold.is_open
 
     def height_for(self, width: int) -> int:
-        return self.theme.size("card_height")
+        return self.theme.size("step_height")
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._fold is None:
             return
-        painter = QPainter(self)
-        self.paint_ground(painter)
-        sure = all(card.status is Status.OK for card in self._fold.cards)
-        status = Status.OK if sure else Status.UNVERIFIED
-        seconds = elapsed_words(sum(card.elapsed_s or 0.0 for card in self._fold.cards))
-        paint_head(
-            painter,
-            self.head_box(),
-            CardHead("list", self._words(), "", status, seconds, self._fold.is_open),
-            self.theme,
-        )
+        painter, theme = QPainter(self), self.theme
+        self.paint_ground(painter, is_open=False)
+        painter.setFont(font(theme, "small"))
+        painter.setPen(QColor(*theme.color("muted")))
+        words, side = self._words(), theme.size("small_glyph")
+        whole, way = self.head_box(), self.layoutDirection()
+        left, width = theme.size("grid"), QFontMetricsF(painter.font()).horizontalAdvance(words) + 1
+        place = placed(QRectF(left, 0, width, whole.height()), whole, way)
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, words)
+        middle = QRectF(left + width + theme.size("grid") / 2, (whole.height() - side) / 2, side, side)
+        paint_chevron(painter, placed(middle, whole, way), theme, is_open=self._fold.is_open)
 
     def _words(self) -> str:
-        count = len(self._fold.cards) if self._fold else 0
-        return QCoreApplication.translate("Cards", "{count} actions").format(count=count)
+        """How many steps, how long they took, and whether all of them are known to have worked."""
+        cards, tr = self._fold.cards if self._fold else (), QCoreApplication.translate
+        words = [tr("Cards", "{count} steps").format(count=len(cards))]
+        words.append(elapsed_words(sum(card.elapsed_s or 0.0 for card in cards)))
+        if any(card.status is Status.FAILED for card in cards):
+            words.append(tr("Cards", "one did not work"))
+        elif any(card.status is Status.UNVERIFIED for card in cards):
+            words.append(tr("Cards", "not confirmed"))
+        return " · ".join(word for word in words if word)
 
 
 def with_left_out(text: str, count: int) -> str:

@@ -213,7 +213,7 @@ _MARKS = {
     Status.WAITING: ("pause", "accent"),
     Status.OK: ("check", "ok"),
     Status.UNVERIFIED: ("circle", "muted"),
-    Status.FAILED: ("notch", "bad"),
+    Status.FAILED: ("notch", "warn"),
     Status.STOPPED: ("stop", "muted"),
 }
 
@@ -234,8 +234,9 @@ class CardHead:
 
 def paint_head(painter: QPainter, box: QRectF, head: CardHead, theme: Theme) -> None:
     """Draw the line into `box`; what does not fit is elided, the object's end first."""
-    inset = theme.size("card_padding")
-    side = theme.size("glyph")
+    is_line = box.height() <= theme.size("step_height")
+    inset = theme.size("gap" if is_line else "card_padding")
+    side = theme.size("small_glyph" if is_line else "glyph")
     middle = box.center().y()
     left = box.left() + inset
     way = painter.layoutDirection()
@@ -252,12 +253,8 @@ def _paint_right(painter: QPainter, whole: QRectF, box: QRectF, head: CardHead, 
     side, gap = theme.size("small_glyph"), theme.size("gap")
     x, middle = box.right(), box.center().y()
     if head.opens is not None:
-        painter.save()
-        closed = 180 if way is Qt.LayoutDirection.RightToLeft else 0
-        painter.translate(placed(QRectF(x - side, middle, side, 0), whole, way).center())
-        painter.rotate(90 if head.opens else closed)
-        drawing.draw(painter, "chevron", QRectF(-side / 2, -side / 2, side, side), theme.color("muted"))
-        painter.restore()
+        place = placed(QRectF(x - side, middle - side / 2, side, side), whole, way)
+        paint_chevron(painter, place, theme, is_open=head.opens)
         x -= side + gap / 2
     if head.status in _MARKS:
         glyph, color = _MARKS[head.status]
@@ -276,6 +273,17 @@ def _paint_right(painter: QPainter, whole: QRectF, box: QRectF, head: CardHead, 
         _words(painter, time, head.elapsed, theme.color("muted"))
         x -= width + gap / 2
     return x - gap / 2
+
+
+def paint_chevron(painter: QPainter, place: QRectF, theme: Theme, *, is_open: bool) -> None:
+    """Draw it pointing down where it is open, else in reading direction."""
+    side = place.width()
+    closed = 180 if painter.layoutDirection() is Qt.LayoutDirection.RightToLeft else 0
+    painter.save()
+    painter.translate(place.center())
+    painter.rotate(90 if is_open else closed)
+    drawing.draw(painter, "chevron", QRectF(-side / 2, -side / 2, side, side), theme.color("muted"))
+    painter.restore()
 
 
 def _paint_thumbnail(painter: QPainter, place: QRectF, picture: QPixmap, theme: Theme) -> None:

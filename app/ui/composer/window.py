@@ -237,6 +237,12 @@ class ComposerWindow(Floating):
         self.activateWindow()
         self.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def show_quietly(self) -> None:
+        """Show without taking the keyboard from the program in use."""
+        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
+        self.show()
+        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, on=False)
+
     def tell(self, sentence: str) -> None:
         """A sentence about what could not be attached; an empty one takes it away."""
         self.note.setText(sentence)

@@ -163,6 +163,8 @@ class Board(QWidget):
             "search": samples.search(),
             "web": samples.web(),
             "changed": samples.changed(),
+            "answer": samples.answer(),
+            "short-answer": samples.short_answer(),
             "tones": samples.tones(self._theme),
             "approval": samples.approval(),
             "approval-click": samples.click_approval(),
@@ -203,7 +205,7 @@ class Board(QWidget):
         bubble = self._child(BubbleWindow(self._theme, self._around, maker.make, "Wisp"))
         width = self._theme.size("bubble_width") + 2 * bubble.margin
         bubble.resize(width, _TALL_PX)
-        bubble.show_view(view, folded(view.items))
+        bubble.show_view(view, folded(view.items, running=view.running))
         bubble.height_wanted.connect(self._fit)
         return bubble
 

@@ -205,10 +205,11 @@ def approval() -> Events:
             "a1",
             "1",
             "execute_command",
-            "It runs a command, after it has read the screen, which somebody else wrote.",
+            "Wisp wants to delete ~/Downloads/old, after reading the screen, which others wrote.",
             "rm -r ~/Downloads/old\u202e",
             undo="What a command does cannot be undone by Wisp.",
             rule="outward after reading (default.toml:69)",
+            why="It runs a command, after it has read the screen, which somebody else wrote.",
             sources=("the screen",),
             reasons=("It works in ~/Downloads, outside the workspace.",),
             scopes=(agent.Scope.ONCE, agent.Scope.TASK),
@@ -226,8 +227,8 @@ def click_approval() -> Events:
             "a1",
             "1",
             "computer_click",
-            "It presses “Send” in “Re: Friday”, which sends something out.",
-            "target: Send",
+            "Wisp wants to press “Send” in “Re: Friday”, which sends something to others.",
+            "",
             who="Re: Friday (thunderbird)",
             undo="What is sent cannot be called back.",
             rule="mode ask: outward (default.toml)",
@@ -235,6 +236,39 @@ def click_approval() -> Events:
             **shown,
         ),
     ]
+
+
+def answer() -> Events:
+    """An answer with everything that Markdown has in it."""
+    return [
+        agent.TurnStarted("t1", "How do I back up my photos?"),
+        *_call("1", "list_files", {"path": "Pictures"}, elapsed_s=0.4),
+        *_call("2", "web_search", {"query": "rsync backup"}, elapsed_s=1.2),
+        agent.TurnEnded("t1", agent.Outcome.FINISHED, _ANSWER),
+    ]
+
+
+def short_answer() -> Events:
+    return [agent.TurnStarted("t1", "What is 12*7?"), agent.TurnEnded("t1", agent.Outcome.ANSWERED, "**84**")]
+
+
+_ANSWER = """## Two ways
+You have **1,204 photos** in `~/Pictures`, 8.1 GB. Either
+
+1. copy them to the *stick*, or
+2. use `rsync`, which copies only what is new:
+
+```bash
+rsync -a --delete ~/Pictures/ /media/stick/Pictures/
+```
+
+| Way | First time | Later |
+|---|---|---|
+| copy | 6 min | 6 min |
+| rsync | 6 min | 10 s |
+
+More is in the [manual](https://rsync.samba.org/documentation.html).
+"""
 
 
 def question() -> Events:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.agent import agent_events as agent
-from app.base.texts import clip_line, terminal_text
+from app.base.texts import clip_line, for_people, terminal_text
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
 from app.ui.presenter.view import (
@@ -201,7 +201,6 @@ class CardSteps:
             object=entry.object_of({"tool": readable(event.tool), **event.attrs}, self.words),
             kind=entry.kind,
             since=now,
-            small=entry.small,
         )
         return replace(added(view, card), doing=doing(card))
 
@@ -264,11 +263,14 @@ class CardSteps:
         if event.ok:
             code = event.payload.get("exit_code")
             return self.words("It ended with status {code}.").format(code=code) if code else ""
-        return clip_line(_first_text(event.payload, _SENTENCE_NAMES) or event.echo, _SENTENCE_CHARS)
+        if event.payload.get("for_model") is True:
+            return ""
+        return clip_line(for_people(_first_text(event.payload, _SENTENCE_NAMES)), _SENTENCE_CHARS)
 
     def _object(self, card: Card, known: Mapping[str, object]) -> str:
         """The object said with what is known now; a template that lacks a word leaves what was said before."""
-        return words_for(card.tool).object_of({"tool": readable(card.tool), **known}, self.words) or card.object
+        known = {"tool": readable(card.tool), **known}
+        return words_for(card.tool).object_of(known, self.words, card.object) or card.object
 
 
 def readable(tool: str) -> str:

@@ -47,6 +47,7 @@ def question(key: str, event: agent.ApprovalWanted) -> Approval:
         who=event.who,
         undo=event.undo,
         rule=event.rule,
+        why=event.why,
         sources=tuple(event.sources),
         reasons=tuple(event.reasons),
         scopes=tuple(event.scopes),

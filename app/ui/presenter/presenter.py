@@ -27,8 +27,8 @@ _NOTE = {
     agent.Outcome.CUT_OFF: Orb.ERROR,
     agent.Outcome.REPEATING: Orb.ERROR,
 }
-_SPOKEN = (agent.Outcome.FINISHED, agent.Outcome.ANSWERED, agent.Outcome.UNVERIFIED, agent.Outcome.WAITING)
-"""Outcomes whose words are the model's own."""
+_FAILURES = (agent.Outcome.FAILED, agent.Outcome.CUT_OFF, agent.Outcome.REPEATING)
+ANSWERS = (agent.Outcome.FINISHED, agent.Outcome.ANSWERED)
 Step = Callable[[View, Any, float], View]
 
 
@@ -95,9 +95,9 @@ def retold(how: Presenter, events: Iterable[agent.AgentEvent], before: View) -> 
 
 
 def sent(view: View, text: str) -> View:
-    """Words of the person's are on their way; those that go to a turn that runs already are shown at once."""
+    """Words of the person's are on their way: they show at once, and wait until the agent takes them."""
     view = withdrawn(view)
-    return added(view, Asked(_key(view), text)) if view.running else view
+    return added(view, Asked(_key(view), text, waits=True)) if text.strip() else view
 
 
 def asleep(view: View) -> View:
@@ -116,14 +116,23 @@ def _key(view: View) -> str:
 def _turn_started(view: View, event: agent.TurnStarted, now: float) -> View:
     view = offers.turn_begun(withdrawn(view))
     view = replace(view, running=True, since=now, orb=Orb.THINKING, doing="", checklist="", changed=frozenset())
-    return added(view, Asked(_key(view), event.text)) if event.text.strip() else view
+    return _taken(view, event.text)
 
 
 def _said_meanwhile(view: View, event: agent.SaidMeanwhile, _now: float) -> View:
-    """What was sent from here shows already. A conversation that is opened again has the words only from this event."""
-    if not event.text.strip() or any(isinstance(item, Asked) and item.text == event.text for item in view.items):
-        return view
-    return added(view, Asked(_key(view), event.text))
+    return _taken(view, event.text)
+
+
+def _taken(view: View, text: str) -> View:
+    """The agent has these words now. They keep their place where nothing came after them, else they come last."""
+    waiting = next((item for item in view.items if isinstance(item, Asked) and item.waits and item.text == text), None)
+    if waiting is None:
+        return added(view, Asked(_key(view), text)) if text.strip() else view
+    after = view.items[view.items.index(waiting) + 1 :]
+    if all(isinstance(item, Asked) and item.waits for item in after):
+        return replaced(view, replace(waiting, waits=False))
+    left = tuple(item for item in view.items if item is not waiting)
+    return added(replace(view, items=left), replace(waiting, waits=False))
 
 
 def _state_changed(view: View, event: agent.StateChanged, _now: float) -> View:
@@ -224,22 +233,53 @@ def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
         doing="",
         orb=_NOTE.get(event.outcome, Orb.IDLE),
     )
-    if not event.text.strip() or _was_said(view, event):
+    view = _said_once(view, event.text, failed=event.outcome in _FAILURES)
+    last = view.items[-1] if view.items else None
+    if isinstance(last, SpokenItem) and event.outcome in ANSWERS and _was_said(view, event.text):
+        view = replaced(view, replace(last, final=True))
+    if not event.text.strip() or _was_said(view, event.text):
         return view
     return added(view, TurnOutcome(_key(view), event.outcome, event.text))
 
 
-def _was_said(view: View, event: agent.TurnEnded) -> bool:
+def _of_this_turn(view: View) -> tuple[Item, ...]:
+    """What came since the person's last words that the agent has taken."""
+    begins = (at for at in range(len(view.items) - 1, -1, -1) if _is_taken(view.items[at]))
+    return view.items[next(begins, -1) + 1 :]
+
+
+def _is_taken(item: Item) -> bool:
+    return isinstance(item, Asked) and not item.waits
+
+
+def _spoken(view: View) -> str:
+    """All that was said in this turn, without blanks."""
+    return _bare("".join(item.text for item in _of_this_turn(view) if isinstance(item, SpokenItem)))
+
+
+def _was_said(view: View, text: str) -> bool:
     """Return whether the turn's final text was already said in it, so that it is not shown twice."""
-    if event.outcome not in _SPOKEN:
-        return False
-    said: list[str] = []
-    for item in reversed(view.items):
-        if isinstance(item, Asked):
-            break
-        if isinstance(item, SpokenItem):
-            said.append(item.text)
-    return _bare(event.text) in _bare("".join(reversed(said)))
+    return _bare(text) in _spoken(view)
+
+
+def _said_once(view: View, final: str, *, failed: bool) -> View:
+    """The view without notes and reasons on cards that the turn's own words repeat, and without speech that only says
+    what the failure's last line says."""
+    words = _spoken(view) + _bare(final)
+    this_turn = {item.key for item in _of_this_turn(view)}
+
+    def repeats(item: Item) -> bool:
+        if item.key not in this_turn:
+            return False
+        if isinstance(item, Told):
+            return _bare(item.sentence) in words
+        return failed and isinstance(item, SpokenItem) and _bare(item.text) in _bare(final)
+
+    def quiet(item: Item) -> Item:
+        is_repeated = isinstance(item, Card) and item.sentence and _bare(item.sentence) in words
+        return replace(item, sentence="") if is_repeated and isinstance(item, Card) and item.key in this_turn else item
+
+    return replace(view, items=tuple(quiet(item) for item in view.items if not repeats(item)))
 
 
 def _bare(text: str) -> str:

@@ -34,15 +34,17 @@ class ShownPicture:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The person's own words."""
+    """The person's own words. `waits` until the agent has taken them."""
 
     key: str
     text: str
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenItem:
-    """Speech, or a part of it: a long one goes on in further items, `continued` from the second on."""
+    """Speech, or a part of it: a long one goes on in further items, `continued` from the second on. `final` ends a turn
+    that came out well."""
 
     key: str
     call_id: str
@@ -50,6 +52,7 @@ class SpokenItem:
     text: str
     continued: bool = False
     done: bool = False
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,6 @@ class Card:
     elapsed_s: float | None = None
     left_s: float | None = None
     share: float | None = None
-    small: bool = False
     call: str = ""
     url: str = ""
     sights: tuple[BrowserStep, ...] = ()
@@ -128,6 +130,7 @@ class Approval:
     who: str = ""
     undo: str = ""
     rule: str = ""
+    why: str = ""
     sources: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     scopes: tuple[Scope, ...] = (Scope.ONCE,)

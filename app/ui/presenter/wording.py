@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import Formatter
 
 from app.base import resources
 from app.base.texts import clip_line
 from app.base.values import dataclass
-from app.ui.presenter.view import Card, Item, Status
+from app.ui.presenter.view import Approval, Asked, Card, Item, SpokenItem, Status, Told, TurnOutcome
 
 Words = Callable[[str], str]
 """Translates one English text of the tables."""
@@ -32,13 +32,15 @@ class CardWords:
     objects: tuple[str, ...] = ()
     kind: str = "row"
     body: str = ""
-    small: bool = False
     hidden: bool = False
 
-    def object_of(self, known: Mapping[str, object], words: Words) -> str:
-        """The first template all of whose names are known, filled in; one line."""
+    def object_of(self, known: Mapping[str, object], words: Words, before: str = "") -> str:
+        """The first template all of whose names are known, filled in; one line. One without names gives way to what was
+        said `before`."""
         for template in self.objects:
             fields = {name: _short(known.get(name)) for name in _names(template)}
+            if not fields and before:
+                return before
             if all(fields.values()):
                 return clip_line(words(template).format_map(fields), _OBJECT_CHARS) if template else ""
         return ""
@@ -141,42 +143,97 @@ class Pacer:
             self._credit = 0.0
 
 
-FOLDED_FROM = 3
+FOLDED_FROM = 2
+"""A single step is a line of its own already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Several cards that are folded into one line."""
+    """The steps of a turn that are folded into one line; `rest` stood between them and shows with them."""
 
     key: str
     cards: tuple[Card, ...]
     is_open: bool = False
+    rest: tuple[Item, ...] = ()
 
 
 Row = Item | Fold
+_ASKED_WITHIN = 20
+"""A question that is open stands near the thread's end."""
 
 
-def folded(items: Iterable[Item], opened: frozenset[str] = frozenset()) -> tuple[Row, ...]:
-    """The rows of the thread. The newest item is never folded; a fold whose key is in `opened` shows its cards."""
+def folded(items: Iterable[Item], opened: frozenset[str] = frozenset(), *, running: bool = False) -> tuple[Row, ...]:
+    """The rows of the thread: the person's words, how each answer was reached in one line, the answer.
+
+    A fold whose key is in `opened` shows its steps. While a turn runs, only steps that have ended fold.
+    """
     rows: list[Row] = []
-    run: list[Card] = []
+    turn: list[Item] = []
+    waiting: list[Item] = []
     all_items = tuple(items)
-    for item in all_items[:-1]:
-        if isinstance(item, Card) and item.small and item.status in (Status.OK, Status.UNVERIFIED):
-            run.append(item)
-        else:
-            _close(run, rows, opened)
+    asked = {item.call_id for item in all_items[-_ASKED_WITHIN:] if isinstance(item, Approval) and item.is_open}
+    for item in all_items:
+        if isinstance(item, Card) and item.status is Status.WAITING and item.call_id in asked:
+            continue  # because the question says what it is about
+        if isinstance(item, Asked):
+            if item.waits:
+                waiting.append(item)
+                continue
+            rows.extend(_turn_rows(turn, opened, ended=True))
+            turn = []
             rows.append(item)
-    _close(run, rows, opened)
-    return (*rows, *all_items[-1:])
+        else:
+            turn.append(item)
+    return (*rows, *_turn_rows(turn, opened, ended=not running), *waiting)
 
 
-def _close(run: list[Card], rows: list[Row], opened: frozenset[str]) -> None:
-    if len(run) >= FOLDED_FROM:
-        key = f"f{run[0].key}"
-        rows.append(Fold(key, tuple(run), key in opened))
-        if key in opened:
-            rows.extend(run)
-    else:
-        rows.extend(run)
-    run.clear()
+def _turn_rows(turn: list[Item], opened: frozenset[str], *, ended: bool) -> Iterator[Row]:
+    """One turn's rows: once it has ended, all that came before its answer is one fold; until then each run of steps."""
+    if not ended:
+        yield from _run_rows(turn, opened)
+        return
+    last = max((at for at, item in enumerate(turn) if isinstance(item, Card)), default=-1)
+    has_answer = any(isinstance(item, (SpokenItem, TurnOutcome)) for item in turn[last + 1 :])
+    steps = [item for item in turn[: last + 1] if _is_step(item, with_speech=has_answer)]
+    cards = [item for item in steps if isinstance(item, Card)]
+    if len(cards) < FOLDED_FROM or any(card.is_open for card in cards):
+        yield from turn
+        return
+    yield from _fold(steps, opened)
+    folded_away = {item.key for item in steps}
+    yield from (item for item in turn if item.key not in folded_away)
+
+
+def _is_step(item: Item, *, with_speech: bool) -> bool:
+    """Whether an item tells how the answer was reached, and is not part of it."""
+    if isinstance(item, SpokenItem):
+        return with_speech
+    if isinstance(item, Told):
+        return item.level == "info"
+    return isinstance(item, (Card, Approval))
+
+
+def _run_rows(turn: list[Item], opened: frozenset[str]) -> Iterator[Row]:
+    """Each run of steps that have ended, but never the newest item."""
+    run: list[Item] = []
+    for item in turn[:-1]:
+        if isinstance(item, Card) and item.status in (Status.OK, Status.UNVERIFIED):
+            run.append(item)
+            continue
+        yield from _fold(run, opened)
+        run = []
+        yield item
+    yield from _fold(run, opened)
+    yield from turn[-1:]
+
+
+def _fold(steps: list[Item], opened: frozenset[str]) -> Iterator[Row]:
+    cards = tuple(item for item in steps if isinstance(item, Card))
+    if len(cards) < FOLDED_FROM:
+        yield from steps
+        return
+    key = f"f{cards[0].key}"
+    rest = tuple(item for item in steps if not isinstance(item, Card))
+    yield Fold(key, cards, key in opened, rest)
+    if key in opened:
+        yield from steps

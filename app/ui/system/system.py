@@ -230,8 +230,9 @@ class System(QObject):
             self._tray.restyle(self._look.theme)
 
     def _summoned(self) -> None:
-        """The key opens, and closes again."""
-        if self._presence.stage.is_writing:
+        """The key opens, and closes again where the keyboard is in the composer."""
+        stage = self._presence.stage
+        if stage.is_writing and stage.composer.isActiveWindow():
             self._presence.close()
         else:
             self._presence.open()

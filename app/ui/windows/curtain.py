@@ -103,6 +103,29 @@ class XConnection:
             found = root.get_full_property(self._display.intern_atom("_NET_ACTIVE_WINDOW"), X.AnyPropertyType)
             return int(found.value[0]) if found is not None and len(found.value) else 0
 
+    def activate(self, window_id: int) -> None:
+        """Ask the window manager to give a window the keyboard."""
+        from Xlib import X
+        from Xlib.protocol.event import ClientMessage
+
+        with self._lock:
+            root = self._display.screen().root
+            name = self._display.intern_atom("_NET_ACTIVE_WINDOW")
+            pager = (32, [2, X.CurrentTime, 0, 0, 0])  # 2, because managers may ignore what a program asks for itself
+            wish = ClientMessage(window=window_id, client_type=name, data=pager)
+            root.send_event(wish, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+            self._display.flush()
+
+    def idle_s(self) -> float:
+        """Seconds since the last input from anyone; 0 where the server does not say."""
+        from Xlib.ext import screensaver
+
+        with self._lock:
+            if not self._display.has_extension(screensaver.extname):
+                return 0.0
+            found = screensaver.query_info(self._display.screen().root)
+            return float(found.idle) / 1000
+
     def set_input(self, window_id: int, rects: Sequence[Rect]) -> None:
         """Where the window takes clicks, in its own pixels."""
         from Xlib.ext import shape

@@ -190,13 +190,7 @@ class Floating(QWidget):
         else:
             # Fill the background, so that antialiased edges have a colour to blend with.
             painter.fillRect(self.rect(), QColor(*theme.color("hairline")))
-        ground = theme.color("paper")
-        if self.around.composited:
-            ground = ground.faded(theme.ratio("bubble_opacity"))
-        if self.around.composited and self.isWindow():
-            painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Source)
-        painter.fillPath(path, QColor(*ground))
-        painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
+        painter.fillPath(path, QColor(*theme.color("paper")))
         half = theme.count("hairline") / 2
         edge = QPainterPath()
         radius = theme.size("radius") - half

@@ -72,6 +72,7 @@ class Stage(QObject):
         self.orb.moved.connect(self._settle)
         self._bubble: BubbleWindow | None = None
         self._leaving = False
+        self._before = 0
         self._chip: ChipWindow | None = None
         self._composer: ComposerWindow | None = None
         self._viewer: PictureWindow | None = None
@@ -145,6 +146,35 @@ class Stage(QObject):
         if self._composer is not None:
             self._composer.hide()
 
+    def take_keyboard(self) -> None:
+        """The composer with the keyboard in it; who had it before gets it back with the next wish."""
+        server, composer = self._look.around.server, self.composer
+        active = server.active_window() if server is not None else 0
+        if active not in self._look.around.ids():
+            self._before = active
+        composer.take_focus()
+
+    def return_keyboard(self) -> None:
+        """Give the keyboard to whatever had it; the composer stays where the window manager can do that."""
+        server = self._look.around.server
+        if not self.is_writing or not self.composer.isActiveWindow():
+            return
+        if server is not None and self._before:
+            server.activate(self._before)
+        else:
+            self.hide_composer()
+
+    def has_returned(self) -> bool:
+        """Whether the keyboard is still where it was given back to."""
+        server = self._look.around.server
+        return server is not None and server.active_window() == self._before
+
+    def show_composer(self) -> None:
+        """The composer again, without the keyboard, while the bubble shows."""
+        if self.shows_bubble and not self.is_writing and self.bubble.page is None:
+            self.composer.show_quietly()
+            self.place()
+
     def hide(self) -> None:
         """Only the orb is left."""
         self.hide_composer()
@@ -188,7 +218,7 @@ class Stage(QObject):
         bubble, rows = self.bubble, self._row_maker()
         newest = next((item.key for item in reversed(view.items) if isinstance(item, Card)), "")
         rows.note_newest(newest, bubble.thread_view.realised)
-        bubble.show_view(view, folded(view.items, rows.open_folds))
+        bubble.show_view(view, folded(view.items, rows.open_folds, running=view.running))
 
     def show_bubble(self, view: View) -> None:
         """Beside the orb, without taking the focus; not before there is something in it."""

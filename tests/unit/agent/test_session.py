@@ -181,10 +181,11 @@ async def test_a_call_that_needs_permission_waits_for_the_answer(tmp_path: Path)
         "approval1",
         "c1",
         "run",
-        "It runs a command.",
+        "Wisp wants to build what is here, with nothing to hold it back.",
         "make",
         undo="What a command does cannot be undone by Wisp.",
         rule="mode ask: executes (default.toml)",
+        why="It runs a command.",
         scopes=(Scope.ONCE, Scope.TASK, Scope.ALWAYS),
     )
     kinds = (ApprovalWanted, ApprovalAnswered, ToolRunning)

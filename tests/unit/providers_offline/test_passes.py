@@ -89,7 +89,7 @@ async def test_a_failed_step_ends_the_plan_with_the_tool_s_own_words() -> None:
     await talk.say("open the calculater and type 5")
     reply = await talk.fail("open_app", "There is no program 'calculater'. Did you mean Calculator or Calendar?")
     assert (reply.said, reply.calls, reply.reason) == (
-        "I could not open the calculater: There is no program 'calculater'. Did you mean Calculator or Calendar?",
+        "I could not open the calculater: There is no program “calculater”. Did you mean Calculator or Calendar?",
         [],
         "refusal",
     )
@@ -164,8 +164,8 @@ async def test_what_only_a_model_can_do_after_a_failure_is_said_otherwise() -> N
         "computer_click", "Nothing called 'Flurb' is showing. Look with screen_capture and click by x and y."
     )
     assert reply.said == (
-        "I could not click “Flurb”: Nothing called 'Flurb' is showing. "
-        "“what is on the screen” tells you what there is, and “click at 100, 200” clicks at a place."
+        "I could not click “Flurb”: Nothing called “Flurb” is showing. "
+        "Ask “what is on the screen” to hear what there is."
     )
 
 

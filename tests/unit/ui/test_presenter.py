@@ -74,7 +74,7 @@ def test_a_megabyte_of_speech_is_cut_into_items_and_nothing_is_lost() -> None:
 
 def test_a_card_opens_at_the_tag_and_closes_with_the_result() -> None:
     begun = shown([agent.TagStart("1", "computer_click", {"target": "7"})])
-    assert the_card(begun) == Card("c0:1", "computer_click", "pointer", "Clicking", "7", since=5.0, small=True)
+    assert the_card(begun) == Card("c0:1", "computer_click", "pointer", "Clicking", "7", since=5.0)
     assert begun.doing == "Clicking 7"
     ended = shown([agent.ToolFinished("1", "computer_click", True, "clicked", {}, elapsed_s=0.4)], begun)
     card = the_card(ended)
@@ -318,7 +318,7 @@ def test_words_that_were_spoken_are_not_shown_twice() -> None:
     assert [type(item) for item in view.items] == [Asked, SpokenItem]
 
 
-def test_a_failure_is_always_told() -> None:
+def test_a_failure_is_told_once() -> None:
     view = shown(
         [
             agent.TurnStarted("t1", "go"),
@@ -326,7 +326,55 @@ def test_a_failure_is_always_told() -> None:
             agent.TurnEnded("t1", agent.Outcome.FAILED, "No network."),
         ]
     )
-    assert view.items[-1] == TurnOutcome("i2", agent.Outcome.FAILED, "No network.")
+    assert view.items == (Asked("i0", "go"), TurnOutcome("i2", agent.Outcome.FAILED, "No network."))
+
+
+def test_a_note_and_a_cards_reason_that_the_last_words_repeat_are_gone() -> None:
+    why = "Nothing called “Save” is showing."
+    view = shown(
+        [
+            agent.TurnStarted("t1", "go"),
+            agent.TagStart("1", "computer_click", {"target": "Save"}),
+            agent.ToolFinished("1", "computer_click", False, "tool_error", {"reason": why.replace("“Save”", "'Save'")}),
+            agent.Notice("warning", why),
+            agent.TurnEnded("t1", agent.Outcome.FAILED, f"I could not click Save: {why}"),
+        ]
+    )
+    assert [type(item) for item in view.items] == [Asked, Card, TurnOutcome]
+    assert the_card(view).sentence == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "shown_to_people"),
+    [
+        ("That window is gone; list_windows shows what is there.", "That window is gone."),
+        (
+            "Nothing called 'Flurb' is showing. Look with screen_capture and click by x and y.",
+            "Nothing called “Flurb” is showing.",
+        ),
+        (
+            "path: 'my_notes.txt' is a damaged picture and cannot be shown.",
+            "“my_notes.txt” is a damaged picture and cannot be shown.",
+        ),
+        (
+            "Typing stopped half way: the keyboard went away. Look before going on.",
+            "Typing stopped half way: the keyboard went away.",
+        ),
+        ("(412, 80) lies outside capture c3, which is 10x10.", ""),
+    ],
+)
+def test_a_card_says_only_what_a_person_can_follow(told: str, shown_to_people: str) -> None:
+    events = [
+        agent.TagStart("1", "computer_click", {"target": "Save"}),
+        agent.ToolFinished("1", "computer_click", False, "tool_error", {"tag": "computer_click", "reason": told}),
+    ]
+    assert the_card(shown(events)).sentence == shown_to_people
+
+
+def test_what_only_the_model_can_repair_is_not_said_to_the_person() -> None:
+    payload: dict[str, JsonValue] = {"reason": "There is no argument 'foo'.", "for_model": True}
+    events = [agent.TagStart("1", "wait"), agent.ToolFinished("1", "wait", False, "tool_error", payload)]
+    assert the_card(shown(events)).sentence == ""
 
 
 def asked(*options: object) -> list[agent.AgentEvent]:
@@ -363,12 +411,19 @@ def test_the_next_turn_takes_the_answers_away() -> None:
 
 def test_whatever_the_person_says_takes_the_answers_away_at_once() -> None:
     view = presenter.sent(shown(asked("PDF", "Text")), "something else")
-    assert [type(item) for item in view.items] == [Asked, SpokenItem]
+    assert [type(item) for item in view.items] == [Asked, SpokenItem, Asked]
 
 
 def test_words_for_a_turn_that_runs_already_are_shown_at_once() -> None:
     view = presenter.sent(shown([agent.TurnStarted("t1", "go")]), "and be quick")
-    assert view.items == (Asked("i0", "go"), Asked("i1", "and be quick"))
+    assert view.items == (Asked("i0", "go"), Asked("i1", "and be quick", waits=True))
+
+
+def test_words_that_wait_come_last_once_the_agent_has_taken_them() -> None:
+    view = presenter.sent(shown([agent.TurnStarted("t1", "go")]), "and be quick")
+    view = shown([agent.SayDelta("s", "", "On it."), agent.SaidMeanwhile("and be quick")], view)
+    assert [getattr(item, "text", "") for item in view.items] == ["go", "On it.", "and be quick"]
+    assert not any(item.waits for item in view.items if isinstance(item, Asked))
 
 
 def steps(*done: bool) -> dict[str, JsonValue]:

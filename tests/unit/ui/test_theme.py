@@ -43,13 +43,6 @@ def test_coloured_text_is_readable_where_it_stands(look: theme.Theme, text: str,
     assert theme.contrast(look.color(text), look.color(ground)) >= AA_TEXT
 
 
-@pytest.mark.parametrize("text", ["ink", "muted"])
-def test_text_stays_readable_on_the_translucent_bubble_over_the_worst_picture(look: theme.Theme, text: str) -> None:
-    opacity = look.ratio("bubble_opacity")
-    seen = look.color("paper").mixed(WORST_BEHIND[look.scheme], 1 - opacity)
-    assert theme.contrast(look.color(text), seen) >= AA_TEXT
-
-
 def test_every_tone_has_a_stripe_that_can_be_seen_and_a_tempo(look: theme.Theme) -> None:
     assert set(look.tones) == {
         "warm", "neutral", "excited", "calm", "serious", "playful", "apologetic", "urgent",

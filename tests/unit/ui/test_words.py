@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from app.base import paths
 from app.ui.composer.window import Recall
 from app.ui.presenter.presenter import same
-from app.ui.presenter.view import Card, SpokenItem, Status
+from app.ui.presenter.view import Asked, Card, SpokenItem, Status
 from app.ui.presenter.wording import Fold, Pacer, all_texts, folded, visible, words_for
 
 
 def small(number: int, status: Status = Status.OK) -> Card:
-    return Card(f"c{number}:{number}", "computer_click", "pointer", "Clicked", str(number), status=status, small=True)
+    return Card(f"c{number}:{number}", "computer_click", "pointer", "Clicked", str(number), status=status)
 
 
 def test_the_first_template_whose_words_are_known_is_used() -> None:
     words = words_for("computer_click")
     assert words.object_of({"target": "Save", "x": 1, "y": 2}, same) == "Save"
-    assert words.object_of({"x": 412, "y": 80.0}, same) == "at 412, 80"
-    assert words.object_of({"x": 412}, same) == ""
+    assert words.object_of({"x": 412, "y": 80.0}, same) == "a place on the screen"
+    assert words.object_of({"x": 412}, same, "7") == "7"
 
 
 def test_values_that_are_not_words_are_not_said() -> None:
@@ -43,20 +43,34 @@ def test_every_card_has_its_glyph_and_its_words() -> None:
     assert "{x}, {y}" not in all_texts()
 
 
-def test_a_run_of_small_actions_becomes_one_line_and_the_newest_stays() -> None:
+def test_while_it_runs_the_steps_that_have_ended_are_one_line_and_the_newest_stays() -> None:
     cards = [small(number) for number in range(5)]
-    assert folded(cards) == (Fold("fc0:0", tuple(cards[:4])), cards[4])
+    assert folded(cards, running=True) == (Fold("fc0:0", tuple(cards[:4])), cards[4])
 
 
-def test_an_open_fold_shows_its_cards() -> None:
+def test_an_open_fold_shows_its_steps() -> None:
     cards = [small(number) for number in range(4)]
-    assert folded(cards, frozenset({"fc0:0"})) == (Fold("fc0:0", tuple(cards[:3]), is_open=True), *cards)
+    rows = folded(cards, frozenset({"fc0:0"}), running=True)
+    assert rows == (Fold("fc0:0", tuple(cards[:3]), is_open=True), *cards)
 
 
-def test_short_runs_and_failures_are_not_folded() -> None:
+def test_while_it_runs_what_failed_and_what_was_said_stay_in_sight() -> None:
     said = SpokenItem("i9", "s", "", "Now.")
-    mixed = [small(1), small(2), said, small(3, Status.FAILED), small(4), small(5), small(6, Status.RUNNING)]
-    assert folded(mixed) == tuple(mixed)
+    mixed = [small(1), said, small(3, Status.FAILED), small(4), small(6, Status.RUNNING)]
+    assert folded(mixed, running=True) == tuple(mixed)
+
+
+def test_once_it_has_ended_the_answer_stands_below_one_line_for_all_that_led_to_it() -> None:
+    asked, doing = Asked("i0", "go"), SpokenItem("i1", "s", "", "Looking.")
+    cards, answer = [small(1), small(2, Status.FAILED)], SpokenItem("i9", "t", "", "84")
+    waiting = Asked("i10", "and then", waits=True)
+    rows = folded([waiting, asked, cards[0], doing, cards[1], answer])
+    assert rows == (asked, Fold("fc1:1", tuple(cards), rest=(doing,)), answer, waiting)
+
+
+def test_the_only_words_of_a_turn_stay_in_sight_also_where_a_step_came_after_them() -> None:
+    doing, cards = SpokenItem("i1", "s", "", "Looking."), [small(1), small(2)]
+    assert folded([cards[0], doing, cards[1]]) == (Fold("fc1:1", tuple(cards)), doing)
 
 
 def paced(text: str, seconds: float, **pace: float) -> int:
