@@ -208,7 +208,7 @@ def test_a_screen_reader_hears_what_everything_is_and_can_press_it(
             ("list", "Conversation"),
             ("list item", "You said"),
             ("list item", "Wisp says"),
-            ("push button", "Write to Wisp"),
+            ("push button", "Send"),
         ):
             assert expected in nodes, nodes
         assert not [node for node in nodes if node[0] == "filler" and node[1]]

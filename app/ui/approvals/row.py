@@ -248,7 +248,7 @@ class ApprovalRow(RowWidget):
         self.choices.offer(row.scopes)
         self.choices.setVisible(row.is_open)
         self.setAccessibleName(QCoreApplication.translate("Approval", "Wisp asks for permission"))
-        told = (row.sentence, row.detail, *([facts] if row.is_open else []))
+        told = (row.sentence, *([facts] if row.is_open else []), row.detail)
         self.setAccessibleDescription(visible("\n".join(part for part in told if part)).strip())
         if row.is_open:
             self.deny.setFocus()

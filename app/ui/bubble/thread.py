@@ -296,9 +296,11 @@ class Thread(QAbstractScrollArea):
     def _put_bar(self) -> None:
         thin, page = self._theme.size("scrollbar"), self.verticalScrollBar()
         self._bar.setGeometry(self.width() - thin - self._theme.size("grid") // 2, 0, thin, self.height())
+        self._bar.blockSignals(True)  # because a shorter range would pull its old value, and the thread with it
         self._bar.setRange(page.minimum(), page.maximum())
         self._bar.setPageStep(page.pageStep())
         self._bar.setValue(page.value())
+        self._bar.blockSignals(False)
         self._bar.setVisible(page.maximum() > 0)
 
     def _put(self) -> None:
