@@ -184,16 +184,11 @@ class RichText(ProseText):
         document.setDocumentMargin(0)
         document.setDefaultFont(font(theme, style))
         self.setDocument(document)
-        self._veil = _Veil(document)
-        self._plain = ""
+        self.reveal = _Veil(document).show
+        self.plain = ""
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.LinksAccessibleByMouse
         )
-
-    @property
-    def plain(self) -> str:
-        """What stands there, without the marks."""
-        return self._plain
 
     def show_text(self, text: str) -> None:
         """Show this Markdown; a single line break is one, as a person would mean it."""
@@ -203,10 +198,7 @@ class RichText(ProseText):
         text = _BREAK.sub("  \n", _LONE_NUMBER.sub(r"\1\\\2", text.strip("\n")))
         self.document().setMarkdown(text, _MARKDOWN)
         self._dress()
-        self._plain = self.toPlainText()
-
-    def reveal(self, count: int | None) -> None:
-        self._veil.show(count)
+        self.plain = self.toPlainText()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         address = self.anchorAt(event.position().toPoint())

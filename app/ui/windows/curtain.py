@@ -65,8 +65,7 @@ class XConnection:
 
     def is_composited(self) -> bool:
         with self._lock:
-            owner = self._display.get_selection_owner(self._display.intern_atom("_NET_WM_CM_S0"))
-            return bool(owner)
+            return bool(self._display.get_selection_owner(self._display.intern_atom("_NET_WM_CM_S0")))
 
     def mark(self, window_id: int, pid: int) -> None:
         """Leave the mark by which every Wisp knows this one's windows, and take away those of Wisps that ended."""
@@ -109,11 +108,12 @@ class XConnection:
         from Xlib.protocol.event import ClientMessage
 
         with self._lock:
-            root = self._display.screen().root
-            name = self._display.intern_atom("_NET_ACTIVE_WINDOW")
-            pager = (32, [2, X.CurrentTime, 0, 0, 0])  # 2, because managers may ignore what a program asks for itself
-            wish = ClientMessage(window=window_id, client_type=name, data=pager)
-            root.send_event(wish, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+            name, data = (
+                self._display.intern_atom("_NET_ACTIVE_WINDOW"),
+                (32, [2, X.CurrentTime, 0, 0, 0]),
+            )  # 2: a pager's
+            wish = ClientMessage(window=window_id, client_type=name, data=data)
+            self._display.screen().root.send_event(wish, X.SubstructureRedirectMask | X.SubstructureNotifyMask)
             self._display.flush()
 
     def idle_s(self) -> float:
@@ -121,10 +121,8 @@ class XConnection:
         from Xlib.ext import screensaver
 
         with self._lock:
-            if not self._display.has_extension(screensaver.extname):
-                return 0.0
-            found = screensaver.query_info(self._display.screen().root)
-            return float(found.idle) / 1000
+            known = self._display.has_extension(screensaver.extname)
+            return screensaver.query_info(self._display.screen().root).idle / 1000 if known else 0.0
 
     def set_input(self, window_id: int, rects: Sequence[Rect]) -> None:
         """Where the window takes clicks, in its own pixels."""
