@@ -181,6 +181,18 @@ class AskedRow(RowWidget):
         painter.drawRoundedRect(box, self.theme.size("card_radius"), self.theme.size("card_radius"))
 
 
+_GLYPHS = {
+    "warm": "warm",
+    "excited": "excited",
+    "calm": "calm",
+    "serious": "serious",
+    "playful": "playful",
+    "apologetic": "apologetic",
+    "urgent": "alert",
+}
+"""Tones that show one; neutral speech, and tones that are not known, have none."""
+
+
 class SaidRow(RowWidget):
     """Speech in its tone: a stripe in the tone's colour, the words in the rhythm of speech."""
 
@@ -218,9 +230,10 @@ class SaidRow(RowWidget):
 
     def height_for(self, width: int) -> int:
         left = self._indent()
-        height = self._text.height_for(width - left)
-        put(self._text, QRect(left, 0, width - left, height), width)
-        return height
+        inset, above = self.theme.size("gap"), self.theme.size("grid")
+        height = self._text.height_for(width - left - inset)
+        put(self._text, QRect(left, above, width - left - inset, height), width)
+        return height + 2 * above
 
     def leave(self) -> None:
         self.ticker.end(self._step)
@@ -234,17 +247,22 @@ class SaidRow(RowWidget):
         width = theme.count("stripe")
         nudge = math.sin(self._bounce_s / _BOUNCE_S * math.tau) * theme.count("grid") if self._bounce_s > 0 else 0.0
         painter.setPen(Qt.PenStyle.NoPen)
+        radius = theme.size("button_radius")
+        painter.setBrush(QColor(*tone.faded(theme.ratio("tone_ground"))))
+        painter.drawRoundedRect(QRectF(self.rect()), radius, radius)
         painter.setBrush(QColor(*tone))
         whole, way = QRectF(self.rect()), self.layoutDirection()
         stripe = placed(QRectF(0, max(nudge, 0), width, self.height() - abs(nudge)), whole, way)
         painter.drawRoundedRect(stripe, width / 2, width / 2)
-        if self._said.tone == "urgent":
-            side = theme.size("glyph")
-            drawing.draw(painter, "alert", placed(QRectF(width + theme.size("gap"), 1, side, side), whole, way), tone)
+        glyph = _GLYPHS.get(self._said.tone)
+        if glyph:
+            side, above = theme.size("glyph"), theme.size("grid") + 1
+            place = placed(QRectF(width + theme.size("gap"), above, side, side), whole, way)
+            drawing.draw(painter, glyph, place, tone)
 
     def _indent(self) -> int:
         theme = self.theme
-        glyph = theme.size("glyph") + theme.size("gap") if self._said and self._said.tone == "urgent" else 0
+        glyph = theme.size("glyph") + theme.size("gap") if self._said and self._said.tone in _GLYPHS else 0
         return theme.count("stripe") + theme.size("card_padding") + glyph
 
     def _paced(self, row: SpokenItem) -> Pacer | None:

@@ -43,6 +43,12 @@ def test_coloured_text_is_readable_where_it_stands(look: theme.Theme, text: str,
     assert theme.contrast(look.color(text), look.color(ground)) >= AA_TEXT
 
 
+def test_speech_is_readable_on_the_ground_of_its_tone(look: theme.Theme) -> None:
+    for tone in look.tones:
+        ground = look.color("paper").mixed(look.tone(tone), look.ratio("tone_ground"))
+        assert theme.contrast(look.color("ink"), ground) >= AA_TEXT
+
+
 def test_every_tone_has_a_stripe_that_can_be_seen_and_a_tempo(look: theme.Theme) -> None:
     assert set(look.tones) == {
         "warm", "neutral", "excited", "calm", "serious", "playful", "apologetic", "urgent",
