@@ -15,7 +15,7 @@ from app.desktop.desktop import Desktop
 from app.desktop.x11.virtual import VirtualDesktop
 
 
-@pytest.fixture(params=["headless", "x11"])
+@pytest.fixture(params=["headless", "x11", "portable"])
 async def any_desktop(request: pytest.FixtureRequest) -> AsyncIterator[Desktop]:
     if request.param == "headless":
         opened = open_desktop(dry_run=True)

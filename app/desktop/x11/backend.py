@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -38,7 +40,7 @@ from app.desktop.x11.pointer import X11Pointer, X11Screen
 from app.desktop.x11.selection import Selection, X11Clipboard, X11ExactTyping
 from app.desktop.x11.windows import X11Windows
 
-_ENDING_S = 1.0
+_ENDING_S, _ENDING_STEP_S = 1.0, 0.02
 
 
 def make_backend(
@@ -204,9 +206,22 @@ class PortableX11Listener(PortableListener):
     """Ends before its display may go."""
 
     def _end(self, listener: Any) -> None:
-        with suppress(ConnectionClosedError):  # because the thread may end, and close its connection, at the same time
+        """Disable the recording over pynput's second connection, until the thread has seen it.
+
+        pynput's own `stop` does nothing before its thread has begun, and queues its request on the connection that the
+        thread reads: python-xlib sends it with the next event only (https://github.com/moses-palmer/pynput/pull/583).
+        """
+        with listener._condition:
+            if not listener._condition.wait_for(lambda: listener._ready, _ENDING_S):
+                return  # it could not open its connections
+        until = time.monotonic() + _ENDING_S
+        with suppress(ConnectionClosedError):  # because the thread closes its connections when it ends
             listener.stop()
-        listener.join(_ENDING_S)
+            while listener.is_alive() and time.monotonic() < until:
+                listener._display_stop.record_disable_context(listener._context)
+                listener._display_stop.flush()
+                threading.Thread.join(listener, _ENDING_STEP_S)
+        threading.Thread.join(listener, _ENDING_S)
 
 
 def with_portable_input(backend: Backend, environment: Mapping[str, str], layout: X11Keyboard) -> Backend:
