@@ -35,7 +35,10 @@ def run(_arguments: Sequence[str]) -> int:
 
 
 def _engine() -> Any:
-    from rapidocr import RapidOCR
+    try:
+        from rapidocr import RapidOCR
+    except ImportError as error:
+        raise ImportError(f"{error}. `scripts/setup whole` installs it.") from None
 
     # `max` keeps small crops as they are; the default `min` blows them up to 736 pixels and takes three times as long.
     wanted = {
