@@ -129,6 +129,8 @@ class Calls:
         call = execution.call
         spec = self._registry.find(call.name) if call else None
         result = execution.result
+        if result.payload.get("denied"):
+            self._turn.evidence.is_refused = True
         if call is None or spec is None or result.payload.get("denied"):
             return
         self._turn.evidence.note(spec.effects_of(call), result)

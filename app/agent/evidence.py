@@ -22,6 +22,7 @@ _LOOKS = {Effect.READS, Effect.TALKS}
 class Evidence:
     """`in_doubt`: the last act failed, or its receipt does not confirm it. `in_vain`: it failed, or changed nothing.
     `has_looked`: the model has looked since. `needs_person`: the last call waits for something only the person can do.
+    `is_refused`: the last act was not allowed, and none has worked since.
     """
 
     has_acted: bool = False
@@ -29,6 +30,7 @@ class Evidence:
     in_vain: bool = False
     has_looked: bool = False
     needs_person: bool = False
+    is_refused: bool = False
 
     def note(self, effects: Set[Effect], result: ToolResult) -> None:
         """One call that ran."""
@@ -39,6 +41,7 @@ class Evidence:
         if effects <= _LOOKS:
             self.has_looked = self.has_looked or result.ok
             return
+        self.is_refused = self.is_refused and not result.ok
         proof = result.payload.get("proof", _CONFIRMED)
         self.in_doubt = not result.ok or proof != _CONFIRMED
         self.in_vain = not result.ok or proof == _NOTHING
@@ -46,6 +49,8 @@ class Evidence:
 
     def outcome_of(self, words: str) -> Outcome:
         """Return the outcome of a turn that ended with these words, without a declared completion."""
+        if self.is_refused:
+            return Outcome.WAITING
         if not self.has_acted:
             return Outcome.ANSWERED
         if self.in_doubt and admits_failure(words):

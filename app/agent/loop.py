@@ -158,7 +158,8 @@ class Loop:
             text = str(last.payload.get("text", "")) if last else spoken
             return TurnEnded(turn.id, Outcome.WAITING, text or closing("denials"))
         if last:
-            outcome = Outcome.WAITING if last.ends_turn == WAITING else Outcome.FINISHED
+            is_refused = turn.evidence.is_refused and not self._parts.attended
+            outcome = Outcome.WAITING if last.ends_turn == WAITING or is_refused else Outcome.FINISHED
             return TurnEnded(turn.id, outcome, str(last.payload.get("text", "")))
         if turn.refused >= REFUSALS:
             turn.reports = True

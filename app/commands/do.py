@@ -118,7 +118,9 @@ _EXIT_CODES = """exit codes:
   130  stopped
 """
 _MISUSED = 2
-_LINE_CHARACTERS = 160
+_LINE_CHARACTERS = 400
+_SPEECH_CHARACTERS = 300
+"""So much of what is said after a failure waits, to see whether it names the failure itself."""
 _DRY = "[dry run] "
 
 
@@ -167,7 +169,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _carry_out(options: argparse.Namespace, settings: Settings, record: TranscriptFolder | None) -> TurnEnded:
-    show = print_json if options.json else _Teller(_DRY if options.dry_run else "")
+    show = print_json if options.json else TurnPrinter(_DRY if options.dry_run else "")
     async with assembled(settings, dry_run=options.dry_run, allowed=options.allow) as assistant:
         assistant.subscribe(show)
         if record:
@@ -184,31 +186,67 @@ def print_json(event: AgentEvent) -> None:
     print(json.dumps(to_json(event), ensure_ascii=False), flush=True)
 
 
-class _Teller:
-    """Tells a turn to a person at a terminal: speech as it comes, one line for each thing done, the result."""
+class TurnPrinter:
+    """Tells a turn to a person at a terminal: speech as it comes, one line for each thing done, the result.
+
+    A failure that the speech right behind it names is not told twice. A question is the last thing on the screen.
+    """
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
         self._said = ""
         self._line_open = False
         self._speech: set[str] = set()
+        self._failure = ""
+        self._held_speech = ""
 
     def __call__(self, event: AgentEvent) -> None:
+        if isinstance(event, SayDelta):
+            self._hear(event.text)
+            return
         if isinstance(event, TagStart) and event.voiced:
             self._speech.add(event.call_id)
-        elif isinstance(event, SayDelta):
-            self._say(event.text)
-        elif isinstance(event, ToolFinished):
-            silent = event.ok and event.call_id in self._speech
-            limit = len(event.echo) if event.payload.get("denied") else _LINE_CHARACTERS
-            self._line("" if silent else f"  {'✓' if event.ok else '✗'} {clip_line(_outcome(event), limit)}")
-            self._line(_keep_or_put_back(event))
+        elif isinstance(event, (TagStart, ToolFinished, Notice)):
+            self._release()
+        if isinstance(event, ToolFinished):
+            self._finished(event)
         elif isinstance(event, Notice):
             self._line("")
             print(f"wisp: {event.sentence}", file=sys.stderr, flush=True)
         elif isinstance(event, TurnEnded):
-            told = event.text.strip() in self._said
-            self._line("" if told else event.text)
+            self._end(event)
+
+    def _finished(self, event: ToolFinished) -> None:
+        if not event.ok:
+            self._failure = " ".join(_outcome(event).split())
+        elif event.call_id not in self._speech:
+            self._line(f"  ✓ {clip_line(_outcome(event), _LINE_CHARACTERS)}")
+        if asks := _keep_or_put_back(event):
+            self._release()
+            self._line(asks)
+
+    def _end(self, event: TurnEnded) -> None:
+        self._release(f"{self._held_speech} {event.text}")
+        text = event.text.strip()
+        is_last = self._said.rstrip().endswith(text) if event.outcome is Outcome.WAITING else text in self._said
+        self._line("" if is_last else event.text)
+
+    def _hear(self, text: str) -> None:
+        """Speech right behind a failure waits until it has named it, or is too long for that."""
+        if not self._failure:
+            self._say(text)
+            return
+        self._held_speech += text
+        if len(self._held_speech) > _SPEECH_CHARACTERS or _names(self._held_speech, self._failure):
+            self._release(self._held_speech)
+
+    def _release(self, said: str = "") -> None:
+        """Print the failure that waits, unless what is `said` names it, then the speech behind it."""
+        if self._failure:
+            self._line("" if _names(said, self._failure) else f"  ✗ {self._failure}")
+        held, self._failure, self._held_speech = self._held_speech, "", ""
+        if held:
+            self._say(held)
 
     def _say(self, text: str) -> None:
         """Each line that is begun here begins with the prefix."""
@@ -224,6 +262,13 @@ class _Teller:
             self._line_open = False
         if text:
             print(self._prefix + text.replace("\n", f"\n{self._prefix}"), flush=True)
+            self._said += f"\n{text}\n"
+
+
+def _names(said: str, failure: str) -> bool:
+    """Whether the words hold the first sentence of the failure, which begins with the tool's name."""
+    sentence = failure.partition(": ")[2].partition(". ")[0].rstrip(".")
+    return bool(sentence) and sentence in " ".join(said.split())
 
 
 def _outcome(event: ToolFinished) -> str:

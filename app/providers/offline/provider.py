@@ -382,7 +382,7 @@ def _finished(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> 
     doubted = [step for step, outcome in zip(steps, outcomes, strict=False) if wording.is_doubted(step, outcome.proof)]
     if doubted:
         return Reply(speech(wording.doubted(steps, doubted, found), "apologetic"), "unverified")
-    return Reply(completion(wording.finished(steps, found)))
+    return Reply(completion(wording.finished(steps, [outcome.proof for outcome in outcomes], found)))
 
 
 def _found(steps: Sequence[PlannedCall], echoes: Sequence[str]) -> str:

@@ -48,10 +48,15 @@ def doing(step: PlannedCall, index: int) -> str:
     return _chosen(_phrase(step)["doing"], index).format(what=step.what)
 
 
-def finished(steps: Sequence[PlannedCall], found: str) -> str:
-    """The last sentence, and what looks have brought to light."""
+def finished(steps: Sequence[PlannedCall], proofs: Sequence[str], found: str) -> str:
+    """The last sentence, what the receipts of the steps claim, and what looks have brought to light."""
     table = lexicon().table("phrases.finished")
     text = _chosen(table["opening"], len(steps)).format(steps=listed(steps))
+    unseen = [step for step, proof in zip(steps, proofs, strict=False) if proof == _UNVERIFIABLE]
+    if unseen:
+        text += " " + str(table["unseen"]).format(steps=listed(unseen))
+    elif _CONFIRMED in proofs:
+        text += f" {table['seen']}"
     return f"{text} {found}".strip()
 
 
@@ -115,7 +120,8 @@ def _chosen(sentences: Sequence[str], index: int) -> str:
 
 _RESULT = re.compile(r'<result tool="[^"]*" status="(?P<status>\w+)">(?P<text>.*?)</result>', re.DOTALL)
 _OK = "ok"
-_PROOFS = ("suspected no-op", "unverifiable", "confirmed")
+_UNVERIFIABLE, _CONFIRMED = "unverifiable", "confirmed"
+_PROOFS = ("suspected no-op", _UNVERIFIABLE, _CONFIRMED)
 """Of receipts, the weakest first."""
 
 

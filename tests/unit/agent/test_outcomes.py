@@ -53,6 +53,16 @@ def test_plain_words_count_as_their_evidence_says(
     assert evidence.outcome_of(words) is wanted
 
 
+@pytest.mark.parametrize("before", [(), ("<look/>",)])
+@pytest.mark.parametrize("words", ["Done.", "<attempt_completion><result>Done.</result></attempt_completion>"])
+async def test_where_the_last_act_was_refused_no_word_makes_the_task_finished(
+    tmp_path: Path, before: tuple[str, ...], words: str
+) -> None:
+    stage = Stage(tmp_path, *before, '<run command="make"/>', words, attended=False)
+    assert (await stage.send()).outcome is Outcome.WAITING
+    assert stage.bench.done in ([], ["look"])
+
+
 async def test_an_answer_that_stays_too_long_ends_as_cut_off(tmp_path: Path) -> None:
     more = Stopped("max_tokens")
     stage = Stage(tmp_path, ["One ", more], ["two ", more], ["three ", more], ["four ", more])

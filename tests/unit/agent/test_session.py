@@ -234,7 +234,7 @@ async def test_where_nobody_can_answer_the_call_is_refused_with_a_sentence(tmp_p
     stage = Stage(tmp_path, '<run command="make"/>', "I may not.", attended=False)
     await stage.send()
     assert (stage.bench.done, stage.of(ApprovalWanted)) == ([], [])
-    assert stage.states == ["thinking", "idle"]
+    assert stage.states == ["thinking", "needs_you"]
     assert "nobody is there to give it" in stage.asked(1)
 
 

@@ -56,10 +56,14 @@ async def test_each_pass_is_one_step_and_the_last_tells_what_was_done() -> None:
 @pytest.mark.parametrize(
     ("wish", "proofs", "said"),
     [
-        ('click "Save"', ["confirmed"], "All done: I clicked “Save”."),
+        ('click "Save"', ["confirmed"], "All done: I clicked “Save”. The screen shows that it worked."),
         ('click "Save"', ["unverifiable"], "I clicked “Save”, but nothing shows that it worked."),
         ('click "Save"', ["suspected no-op"], "I clicked “Save”, but nothing shows that it worked."),
-        ('type "12"', ["unverifiable"], "All done: I typed “12”."),
+        (
+            'type "12"',
+            ["unverifiable"],
+            "All done: I typed “12”. I could not see on the screen whether this worked: I typed “12”.",
+        ),
         ('type "12"', ["suspected no-op"], "I typed “12”, but nothing shows that it worked."),
         (
             'click "Save" then press ctrl+q',

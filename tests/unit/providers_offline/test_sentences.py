@@ -94,7 +94,7 @@ def test_words_in_any_order_never_raise_and_always_have_words_to_say(wish: str) 
         assert wording.refused(reading).endswith((".", "“."))
     if isinstance(reading, Plan):
         assert all(wording.doing(step, index) for index, step in enumerate(reading.steps))
-        assert wording.finished(reading.steps, "")
+        assert wording.finished(reading.steps, [], "")
 
 
 @given(st.text(alphabet=st.characters(exclude_characters='"“”', codec="utf-8"), min_size=1, max_size=60))
