@@ -398,6 +398,9 @@ def accessibility() -> Finding:
     fix = "Install at-spi2-core and log in again: sudo apt-get install at-spi2-core"
     try:
         address = asyncio.run(asyncio.wait_for(_bus_address(), timeout=3))
+    except NeedsPerson as error:
+        session = "Start Wisp in a desktop session; a private desktop brings its own. By hand: dbus-run-session wisp"
+        return note(name, f"{error}: clicks by name need it", session)
     except (OSError, WispError, TimeoutError, ValueError) as error:
         return note(name, f"no accessibility bus ({error or 'no answer'}): clicks by name need it", fix)
     return ok(name, f"bus at {address.partition(',')[0]}")
@@ -410,8 +413,8 @@ async def _bus_address() -> str:
 
     try:
         bus = await MessageBus().connect()
-    except InvalidAddressError as error:
-        raise WispError("no D-Bus session") from error
+    except (InvalidAddressError, OSError) as error:
+        raise NeedsPerson(f"this session has no D-Bus ({error})") from error
     try:
         reply = await bus.call(
             Message(destination="org.a11y.Bus", path="/org/a11y/bus", interface="org.a11y.Bus", member="GetAddress")

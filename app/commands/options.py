@@ -29,7 +29,9 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     )
     add_mode_option(parser)
     add_workspace_option(parser)
-    parser.add_argument("--script", type=Path, help="replies for the scripted provider (a TOML file)")
+    parser.add_argument(
+        "--script", type=Path, help="replies for the scripted provider: TOML or JSON, in the form that the README shows"
+    )
 
 
 def add_mode_option(parser: argparse.ArgumentParser, default: str | None = None) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import AsyncIterator
+from contextlib import closing
 
 import pytest
 
@@ -12,7 +14,10 @@ from app.desktop.backends import Button
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
+from app.desktop.keys import chord
+from app.desktop.x11.listener import Listener
 from app.desktop.x11.virtual import VirtualDesktop
+from tests.support.observer import eventually
 
 
 @pytest.fixture(params=["headless", "x11", "portable"])
@@ -106,3 +111,18 @@ async def test_a_stop_holds_until_it_is_lifted(any_desktop: Desktop) -> None:
     assert any_desktop.is_stopped
     any_desktop.resume()
     assert not any_desktop.is_stopped
+
+
+def test_a_made_stop_key_stops_every_wisp_of_the_desktop_and_other_made_keys_none(desktop: VirtualDesktop) -> None:
+    heard: list[str] = []
+
+    def listener(name: str) -> Listener:
+        return Listener(
+            desktop.environment, chord("ctrl+alt+escape"), lambda: heard.append(name), lambda: heard.append("touched")
+        )
+
+    with closing(listener("presence")), closing(listener("do")):
+        for keys in ("a", "Escape", "ctrl+alt+Escape"):
+            subprocess.run(["xdotool", "key", keys], env=desktop.environment, check=True)
+        assert eventually(lambda: {"presence", "do"} <= set(heard))
+    assert set(heard) == {"presence", "do"}

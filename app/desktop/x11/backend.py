@@ -7,12 +7,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from Xlib.error import ConnectionClosedError
+from Xlib.display import Display
+from Xlib.error import ConnectionClosedError, DisplayConnectionError
 
 from app.base import resources
 from app.base.errors import NeedsPerson
@@ -206,7 +207,7 @@ class PortableX11Listener(PortableListener):
     """Ends before its display may go."""
 
     def _end(self, listener: Any) -> None:
-        """Disable the recording over pynput's second connection, until the thread has seen it.
+        """Disable the recording over a connection of its own, until the thread has seen it.
 
         pynput's own `stop` does nothing before its thread has begun, and queues its request on the connection that the
         thread reads: python-xlib sends it with the next event only (https://github.com/moses-palmer/pynput/pull/583).
@@ -215,13 +216,14 @@ class PortableX11Listener(PortableListener):
             if not listener._condition.wait_for(lambda: listener._ready, _ENDING_S):
                 return  # it could not open its connections
         until = time.monotonic() + _ENDING_S
-        with suppress(ConnectionClosedError):  # because the thread closes its connections when it ends
-            listener.stop()
+        name = os.environ["DISPLAY"]
+        # Ignore an error, because the display may have gone.
+        with suppress(ConnectionClosedError, DisplayConnectionError), closing(Display(name)) as control:
+            control.set_error_handler(lambda *_: None)  # because the thread frees the recording when it ends
             while listener.is_alive() and time.monotonic() < until:
-                listener._display_stop.record_disable_context(listener._context)
-                listener._display_stop.flush()
+                control.record_disable_context(listener._context)
+                control.sync()
                 threading.Thread.join(listener, _ENDING_STEP_S)
-        threading.Thread.join(listener, _ENDING_S)
 
 
 def with_portable_input(backend: Backend, environment: Mapping[str, str], layout: X11Keyboard) -> Backend:
@@ -258,7 +260,5 @@ def _aim(display: str) -> None:
     mouse_driver()
     module: Any = sys.modules["pyautogui._pyautogui_x11"]
     if module._display.get_display_name() != display:
-        from Xlib.display import Display
-
         module._display.close()
         module._display = Display(display)

@@ -1,8 +1,8 @@
 """Listen to the person's own devices on a separate thread: the stop key, the stop corner, movements of the mouse.
 
 It needs neither the desktop thread nor an event loop, so it works when they hang. Raw XInput2 events name their
-device, so that events of XTEST (Wisp's own) are ignored. The stop key is also grabbed: no program sees it, and it
-works from any device (a remote desktop types through XTEST as well).
+device, so that events of XTEST (Wisp's own) are ignored. The stop key is also grabbed: no program sees it. It works
+from any device, because a remote desktop types through XTEST as well, and for every Wisp, whichever of them holds it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ class Listener:
         if not self._display.query_extension("XInputExtension"):
             _log.warning("The X server has no XInput2: taking over by hand is not noticed.")
             return
-        self._display.xinput_query_version()
+        # From 2.1 on raw events come also while another program holds the key that is pressed.
+        opcode = self._display.display.get_extension_major(xinput.extname)
+        xinput.XIQueryVersion(display=self._display.display, opcode=opcode, major_version=2, minor_version=2)
         devices = self._display.xinput_query_device(xinput.AllDevices).devices
         self._ours = frozenset(d.deviceid for d in devices if "XTEST" in _text(d.name))
         self._root.xinput_select_events([(xinput.AllMasterDevices, _EVENTS)])
@@ -109,9 +111,7 @@ class Listener:
             return
         self._keycode, self._mask, is_ours = grabbed
         if not is_ours:
-            _log.info(
-                "Another program has taken the stop key, perhaps another Wisp: it is heard from real devices only."
-            )
+            _log.info("Another program has taken the stop key, perhaps another Wisp. It is heard all the same.")
 
     def _live(self) -> None:
         try:
@@ -132,15 +132,13 @@ class Listener:
 
     def _heard_raw(self, kind: int, told: tuple[int, int, int, int]) -> None:
         _device, _time, detail, source = told
-        if source in self._ours:
-            return
-        if kind == xinput.RawMotion:
-            self._moved()
-            return
+        is_made = source in self._ours
         if kind == xinput.RawKeyPress and detail == self._keycode and self._is_held():
             self._stop()
-            return
-        self._touched()
+        elif kind == xinput.RawMotion and not is_made:
+            self._moved()
+        elif not is_made:
+            self._touched()
 
     def _is_held(self) -> bool:
         return bool(self._keycode) and int(self._root.query_pointer().mask) & _MODIFIERS == self._mask

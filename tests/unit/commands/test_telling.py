@@ -1,10 +1,11 @@
-"""What `wisp do` prints for a person at a terminal."""
+"""What `wisp do` and `wisp doctor` print for a person at a terminal."""
 
 from __future__ import annotations
 
 import pytest
 
 from app.agent.agent_events import AgentEvent, Outcome, SayDelta, TagStart, ToolFinished, TurnEnded
+from app.commands import doctor
 from app.commands.do import TurnPrinter
 
 _MISSING = "computer_click: Nothing on the screen fits 'Save'. Point by x and y. Capture c1, 1280x800."
@@ -65,3 +66,16 @@ def test_a_turn_is_told_once_whole_and_in_order(
     for event in events:
         printer(event)
     assert capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize("address", [None, "unix:path=/nowhere/bus"])
+def test_the_doctor_blames_a_missing_session_bus_and_not_the_accessibility_service(
+    address: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    if address:
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+    found = doctor.accessibility()
+    assert "this session has no D-Bus" in found.detail
+    assert ("at-spi2-core" in found.fix, "dbus-run-session" in found.fix) == (False, True)
