@@ -17,7 +17,7 @@ from app.desktop.desktop import Desktop
 from app.desktop.keys import chord
 from app.desktop.x11.listener import Listener
 from app.desktop.x11.virtual import VirtualDesktop
-from tests.support.observer import eventually
+from tests.support.waiting import eventually
 
 
 @pytest.fixture(params=["headless", "x11", "portable"])
