@@ -105,7 +105,7 @@ _FOR_MODELS = re.compile(
     r"|\bsuspected no-op\b|\blook (?:again|before|with|at the screen before)\b|\bclick it\b|\buse click\b"
     r"|\buse (?:a command|the program's own)\b|\bact somewhere else\b|\bthe person\b"
     r"|\b(?:scroll|move) its window first\b"
-    r"|\bwrite the text to a file instead\b|\bno tool\b|\btry a smaller region\b",
+    r"|\bcapture c\d+\b|\bwrite the text to a file instead\b|\bno tool\b|\btry a smaller region\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"(?<=[.!?;])\s+")

@@ -265,10 +265,13 @@ class TurnPrinter:
             self._said += f"\n{text}\n"
 
 
+_QUOTES = str.maketrans("", "", "'\"“”‘’")
+
+
 def _names(said: str, failure: str) -> bool:
-    """Whether the words hold the first sentence of the failure, which begins with the tool's name."""
-    sentence = failure.partition(": ")[2].partition(". ")[0].rstrip(".")
-    return bool(sentence) and sentence in " ".join(said.split())
+    """Whether the words hold the first sentence of the failure's reason, however it is quoted."""
+    reason = failure.partition(": ")[2].partition(". ")[0].rstrip(".").translate(_QUOTES).lower()
+    return bool(reason) and reason in " ".join(said.split()).translate(_QUOTES).lower()
 
 
 def _outcome(event: ToolFinished) -> str:

@@ -9,7 +9,8 @@ from app.commands import doctor
 from app.commands.do import TurnPrinter
 
 _MISSING = "computer_click: Nothing on the screen fits 'Save'. Point by x and y. Capture c1, 1280x800."
-_LONG = "list_windows: " + "no display; " * 40 + "end"
+_TOLD = "Could not click a place on the screen: Nothing on the screen fits “Save”."
+_LONG = "computer_click: " + "Nothing fits; " * 40 + "end."
 
 
 def _finished(echo: str, *, ok: bool) -> ToolFinished:
@@ -38,13 +39,17 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
         ),
         pytest.param(
             [_finished(_MISSING, ok=False), *_said("I try another way."), _ended("I try another way.")],
-            f"  ✗ {_MISSING}\nI try another way.\n",
+            f"  ✗ {_TOLD}\nI try another way.\n",
             id="a failure that nothing names comes before the speech",
         ),
-        pytest.param([_finished(_LONG, ok=False), _ended("")], f"  ✗ {_LONG}\n", id="a failure is told whole"),
+        pytest.param(
+            [_finished(_LONG, ok=False), _ended("")],
+            f"  ✗ Could not click a place on the screen: {_LONG[16:]}\n",
+            id="a failure is told whole",
+        ),
         pytest.param(
             [_finished(_MISSING, ok=False), _finished("Clicked.", ok=True), _ended("Done.")],
-            f"  ✗ {_MISSING}\n  ✓ Clicked.\nDone.\n",
+            f"  ✗ {_TOLD}\n  ✓ Clicked.\nDone.\n",
             id="a failure comes before the next act",
         ),
         pytest.param(
