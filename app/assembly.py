@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from app.agent.deps import ConversationRequests
+from app.agent.deps import ConversationRequests, Remind
 from app.agent.policy import Mode, Policy
 from app.agent.policy.call_analysis import CommandClassifier, NobodyKnows
 from app.agent.policy.policy import PolicyDeps
@@ -28,6 +28,7 @@ from app.services.processes.commands import Processes
 from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
 from app.services.sandbox.layout import Sandbox
+from app.services.skills import Skills
 from app.services.tasks import Checklist
 from app.services.web.pages import Pages
 from app.settings.catalog import COMMAND_SANDBOX, MODE, STOP_KEY, SUMMON_KEY, WORKSPACE, YOLO_MINUTES
@@ -37,12 +38,13 @@ from app.tools.computer import COMPUTER, Computer
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, CommandJudge, Commands, Waits
 from app.tools.file import FILES, Files
-from app.tools.memory import MEMORY, MemoryTools, PastWords
+from app.tools.memory import MEMORY, MemoryTools, PastWords, Reminders
 from app.tools.pictures import ModelSight
 from app.tools.registry import Registry
 from app.tools.say import SAY, Speech
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.search import CODE, SEARCH, Code, Searches
+from app.tools.skills import SKILLS, SkillHints, SkillTools
 from app.tools.subagent import GOALS, Goals
 from app.tools.tasks import TASKS, Tasks, checklist_payload
 from app.tools.watching import WATCHING, Watching
@@ -54,7 +56,7 @@ def registry() -> Registry:
     """The shapes of all tools; no service is opened for it."""
     return Registry(
         *(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
-        *(FILES, EDITS, SEARCH, CODE, ARRANGEMENTS, COMMANDS, WAITS, WEB, TASKS, MEMORY),
+        *(FILES, EDITS, SEARCH, CODE, ARRANGEMENTS, COMMANDS, WAITS, WEB, TASKS, MEMORY, SKILLS),
     )
 
 
@@ -71,6 +73,17 @@ def checkpoints() -> Checkpoints:
 def memory(clock: Clock) -> FactStore:
     """What this person wants remembered, shared by all sessions."""
     return FactStore(paths.data_dir() / "memory.db", clock)
+
+
+def reminding(own: Belongings) -> Remind:
+    """What a model is reminded of before each pass: rules and facts of the person, and skills."""
+    facts, skills = Reminders(own.memory), SkillHints(Skills(own.workspace.folder))
+
+    async def remind(said: str) -> tuple[Mapping[str, str], bool]:
+        remembered = await facts(said)
+        return {**remembered, **await skills(said)}, bool(remembered)
+
+    return remind
 
 
 def workspace_of(settings: Settings) -> Path:
@@ -149,6 +162,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Web(Pages()),
         Tasks(own.conversation, own.checklist),
         MemoryTools(own.memory, own.past),
+        SkillTools(Skills(workspace.folder)),
     )
 
 

@@ -24,6 +24,7 @@ from app.assembly import (
     memory,
     nearby,
     registry,
+    reminding,
     workspace_of,
 )
 from app.base import ids, paths
@@ -58,7 +59,6 @@ from app.settings.catalog import (
 from app.settings.store import Current, Settings
 from app.tools.exec import left_behind
 from app.tools.executor import Executor, WrittenByThePerson, note_outcome
-from app.tools.memory import Reminders
 from app.tools.pictures import ModelSight
 from app.tools.registry import Registry, TurnContext
 
@@ -221,7 +221,7 @@ def assemble(
         resolve=DesktopInspector(desktop),
         settings=settings,
         facts=MachineFacts(workspace_of(settings), desktop, clock),
-        remind=Reminders(own.memory),
+        remind=reminding(own),
         conversation=conversation,
         keep_progress=Keeper(own.checklist) if settings[FOCUS_CHAIN] else None,
         audit=journal.audit,

@@ -33,6 +33,7 @@ COMMANDS = {
     "tools": "the generated tool docs, exactly as a model gets them",
     "policy": "the rules of what may run, and `policy explain CALL`: which of them decides",
     "history": "past conversations: `list`, `show`, `export`, `delete`",
+    "skills": "playbooks for kinds of work: `list`, `show NAME`, `add PATH`",
     "memory": "what is remembered about you: `list`, `export`, `forget`",
     "audit": "what was done and who allowed it: `show`, `verify`, `export`",
     "undo": "take back the newest change of a file, or all of one turn",

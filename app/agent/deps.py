@@ -60,12 +60,12 @@ class ConversationRequests:
         return wishes
 
 
-Remind = Callable[[str], Awaitable[Mapping[str, str]]]
+Remind = Callable[[str], Awaitable[tuple[Mapping[str, str], bool]]]
 
 
-async def nothing_remembered(_said: str) -> Mapping[str, str]:
-    """Where there is no memory."""
-    return {}
+async def nothing_remembered(_said: str) -> tuple[Mapping[str, str], bool]:
+    """Where there is no memory and no skill."""
+    return {}, False
 
 
 KeepProgress = Callable[[str], Awaitable[Mapping[str, JsonValue]]]
@@ -88,8 +88,8 @@ class SessionDeps:
     `conversation` is the object that tools were given to ask for changes of it; `keep_progress` keeps the checklist a
     call carried, gives what the presence shows of it, and never raises. `resolve` tells what a call would act on;
     `look` names the tool whose picture a vendor's toolset wants behind its last action; `record` keeps the
-    conversation. `remind` gives what is remembered that fits the person's words, by heading. `turn_ids` names turns;
-    what is kept on disk needs names that no other session has.
+    conversation. `remind` gives what fits the person's words, by heading, and whether it is personal. `turn_ids` names
+    turns; what is kept on disk needs names that no other session has.
     """
 
     provider: Provider

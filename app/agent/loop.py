@@ -71,8 +71,8 @@ class Loop:
     async def _context(self, turn: Turn) -> str:
         try:
             facts = await self._parts.facts.gather()
-            remembered = await self._parts.remind("\n".join(turn.said))
-            if remembered:
+            remembered, is_personal = await self._parts.remind("\n".join(turn.said))
+            if is_personal:
                 turn.learned.note_personal("memory")
             return rendered({**facts, **remembered, "Permission": self._permission()})
         except WispError as error:

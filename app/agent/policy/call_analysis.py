@@ -23,6 +23,7 @@ from app.services.files import document_kinds, origins, places
 from app.services.files.document_kinds import DocumentKind
 from app.services.files.places import Workspace, Zone
 from app.services.sandbox.layout import CommandClass
+from app.services.skills import shipped_names
 
 
 class CommandClassifier(Protocol):
@@ -442,6 +443,9 @@ def source_of(act: Action, spec: ToolSpec) -> str:
     source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
     if source == "outside":
         return source if act.kinds & {"far", "outside"} else _workspace(act)
+    if source == "skill":
+        name = str(act.arguments.get("name", ""))
+        return source if name and name not in shipped_names() else ""
     if source == "memory":
         return "conversation" if act.arguments.get("in") == "conversations" else ""
     if source == "command":
@@ -463,7 +467,7 @@ def personal_in(act: Action, spec: ToolSpec) -> str:
     """
     tables = table("calls")
     source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
-    return {"outside": "files", "web": ""}.get(source, source)
+    return {"outside": "files", "web": "", "skill": ""}.get(source, source)
 
 
 def _is_walled_in(act: Action) -> bool:

@@ -25,7 +25,8 @@ _ABOUT_PERSON = 0.8
 _A_WORD = 0.02
 """So much less counts a fact for each word that it is long."""
 _RARE_SHARE = 0.01
-_RARE = 3
+RARE = 3
+"""A word that no more facts hold is enough to make a match strong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,9 @@ def read(question: str) -> Question:
     return Question(tuple(groups), not _tables().person.isdisjoint(words))
 
 
-def scored(question: Question, postings: Mapping[str, Sequence[int]], total: int, most: int) -> list[FactMatch]:
+def scored(
+    question: Question, postings: Mapping[str, Sequence[int]], total: int, most: int, rare: int = RARE
+) -> list[FactMatch]:
     """Weigh the facts that hold a word of the question: `most` of them, the best first. `postings` are the ids by stem,
     `total` is the number of all facts.
     """
@@ -82,7 +85,7 @@ def scored(question: Question, postings: Mapping[str, Sequence[int]], total: int
         )
         for weight, share, stem in sorted(weighed):  # the weightiest last, because it is the one that counts
             found.update(dict.fromkeys(postings[stem], weight))
-            if share == 1.0 and len(postings[stem]) <= max(_RARE, _RARE_SHARE * total):
+            if share == 1.0 and len(postings[stem]) <= max(rare, _RARE_SHARE * total):
                 strong.update(postings[stem])
         several.update(found.keys() & scores.keys())
         for one, weight in found.items():

@@ -398,7 +398,12 @@ async def test_what_fits_the_persons_words_reaches_the_model_beside_the_stable_p
     bench: Bench, tmp_path: Path
 ) -> None:
     bench.memory.keep(Fact(0, "fact", "My dentist is <b>Dr. Okafor</b>.", "person", "", 1.0, "t"))
-    stage = Stage(tmp_path, "Done.", "Done.", remind=Reminders(bench.memory))
+    reminders = Reminders(bench.memory)
+
+    async def remind(said: str) -> tuple[Mapping[str, str], bool]:
+        return await reminders(said), True
+
+    stage = Stage(tmp_path, "Done.", "Done.", remind=remind)
     await stage.send("Open the calculator.")
     await stage.send("Call my dentist.")
     first, second = stage.provider.requests

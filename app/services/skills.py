@@ -1,0 +1,291 @@
+"""Skills: folders with a SKILL.md that says how a kind of work is done (https://agentskills.io/specification).
+
+Read leniently, because collections in use break the format; written strictly. A skill gives no permission: its scripts
+run as any command does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from app.base import paths, resources
+from app.base.errors import ToolFailed, WispError
+from app.base.texts import clip_line
+from app.base.values import dataclass
+from app.services.files import origins, places
+from app.services.memory import matching
+
+FILE = "SKILL.md"
+MOST_LISTED = 40
+CATALOGUE_CHARS = 250
+"""So much of a description is shown where many skills are listed."""
+_NAME_CHARS, _DESCRIPTION_CHARS = 64, 1024
+_MOST_BYTES = 200_000
+_DEPTH, _MOST_FOLDERS = 6, 2_000
+_SKIPPED = frozenset({".git", "node_modules"})
+_NAME = re.compile(r"[^\W_A-Z]+(?:-[^\W_A-Z]+)*")
+_KEY = re.compile(r"([A-Za-z][\w-]*):(?:\s+(.*))?")
+_BLOCK = re.compile(r"[|>][+-]?\d?")
+_NEAR_BEST = 0.6
+"""A skill that fits less than this share of the best one is not worth its words."""
+_IN_WORKSPACE = (".wisp/skills", ".agents/skills", ".claude/skills")
+_IN_HOME = (".agents/skills", ".claude/skills")
+_HIDES = "disable-model-invocation"
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """`scope` is `project`, `person` or `wisp`. `warnings` are sentences on what its file breaks. `is_hidden` keeps it
+    out of the catalogue, as its file asks for.
+    """
+
+    name: str
+    description: str
+    folder: Path
+    scope: str
+    warnings: tuple[str, ...] = ()
+    is_hidden: bool = False
+
+    @property
+    def body(self) -> str:
+        """What stands in its file after the front matter."""
+        return _parted(_text(self.folder / FILE))[1].strip()
+
+    def files(self) -> list[str]:
+        """The other files of its folder, relative to it."""
+        return [name for name in _files_of(self.folder) if name != FILE]
+
+    def file(self, name: str) -> str:
+        """The text of one of them. Raises ToolFailed where it is none of its files or no text."""
+        if name not in self.files():
+            raise ToolFailed(f"file: the skill {self.name!r} has no file {name!r}. It has: {_listed(self.files())}")
+        return _text(self.folder / name)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSkills:
+    """`problems` are sentences on folders that hold no readable skill, and on skills that another one hides."""
+
+    skills: tuple[Skill, ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def offered(self) -> tuple[Skill, ...]:
+        """Those that a model is told of."""
+        return tuple(skill for skill in self.skills if not skill.is_hidden)
+
+    def named(self, name: str) -> Skill:
+        """Raises ToolFailed where there is none of that name."""
+        wanted = name.strip().casefold().replace(" ", "-").replace("_", "-")
+        found = next((skill for skill in self.skills if skill.name.casefold() == wanted), None)
+        if found is None:
+            near = ", ".join(skill.name for skill in self.fitting(name.replace("-", " "), 3)) or "none is like it"
+            raise ToolFailed(f"name: there is no skill {name!r} ({near}). Without a name, use_skill lists them.")
+        return found
+
+    def fitting(self, words: str, limit: int) -> list[Skill]:
+        """The offered skills whose name or description fits the words, the best first."""
+        asked = matching.read(words)
+        offered = dict(enumerate(self.offered))
+        postings: dict[str, list[int]] = {}
+        for number, skill in offered.items():
+            for stem in set(matching.stems_of(f"{skill.name} {skill.description}").split()):
+                postings.setdefault(stem, []).append(number)
+        found = matching.scored(asked, postings, len(offered), limit, rare=0)
+        least = _NEAR_BEST * max((match.score for match in found), default=0.0)
+        return [offered[match.id] for match in found if match.is_strong and match.score >= least]
+
+
+class Skills:
+    """The skills of a workspace, of the person and of Wisp. Blocking: call it in a thread."""
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
+
+    def find(self) -> FoundSkills:
+        """Look for all of them. A project's skills count only where its folder is the person's own or trusted."""
+        problems: list[str] = []
+        skills: dict[str, Skill] = {skill.name: skill for skill in _in_folder(shipped(), "wisp", problems)}
+        own = frozenset(skills)
+        for folder, scope in self._places(problems):
+            for skill in _in_folder(folder, scope, problems):
+                if skill.name in own:
+                    problems.append(f"{skill.folder} has the name of a skill of Wisp's own and is left out.")
+                elif skill.name in skills:
+                    problems.append(f"{skill.folder} is hidden by {skills[skill.name].folder}.")
+                else:
+                    skills[skill.name] = skill
+        return FoundSkills(
+            tuple(sorted(skills.values(), key=lambda skill: (skill.scope != "project", skill.name))), tuple(problems)
+        )
+
+    def _places(self, problems: list[str]) -> Iterator[tuple[Path, str]]:
+        inside = [self._workspace / name for name in _IN_WORKSPACE if (self._workspace / name).is_dir()]
+        if inside and origins.foreign_folder(self._workspace):
+            problems.append(
+                f"The skills of {self._workspace} are left out, because it came from elsewhere: wisp policy trust "
+                f"{self._workspace}"
+            )
+            inside = []
+        yield from ((folder, "project") for folder in inside)
+        yield own_folder(), "person"
+        yield from ((Path.home() / name, "person") for name in _IN_HOME)
+
+
+def shipped() -> Path:
+    """The skills that come with Wisp."""
+    return resources.path("skills")
+
+
+@cache
+def shipped_names() -> frozenset[str]:
+    """Their names, which no other skill may have."""
+    return frozenset(folder.name for folder in shipped().iterdir() if folder.is_dir())
+
+
+def own_folder() -> Path:
+    """Where `wisp skills add` puts them."""
+    return paths.config_dir() / "skills"
+
+
+def add(source: Path) -> Skill:
+    """Copy a skill into the person's folder, with a front matter that keeps to the format. Raises WispError."""
+    source = source.parent if source.name == FILE else source
+    skill = read(source, "person")
+    name = re.sub(r"[^\w]+|_+", "-", skill.name.lower()).strip("-")[:_NAME_CHARS].strip("-")
+    target = own_folder() / name
+    if not name or name in shipped_names() or target.exists():
+        raise WispError(f"A skill called {name!r} is there already: rename the new one in its {FILE}.")
+    if any(one.is_symlink() for one in source.rglob("*")):
+        raise WispError(f"{source} holds links, which may lead anywhere: replace them by what they lead to.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(*_SKIPPED))
+    try:
+        (target / FILE).write_text(written(name, skill.description, _text(source / FILE)), encoding="utf-8")
+    except OSError:
+        shutil.rmtree(target)
+        raise
+    return read(target, "person")
+
+
+def written(name: str, description: str, text: str) -> str:
+    """A SKILL.md that keeps to the format: what it says of itself besides stays, as plain values."""
+    fields, body = _parted(text)
+    kept = {key: fields[key] for key in ("license", "compatibility", _HIDES) if fields.get(key)}
+    head = {"name": name, "description": description[:_DESCRIPTION_CHARS], **kept}
+    # A JSON string is a YAML string too.
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
+    return "\n".join(["---", *lines, "---", "", body.strip(), ""])
+
+
+def read(folder: Path, scope: str) -> Skill:
+    """Read a skill's front matter. Raises WispError where it has no description, because nothing could choose it."""
+    text = _text(folder / FILE)
+    fields, body = _parted(text)
+    description = " ".join(fields.get("description", "").split())
+    if not description:
+        raise WispError(f"{folder / FILE} has no description in its front matter, so it is left out.")
+    if not body.strip():
+        raise WispError(f"{folder / FILE} says nothing below its front matter, so it is left out.")
+    name = fields.get("name", "").strip() or folder.name
+    warnings = [
+        (not _NAME.fullmatch(name) or len(name) > _NAME_CHARS, f"the name {name!r} does not keep to the format"),
+        (name != folder.name, f"the folder is called {folder.name!r}, the skill {name!r}"),
+        (len(description) > _DESCRIPTION_CHARS, f"the description has more than {_DESCRIPTION_CHARS} characters"),
+    ]
+    is_hidden = fields.get(_HIDES, "").lower() == "true"
+    told = tuple(f"{folder / FILE}: {sentence}." for is_so, sentence in warnings if is_so)
+    return Skill(clip_line(name, _NAME_CHARS), description[:_DESCRIPTION_CHARS], folder, scope, told, is_hidden)
+
+
+def _in_folder(root: Path, scope: str, problems: list[str]) -> Iterator[Skill]:
+    """The skills below a folder, links to folders not followed."""
+    left = _MOST_FOLDERS
+    for place, folders, files in os.walk(root):
+        left -= 1
+        depth = len(Path(place).relative_to(root).parts)
+        is_skill = FILE in files
+        folders[:] = sorted(one for one in folders if one not in _SKIPPED) if depth < _DEPTH and not is_skill else []
+        if left < 0:
+            problems.append(f"{root} holds more than {_MOST_FOLDERS} folders; the rest was not looked at.")
+            return
+        if is_skill:
+            try:
+                skill = read(Path(place), scope)
+            except WispError as error:
+                problems.append(str(error))
+            else:
+                problems.extend(skill.warnings)
+                yield skill
+
+
+def _parted(text: str) -> tuple[Mapping[str, str], str]:
+    """The front matter's texts by their key, and what stands below it."""
+    lines = text.replace("\r\n", "\n").lstrip("\ufeff").split("\n")
+    if not lines or lines[0].strip() != "---":
+        return {}, text
+    end = next((at for at, line in enumerate(lines[1:], 1) if line.strip() == "---"), 0)
+    if not end:
+        return {}, text
+    return _fields(lines[1:end]), "\n".join(lines[end + 1 :])
+
+
+def _fields(lines: Sequence[str]) -> Mapping[str, str]:
+    """The keys at the left edge with their texts. Lists and tables are passed over; a colon in a value needs no quotes,
+    although YAML would want them.
+    """
+    found: dict[str, str] = {}
+    key = ""
+    for line in lines:
+        match = _KEY.fullmatch(line.rstrip())
+        if match:
+            key, value = match[1], (match[2] or "").strip()
+            found[key] = "" if _BLOCK.fullmatch(value) else value
+        elif key and line.strip() and line[:1] in " \t" and not line.lstrip().startswith("- "):
+            found[key] = f"{found[key]} {line.strip()}".lstrip()
+    return {name: _unquoted(value) for name, value in found.items()}
+
+
+def _unquoted(value: str) -> str:
+    if len(value) < 2 or value[0] not in "\"'" or value[-1] != value[0]:
+        return value
+    if value[0] == "'":
+        return value[1:-1].replace("''", "'")
+    try:
+        return str(json.loads(value, strict=False))
+    except ValueError:
+        return value[1:-1]
+
+
+def _text(path: Path) -> str:
+    if path.is_symlink() or places.is_known_inode(path):
+        raise ToolFailed(f"{path} is a link; it is not read as a part of a skill.")
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise ToolFailed(f"{path} is larger than {_MOST_BYTES} bytes; it is not read as a part of a skill.")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ToolFailed(f"{path} is no text in UTF-8.") from error
+    except OSError as error:
+        raise ToolFailed(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _files_of(folder: Path) -> list[str]:
+    found: list[str] = []
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(one for one in folders if one not in _SKIPPED)
+        found += [(Path(place) / one).relative_to(folder).as_posix() for one in sorted(files)]
+        found = [one for one in found if not (folder / one).is_symlink()]
+        if len(found) > _MOST_FOLDERS:
+            break
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_LISTED]) or "none"
