@@ -150,7 +150,7 @@ FILES = Family(
         ),
         ToolSpec(
             name="read_file_in_chunks",
-            description="Read one numbered chunk of a long file; the answer says how many chunks there are.",
+            description="Read one numbered chunk of a long file. The answer says how many chunks there are.",
             effect=Effect.READS,
             execute=Files.read_chunk,
             attrs=(

@@ -192,8 +192,8 @@ SCREEN = Family(
         ),
         ToolSpec(
             "locate_screen_element",
-            "Find one thing on the screen by what it is called or what is written on it, also in programs that "
-            "read_screen cannot see into. Scrolls a page to it where it stands further down.",
+            "Find one thing on the screen by what it is called or what is written on it. It looks into programs that "
+            "read_screen cannot see into, too. Scrolls a page to it where it stands further down.",
             Effect.READS,
             ScreenReading.locate,
             attrs=(

@@ -66,9 +66,9 @@ SEARCH = Family(
         ToolSpec(
             name="search_files",
             description=(
-                "Search the contents of all files in a folder with a regular expression in Rust's syntax (no "
-                f"look-around, no back-references). At most {MOST_MATCHES} matches; `12:` marks a match, `13-` a line "
-                "beside one. What .gitignore excludes, hidden and binary files are left out."
+                "Search the contents of all files in a folder with a regular expression in Rust's syntax. That has no "
+                f"look-around and no back-references. At most {MOST_MATCHES} matches; `12:` marks a match, `13-` a "
+                "line beside one. What .gitignore excludes, hidden and binary files are left out."
             ),
             effect=Effect.READS,
             execute=Searches.search,
