@@ -17,42 +17,24 @@ from app.desktop.elements import NoAccessibility
 from app.desktop.keys import Chord
 from app.desktop.portable import (
     DirectTyping,
+    HandedOverApps,
     PortableKeyboard,
     PortableListener,
     PortablePointer,
     PortableScreen,
     output_of,
 )
-from app.desktop.programs import is_terminal
 
 _FOLDERS = ("/Applications", "/System/Applications", "/System/Applications/Utilities", "~/Applications")
 
 
-class MacApps:
+class MacApps(HandedOverApps):
     """`open` hands the program to the system; its process is not ours."""
 
     def installed(self) -> tuple[App, ...]:
         folders = (Path(folder).expanduser() for folder in _FOLDERS)
         found = (path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.app")))
         return tuple(App(str(path), path.stem, (path.stem.lower(),)) for path in found)
-
-    def command(self, name: str) -> App | None:  # noqa: ARG002
-        return None
-
-    def preferred(self, asked: str) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
-
-    def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
-        return window is not None and is_terminal(window.app)
-
-    def builds(self, window: Window | None) -> bool:  # noqa: ARG002
-        return False
-
-    def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
-
-    def command_line(self, app: App) -> tuple[str, ...]:
-        return (app.ref,)
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._open(app.name, ["-a", app.ref, *(("--args", *arguments) if arguments else ())])
@@ -65,9 +47,6 @@ class MacApps:
         if done.returncode:
             raise ToolFailed(f"{name} could not be opened: {done.stderr.strip()}")
         return Launched(0, name)
-
-    def how_it_ended(self, launched: Launched) -> str | None:  # noqa: ARG002
-        return None
 
 
 class MacClipboard:

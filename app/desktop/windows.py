@@ -17,13 +17,13 @@ from app.desktop.elements import NoAccessibility
 from app.desktop.keys import Chord
 from app.desktop.portable import (
     DirectTyping,
+    HandedOverApps,
     PortableKeyboard,
     PortableListener,
     PortablePointer,
     PortableScreen,
     output_of,
 )
-from app.desktop.programs import is_terminal
 
 if sys.platform == "win32":
     import ctypes
@@ -65,7 +65,7 @@ _READ = "[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-Clipboard -Raw"
 _WRITE = "[Console]::InputEncoding=[Text.Encoding]::UTF8; Set-Clipboard -Value ([Console]::In.ReadToEnd())"
 
 
-class StartMenu:
+class StartMenu(HandedOverApps):
     """Shortcuts, started as the shell starts them: their processes are not ours."""
 
     def installed(self) -> tuple[App, ...]:
@@ -73,24 +73,6 @@ class StartMenu:
         folders = (Path(root) / _MENU for root in roots if root)
         found = (path for folder in folders for path in sorted(folder.rglob("*.lnk")))
         return tuple(App(str(path), path.stem, (path.stem.lower(),)) for path in found)
-
-    def command(self, name: str) -> App | None:  # noqa: ARG002
-        return None
-
-    def preferred(self, asked: str) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
-
-    def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
-        return window is not None and is_terminal(window.app)
-
-    def builds(self, window: Window | None) -> bool:  # noqa: ARG002
-        return False
-
-    def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
-
-    def command_line(self, app: App) -> tuple[str, ...]:
-        return (app.ref,)
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
         return self._start(app.name, app.ref, " ".join(arguments))
@@ -104,9 +86,6 @@ class StartMenu:
         except OSError as error:
             raise ToolFailed(f"{name} could not be opened: {error.strerror}.") from None
         return Launched(0, name)
-
-    def how_it_ended(self, launched: Launched) -> str | None:  # noqa: ARG002
-        return None
 
 
 class PowerShellClipboard:
