@@ -26,10 +26,9 @@ from app.agent.agent_events import (
 )
 from app.agent.budget import Budget, Ceilings
 from app.agent.deps import Nearby, SessionDeps
-from app.agent.evidence import Evidence
 from app.agent.prompt import told
 from app.agent.recording import EntryKind, History, NoRecorder
-from app.agent.turn import LoopDetector, Turn
+from app.agent.turn import Evidence, LoopDetector, Turn
 from app.protocol.message import Message, Role, TextPart
 from app.providers.api import Usage
 from app.tools.registry import GoalLimits, Pursued

@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 
-from app.agent.scheduling import reach_of, side_by_side
+from app.agent.calls import reach_of, side_by_side
 from app.assistant import Assistant, assembled
 from app.base import ids, logs, paths
 from app.base.startup import STOPPED, stop_on_signals

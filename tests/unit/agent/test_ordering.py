@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from app.agent.scheduling import AT_ONCE, Reach, keep_order, reach_of, side_by_side
+from app.agent.calls import AT_ONCE, Reach, keep_order, reach_of, side_by_side
 from app.assembly import registry
 from app.protocol.call import Block, Child
 from app.protocol.spec import Effect, Param, ToolSpec, unbound

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.agent.agent_events import Notice, Outcome
-from app.agent.evidence import Evidence
+from app.agent.turn import Evidence
 from app.protocol.call import Media, ToolResult
 from app.protocol.spec import Effect
 from app.providers.api import Stopped, TextDelta

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.agent.calls import keep_order, reach_of
 from app.agent.policy import Control, Mode, Policy, Provenance
-from app.agent.scheduling import keep_order, reach_of
 from app.assembly import registry
 from app.base import paths
 from app.protocol.call import Block, ToolCall
