@@ -132,7 +132,7 @@ Tell = Callable[[str, str], None]
 """Shows a sentence of a level to the person."""
 
 
-class Errands:
+class BackgroundTasks:
     """`tell` hears what went wrong; `sorry` is the sentence for a bug."""
 
     def __init__(self, tell: Tell, sorry: str) -> None:

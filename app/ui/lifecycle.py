@@ -112,7 +112,7 @@ class Dialogs(QObject):
 
 
 Connect = Callable[["X11Curtain | QtCurtain"], Agent | Awaitable[Agent]]
-"""Builds the agent, given the curtain that its screen and hands need; called again when the settings want another."""
+"""Builds the agent, given the curtain that its capture and input need; called again when the settings want another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplica
 
 from app.agent import agent_events as agent
 from app.agent.agent_events import Media
-from app.ui.bridge import Agent, Errands, Inbox, Tell
+from app.ui.bridge import Agent, BackgroundTasks, Inbox, Tell
 from app.ui.composer.attachments import Attached, in_words, pictures
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
@@ -32,9 +32,9 @@ from app.ui.windows.stage import Stage
 class Turns:
     """What is sent before there is an agent waits for it. A wish that comes while a turn runs goes to that turn."""
 
-    def __init__(self, tell: Tell, errands: Errands) -> None:
+    def __init__(self, tell: Tell, background: BackgroundTasks) -> None:
         self._tell = tell
-        self._errands = errands
+        self._background = background
         self._waiting: asyncio.Queue[tuple[str, tuple[Media, ...], str]] = asyncio.Queue()
 
     def send(self, text: str, media: tuple[Media, ...], own: str) -> None:
@@ -42,14 +42,14 @@ class Turns:
 
     def take_back(self, agent: Agent, turn_id: str) -> None:
         """Undo what a turn changed in files, and show what the agent says about it; needs a running event loop."""
-        self._errands.begin(self._taken_back(agent, turn_id))
+        self._background.begin(self._taken_back(agent, turn_id))
 
     async def run(self, agent: Agent, before: Callable[[], Awaitable[None]]) -> None:
         """Pass on what waits, for ever; `before` is awaited first."""
         while True:
             text, media, own = await self._waiting.get()
             await before()
-            self._errands.begin(_turn(agent, text, media, own))
+            self._background.begin(_turn(agent, text, media, own))
 
     async def _taken_back(self, agent: Agent, turn_id: str) -> None:
         for sentence in await agent.take_back(turn_id):
@@ -84,8 +84,8 @@ class Presence(QObject):
         self.inbox.events_shown.connect(self._point)
         self.actions = Actions(self.toggle, self.stop, self.settings_wanted.emit, self.quit)
         sorry = QCoreApplication.translate("Presence", "Something went wrong inside Wisp. The log says what.")
-        self._errands = Errands(self.tell, sorry)
-        self.turns = Turns(self.tell, self._errands)
+        self._background = BackgroundTasks(self.tell, sorry)
+        self.turns = Turns(self.tell, self._background)
         self._panels: Panels | None = None
         self._asked = ""
         self._sent_at = 0.0
@@ -147,7 +147,7 @@ class Presence(QObject):
         if self._panels is None:
             from app.ui.pages.panels import Panels
 
-            self._panels = Panels(self._look, self.stage, self.inbox, self._errands)
+            self._panels = Panels(self._look, self.stage, self.inbox, self._background)
             self._panels.agent = self._agent
         return self._panels
 
@@ -160,7 +160,7 @@ class Presence(QObject):
     def show(self) -> None:
         """The orb, where it was last put on these monitors; the first paint of the application."""
         self._look.around.look()
-        self.stage.seat.take()
+        self.stage.placement.take()
         self.orb.show()
         self.orb.breathe()
         self._sleep.start()
@@ -266,7 +266,7 @@ class Presence(QObject):
         if self._turn_task is not None:
             self._turn_task.cancel()
             self._turn_task = None
-        self._errands.abandon()
+        self._background.abandon()
 
     async def _focus_left(self) -> None:
         """Wait, shortly, until the window manager has given the keyboard back to the person's program."""
@@ -296,7 +296,7 @@ class Presence(QObject):
         """What is attached in it is read as soon as it is offered."""
         from app.ui.composer.intake import Intake
 
-        Intake(composer, self._errands, lambda: self._agent)
+        Intake(composer, self._background, lambda: self._agent)
 
     def _carry_out(self, intent: Intent) -> None:
         match intent:

@@ -33,7 +33,7 @@ from app.ui.preferences.fields import Switch
 from app.ui.preferences.window import FindingsList, Folders, KeyRow, SettingsWindow
 from app.ui.presence import Look, Presence
 from app.ui.presenter.presenter import Presenter
-from app.ui.presenter.view import Told, View
+from app.ui.presenter.view import NoticeItem, View
 from app.ui.system import autostart
 from app.ui.system.autostart import DesktopFile
 from app.ui.system.system import System
@@ -427,6 +427,6 @@ def test_an_agent_that_cannot_be_had_is_told_and_the_presence_stays(qapp: QAppli
     settings = Settings({"presence.summon_key": ""}, {})
     outside = Outside(lambda: settings, machine)
     assert application.run(connect, settings, outside, on_ready=shown.append, quit_when=story()) == 0
-    told = [item.sentence for item in shown[0].inbox.view.items if isinstance(item, Told)]
+    told = [item.sentence for item in shown[0].inbox.view.items if isinstance(item, NoticeItem)]
     assert told == ["There is no key. Enter one in the settings."]
     shown[0].orb.close()

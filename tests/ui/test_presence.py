@@ -27,7 +27,7 @@ from app.ui.cards.picture import CommandRow
 from app.ui.gallery import samples
 from app.ui.orb.state import Orb
 from app.ui.presence import Presence
-from app.ui.presenter.view import Told
+from app.ui.presenter.view import NoticeItem
 from app.ui.theme.appearance import Look
 from tests.support.device import PersonsDevices
 from tests.support.waiting import until
@@ -458,14 +458,14 @@ def test_what_a_command_deleted_is_kept_so_or_put_back_by_one_press(
 def test_what_a_turn_changed_is_taken_back_by_a_press_and_what_came_of_it_is_told(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
-    told = [Told("", "info", "Took back: t"), Told("", "info", "One was not.")]
+    told = [NoticeItem("", "info", "Took back: t"), NoticeItem("", "info", "One was not.")]
 
     def written(*names: str) -> list[agent_events.AgentEvent]:
         payloads: list[dict[str, JsonValue]] = [{"path": name, "undoable": True} for name in names]
         return [agent_events.ToolFinished("1", "write_file", True, "write_file", payload) for payload in payloads]
 
-    def notices() -> list[Told]:
-        return [replace(item, key="") for item in presence.inbox.view.items if isinstance(item, Told)]
+    def notices() -> list[NoticeItem]:
+        return [replace(item, key="") for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
 
     async def person() -> None:
         agent.script = written("a.txt", "b.txt")
@@ -485,7 +485,7 @@ def test_what_a_turn_changed_is_taken_back_by_a_press_and_what_came_of_it_is_tol
         assert isinstance(row, TakeBackRow)
         assert row.accessibleName() == "1 file changed"
         qtbot.keyClick(row.button, Qt.Key.Key_Space)
-        await until(lambda: notices() == [*told, Told("", "error", "The disk is gone.")])
+        await until(lambda: notices() == [*told, NoticeItem("", "error", "The disk is gone.")])
         assert agent.taken_back == ["t", "t"]
 
     drive(person())

@@ -13,7 +13,7 @@ from app.agent import agent_events as agent
 from app.settings.store import Settings
 from app.ui import eventloop
 from app.ui.presence import Look, Presence
-from app.ui.presenter.view import Told
+from app.ui.presenter.view import NoticeItem
 from app.ui.system.speech import Sentence, Sentences, SpeechStyle, Voice, manner_of
 from app.ui.system.system import System
 from app.ui.theme import theme
@@ -125,5 +125,5 @@ def test_without_the_extra_package_the_person_is_told_what_to_install(
         return 0
 
     eventloop.run_until(qapp, story())
-    (told,) = [item for item in presence.inbox.view.items if isinstance(item, Told)]
+    (told,) = [item for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
     assert "pip install “pyside6-addons<6.12”" in told.sentence

@@ -17,7 +17,7 @@ from app.base.geometry import Point, Rect
 from app.settings.store import Settings
 from app.ui import eventloop
 from app.ui.presence import Look, Presence
-from app.ui.system.system import System, Taste
+from app.ui.system.system import System, SystemPreferences
 from app.ui.theme import appearance
 from app.ui.windows import orb_placement
 from tests.support.waiting import until
@@ -46,7 +46,7 @@ def open_presence(two_monitors: None, still: Look) -> Iterator[Presence]:
     """On the right monitor, with its bubble and its composer open."""
     made = Presence(still)
     made.show()
-    made.stage.seat.settle(Rect(1100, 700, 56, 56))
+    made.stage.placement.settle(Rect(1100, 700, 56, 56))
     made.inbox.receive(agent_events.TurnStarted("t", "hello"))
     made.open()
     yield made
@@ -74,7 +74,7 @@ def test_each_set_of_monitors_has_a_place_of_its_own(qtbot: QtBot, open_presence
     on_two = open_presence.orb.rest_rect()
     _xrandr("--delmonitor", "right")
     qtbot.waitUntil(lambda: open_presence.orb.rest_rect().right <= 640)
-    open_presence.stage.seat.settle(Rect(300, 0, 56, 56))
+    open_presence.stage.placement.settle(Rect(300, 0, 56, 56))
     on_one = open_presence.orb.rest_rect()
     _xrandr("--setmonitor", "right", "640/170x800/200+640+0", "none")
     qtbot.waitUntil(lambda: open_presence.orb.rest_rect() == on_two, timeout=10_000)
@@ -182,13 +182,13 @@ def test_a_wish_for_little_motion_is_read_from_the_desktop_and_followed(qapp: QA
     async def story() -> int:
         await portal.start()
         await portal.tell(ANIMATIONS, Variant("b", False))
-        taste = Taste(qapp)
-        taste.changed.connect(lambda: told.append(taste.wanted.reduced))
-        await taste.follow()
+        preferences = SystemPreferences(qapp)
+        preferences.changed.connect(lambda: told.append(preferences.wanted.reduced))
+        await preferences.follow()
         await until(lambda: told == [True])
         await portal.tell(ANIMATIONS, Variant("b", True))
         await until(lambda: told == [True, False])
-        taste.close()
+        preferences.close()
         portal.stop()
         return 0
 
@@ -197,9 +197,9 @@ def test_a_wish_for_little_motion_is_read_from_the_desktop_and_followed(qapp: QA
 
 def test_a_desktop_that_says_nothing_changes_nothing(qapp: QApplication) -> None:
     async def story() -> int:
-        taste = Taste(qapp)
-        await taste.follow()
-        taste.close()
-        return int(taste.wanted != appearance.DesktopWishes())
+        preferences = SystemPreferences(qapp)
+        await preferences.follow()
+        preferences.close()
+        return int(preferences.wanted != appearance.DesktopWishes())
 
     assert eventloop.run_until(qapp, story()) == 0

@@ -26,7 +26,7 @@ from app.settings.store import Settings
 from app.ui import eventloop
 from app.ui.presence import Look, Presence
 from app.ui.presenter.presenter import Presenter
-from app.ui.presenter.view import Told, View
+from app.ui.presenter.view import NoticeItem, View
 from app.ui.system import crash
 from app.ui.system.autostart import DesktopFile, LaunchAgent
 from app.ui.system.system import System
@@ -322,7 +322,7 @@ def test_a_summon_key_that_does_not_work_is_told_in_the_thread(qapp: QApplicatio
         return 0
 
     eventloop.run_until(qapp, story())
-    (told,) = [item for item in presence.inbox.view.items if isinstance(item, Told)]
+    (told,) = [item for item in presence.inbox.view.items if isinstance(item, NoticeItem)]
     assert (told.level, "nonsense" in told.sentence) == ("warning", True)
 
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QWidget
 from app.agent.agent_events import Outcome
 from app.ui.bubble.rows import OfferRow, ProseText, RichText, RowWidget
 from app.ui.cards.picture import CodeView
-from app.ui.presenter.view import Asked, Choose, Offer, SpokenItem, Told, TurnOutcome
+from app.ui.presenter.view import Asked, Choose, NoticeItem, Offer, SpokenItem, TurnOutcome
 from app.ui.presenter.wording import Pacer, visible
 from app.ui.theme import drawing
 from app.ui.theme.drawing import placed, put
@@ -356,13 +356,13 @@ class EndedRow(_MarkedRow):
         return max(height, self.theme.size("glyph"))
 
 
-class ToldRow(_MarkedRow):
+class NoticeRow(_MarkedRow):
     """A note about the run itself."""
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker, "small")
 
-    def show_row(self, row: Told) -> None:
+    def show_row(self, row: NoticeItem) -> None:
         self._mark = _LEVELS.get(row.level, _LEVELS["info"])
         self._text.show_text(row.sentence)
         self.setAccessibleName(row.level)

@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage, QImageReader, QImageWriter
 
 from app.agent.agent_events import Media
 from app.base.errors import WispError
-from app.ui.bridge import Agent, Errands
+from app.ui.bridge import Agent, BackgroundTasks
 from app.ui.composer.attachments import MOST, MOST_PICTURES, Attached, size
 from app.ui.composer.window import ComposerWindow
 
@@ -122,10 +122,12 @@ def _written(image: QImage, form: bytes) -> bytes:
 class Intake(QObject):
     """Serves one composer; `agent` answers None while there is none."""
 
-    def __init__(self, composer: ComposerWindow, errands: Errands, agent: Callable[[], Agent | None]) -> None:
+    def __init__(
+        self, composer: ComposerWindow, background: BackgroundTasks, agent: Callable[[], Agent | None]
+    ) -> None:
         super().__init__(composer)
         self._composer = composer
-        self._errands = errands
+        self._background = background
         self._agent = agent
         composer.files_offered.connect(lambda paths: self._begin(self._read_all(paths)))
         composer.picture_offered.connect(lambda image: self._begin(self._read_image(image)))
@@ -133,7 +135,7 @@ class Intake(QObject):
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._composer.tell("")
-        self._errands.begin(work, lambda _level, sentence: self._composer.tell(sentence))
+        self._background.begin(work, lambda _level, sentence: self._composer.tell(sentence))
 
     async def _read_all(self, paths: list[Path]) -> None:
         for path in paths:

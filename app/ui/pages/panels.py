@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QFileDialog
 from app.agent.agent_events import AgentEvent
 from app.agent.archive import ExportFormat
 from app.base.errors import WispError
-from app.ui.bridge import Agent, Errands, Inbox
+from app.ui.bridge import Agent, BackgroundTasks, Inbox
 from app.ui.buttons import GlyphButton
 from app.ui.pages.listing import Page
 from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
@@ -38,14 +38,14 @@ class Panels(QObject):
 
     conversation_changed = Signal()
 
-    def __init__(self, look: Look, stage: Stage, inbox: Inbox, errands: Errands) -> None:
+    def __init__(self, look: Look, stage: Stage, inbox: Inbox, background: BackgroundTasks) -> None:
         super().__init__()
         self.agent: Agent | None = None
         self.ask_where: AskWhere = self._asked_in_a_dialog
         self._look = look
         self._stage = stage
         self._inbox = inbox
-        self._errands = errands
+        self._background = background
         self._history: HistoryPage | None = None
         self._news: InboxPage | None = None
         self._usage: UsagePage | None = None
@@ -64,7 +64,7 @@ class Panels(QObject):
         if page is self._history:
             self._look_up()
         if page is self._usage:
-            self._errand(self._sum_up(), page)
+            self._in_background(self._sum_up(), page)
         page.take_focus()
 
     def leave(self) -> None:
@@ -77,11 +77,13 @@ class Panels(QObject):
             page = self._history = HistoryPage(self._look.theme)
             page.left.connect(self.leave)
             page.searched.connect(self._look_for)
-            page.chosen.connect(lambda key: self._errand(self._reopen(key), page))
-            page.new_wanted.connect(lambda: self._errand(self._begin_anew(), page))
-            page.renamed.connect(lambda key, title: self._errand(self._rename(key, title), page))
-            page.deleted.connect(lambda key: self._errand(self._delete(key), page))
-            page.export_wanted.connect(lambda key, title, form: self._errand(self._export(key, title, form), page))
+            page.chosen.connect(lambda key: self._in_background(self._reopen(key), page))
+            page.new_wanted.connect(lambda: self._in_background(self._begin_anew(), page))
+            page.renamed.connect(lambda key, title: self._in_background(self._rename(key, title), page))
+            page.deleted.connect(lambda key: self._in_background(self._delete(key), page))
+            page.export_wanted.connect(
+                lambda key, title, form: self._in_background(self._export(key, title, form), page)
+            )
         return self._history
 
     @property
@@ -129,10 +131,10 @@ class Panels(QObject):
         self._look_up()
 
     def _look_up(self) -> None:
-        self._errand(self._list(), self.history)
+        self._in_background(self._list(), self.history)
 
-    def _errand(self, work: Coroutine[Any, Any, None], page: Page) -> None:
-        self._errands.begin(work, lambda _level, sentence: page.tell(sentence))
+    def _in_background(self, work: Coroutine[Any, Any, None], page: Page) -> None:
+        self._background.begin(work, lambda _level, sentence: page.tell(sentence))
 
     def _known(self) -> Agent:
         if self.agent is None:

@@ -15,7 +15,18 @@ from app.ui.orb.state import Orb
 from app.ui.presenter import cards, offers
 from app.ui.presenter.cards import KEPT_CHARS, CardSteps, added, dropped_below, open_card, replaced
 from app.ui.presenter.offers import offered, question, withdrawn
-from app.ui.presenter.view import Approval, Asked, Card, Command, Item, SpokenItem, Status, Told, TurnOutcome, View
+from app.ui.presenter.view import (
+    Approval,
+    Asked,
+    Card,
+    Command,
+    Item,
+    NoticeItem,
+    SpokenItem,
+    Status,
+    TurnOutcome,
+    View,
+)
 from app.ui.presenter.wording import Words
 
 SAID_CHARS = 2_000
@@ -80,7 +91,7 @@ def unattended(view: View) -> View:
 
 def noticed(view: View, level: str, sentence: str, now: float = 0.0) -> View:
     """A sentence of the presence itself."""
-    view = added(view, Told(_key(view), level, sentence))
+    view = added(view, NoticeItem(_key(view), level, sentence))
     return view if view.attended else offers.add_news(view, level, sentence, now)
 
 
@@ -215,7 +226,7 @@ def _usage(view: View, event: agent.UsageChanged, _now: float) -> View:
 
 
 def _notice(view: View, event: agent.Notice, _now: float) -> View:
-    return added(view, Told(_key(view), event.level, event.sentence))
+    return added(view, NoticeItem(_key(view), event.level, event.sentence))
 
 
 def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
@@ -271,7 +282,7 @@ def _said_once(view: View, final: str, *, failed: bool) -> View:
     def repeats(item: Item) -> bool:
         if item.key not in this_turn:
             return False
-        if isinstance(item, Told):
+        if isinstance(item, NoticeItem):
             return _bare(item.sentence) in words
         return failed and isinstance(item, SpokenItem) and _bare(item.text) in _bare(final)
 

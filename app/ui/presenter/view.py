@@ -190,7 +190,7 @@ class TakeBack:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NoticeItem:
     """A sentence about the run itself; `level` is info, warning or error."""
 
     key: str
@@ -207,7 +207,7 @@ class TurnOutcome:
     text: str
 
 
-Item = Asked | SpokenItem | Card | Approval | Offer | ShownChecklist | Command | TakeBack | Told | TurnOutcome
+Item = Asked | SpokenItem | Card | Approval | Offer | ShownChecklist | Command | TakeBack | NoticeItem | TurnOutcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from string import Formatter
 from app.base import resources
 from app.base.texts import clip_line
 from app.base.values import dataclass
-from app.ui.presenter.view import Approval, Asked, Card, Item, SpokenItem, Status, Told, TurnOutcome
+from app.ui.presenter.view import Approval, Asked, Card, Item, NoticeItem, SpokenItem, Status, TurnOutcome
 
 Words = Callable[[str], str]
 """Translates one English text of the tables."""
@@ -208,7 +208,7 @@ def _is_step(item: Item, *, with_speech: bool) -> bool:
     """Whether an item tells how the answer was reached, and is not part of it."""
     if isinstance(item, SpokenItem):
         return with_speech
-    if isinstance(item, Told):
+    if isinstance(item, NoticeItem):
         return item.level == "info"
     return isinstance(item, (Card, Approval))
 

@@ -40,7 +40,7 @@ _CLIENT_AREA_ANIMATION = 0x1042
 """SPI_GETCLIENTAREAANIMATION of SystemParametersInfo."""
 
 
-class Taste(QObject):
+class SystemPreferences(QObject):
     """The desktop's preferences. `changed` is emitted once for several changes together."""
 
     changed = Signal()
@@ -169,9 +169,9 @@ class System(QObject):
         self._application = application
         self._look = look
         self._settings = settings
-        self._taste = Taste(application)
-        self._taste.changed.connect(self._restyle)
-        self._asking = asyncio.ensure_future(self._taste.follow())
+        self._preferences = SystemPreferences(application)
+        self._preferences.changed.connect(self._restyle)
+        self._asking = asyncio.ensure_future(self._preferences.follow())
         self._note: NoteWindow | None = None
         self._voice: Voice | None = None
         self._tray = tray.Tray(look.theme, presence.actions, look.name) if tray.has_tray() else None
@@ -207,12 +207,12 @@ class System(QObject):
         sentence = tr("Crash", "Wisp failed the last time. A report was saved on this computer; nothing was sent.")
         answers = {tr("Crash", "Open folder"): self._open_folder, tr("Crash", "Dismiss"): crash.dismiss}
         self._note = NoteWindow(self._look, "alert", sentence, answers)
-        self._note.show_beside(self._presence.orb.rest_rect(), self._presence.stage.seat.screen())
+        self._note.show_beside(self._presence.orb.rest_rect(), self._presence.stage.placement.screen())
 
     def close(self) -> None:
         """Let go of everything; a clean end."""
         self._asking.cancel()
-        self._taste.close()
+        self._preferences.close()
         self._speak(on=False)
         self.hotkey.close()
         self._bus.close()
@@ -224,7 +224,7 @@ class System(QObject):
 
     def _restyle(self) -> None:
         """Build and apply the look again, after the person or the system changed a preference."""
-        self._look = look_of(self._application, self._settings, self._look, self._taste.wanted)
+        self._look = look_of(self._application, self._settings, self._look, self._preferences.wanted)
         self._presence.restyle(self._look)
         if self._tray is not None:
             self._tray.restyle(self._look.theme)

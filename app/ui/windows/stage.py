@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QSize, Signal
 from app.base.geometry import Point, Rect, Size
 from app.ui.approvals.row import ApprovalRow
 from app.ui.bubble.rows import OfferRow, RowWidget, TakeBackRow
-from app.ui.bubble.speech import AskedRow, EndedRow, SaidRow, ToldRow
+from app.ui.bubble.speech import AskedRow, EndedRow, NoticeRow, SaidRow
 from app.ui.cards.card import CardRow, FoldRow
 from app.ui.cards.contents import ChecklistRow
 from app.ui.cards.picture import CommandRow
@@ -24,12 +24,12 @@ from app.ui.presenter.view import (
     Card,
     Command,
     Item,
+    NoticeItem,
     Offer,
     ShownChecklist,
     ShownPicture,
     SpokenItem,
     TakeBack,
-    Told,
     TurnOutcome,
     View,
 )
@@ -67,7 +67,7 @@ class Stage(QObject):
         super().__init__()
         self._look = look
         self.orb = orb or OrbWindow(look.theme, look.around, look.ticker)
-        self.seat = OrbPlacement(self.orb, look.theme)
+        self.placement = OrbPlacement(self.orb, look.theme)
         self.orb.dragged.connect(self.place)
         self.orb.moved.connect(self._settle)
         self._bubble: BubbleWindow | None = None
@@ -211,7 +211,7 @@ class Stage(QObject):
         self._rows, self._rows_before = None, self._rows
         self._leaving = False
         self.orb.dress(look.theme)
-        self.seat = OrbPlacement(self.orb, look.theme)
+        self.placement = OrbPlacement(self.orb, look.theme)
 
     def fill(self, view: View) -> None:
         """The thread as the view has it; its newest card is open."""
@@ -280,7 +280,7 @@ class Stage(QObject):
         self._place_chip()
         if not self.is_open and self._bubble is None:
             return
-        theme, screen = self._look.theme, self.seat.screen()
+        theme, screen = self._look.theme, self.placement.screen()
         writing = self.is_writing
         field_size = _size(self.composer.wanted_size()) if writing else Size(theme.size("bubble_width"), 0)
         bubble = self.bubble
@@ -295,14 +295,14 @@ class Stage(QObject):
 
     def screens_changed(self) -> None:
         """Monitors came, went or changed."""
-        self.seat.retake()
+        self.placement.retake()
         self.place()
 
     def _place_chip(self) -> None:
         if self._chip is None:
             return
         orb, gap, size = self.orb.rest_rect(), self._look.theme.size("gap"), self._chip.body_size()
-        screen = self.seat.screen()
+        screen = self.placement.screen()
         x = orb.x - gap - size.width() if orb.center.x > screen.center.x else orb.right + gap
         wanted = Rect(x, orb.center.y - size.height() // 2, size.width(), size.height())
         self._chip.place_body(orb_placement.kept_inside(wanted, screen))
@@ -321,11 +321,11 @@ class Stage(QObject):
             from app.ui.windows.overlays import PictureWindow
 
             self._viewer = PictureWindow(self._look.theme, self._look.around)
-        self._viewer.show_picture(picture, self.seat.screen())
+        self._viewer.show_picture(picture, self.placement.screen())
 
     def _settle(self, rect: Rect) -> None:
         """Handle the end of a drag of the orb."""
-        self.seat.settle(rect)
+        self.placement.settle(rect)
         self.place()
 
 
@@ -338,7 +338,7 @@ _QUIET: Mapping[type[Item], type[RowWidget]] = {
     ShownChecklist: ChecklistRow,
     Command: CommandRow,
     TurnOutcome: EndedRow,
-    Told: ToldRow,
+    NoticeItem: NoticeRow,
 }
 """Rows with nothing to press that the presence must hear of."""
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.ui.bubble.thread import Column
-from app.ui.presenter.view import SpokenItem, Told
+from app.ui.presenter.view import NoticeItem, SpokenItem
 from app.ui.presenter.wording import Row
 
 GAP = 8
@@ -19,7 +19,7 @@ def guess(row: Row) -> int:
 
 
 def rows(numbers: list[tuple[int, str]]) -> list[Row]:
-    return [Told(f"i{number}", "info", text) for number, text in dict(numbers).items()]
+    return [NoticeItem(f"i{number}", "info", text) for number, text in dict(numbers).items()]
 
 
 CHANGES = st.lists(
@@ -41,7 +41,7 @@ def test_whatever_changes_the_tops_are_those_of_a_fresh_reckoning(changes: list[
         if kind == "show":
             column.show(rows(what))  # type: ignore[arg-type]
         elif kind == "keep":
-            column.show([*column.rows[: int(str(what))], Told(f"new{step}", "info", "x")])
+            column.show([*column.rows[: int(str(what))], NoticeItem(f"new{step}", "info", "x")])
         elif kind == "measure":
             number, height = what  # type: ignore[misc]
             for row in column.rows:
@@ -59,7 +59,7 @@ def test_whatever_changes_the_tops_are_those_of_a_fresh_reckoning(changes: list[
 
 def test_a_row_is_found_by_its_height_and_by_its_key() -> None:
     column = Column(lambda _: 10, GAP)
-    column.show([Told("a", "info", ""), Told("b", "info", ""), Told("c", "info", "")])
+    column.show([NoticeItem("a", "info", ""), NoticeItem("b", "info", ""), NoticeItem("c", "info", "")])
     column.reckon()
     assert [column.at(y) for y in (0, 17, 18, 53)] == [0, 0, 1, 2]
     assert (column.index_of("c"), column.index_of("gone"), column.height) == (2, None, 54)

@@ -20,13 +20,13 @@ from app.ui.presenter.view import (
     Card,
     ChecklistLine,
     Command,
+    NoticeItem,
     Offer,
     ShownChecklist,
     ShownPicture,
     SpokenItem,
     Status,
     TakeBack,
-    Told,
     TurnOutcome,
     View,
 )
@@ -443,7 +443,7 @@ def test_a_turn_has_one_checklist_that_is_brought_up_to_date_where_it_stands() -
     )
     assert view.items[1:] == (
         ShownChecklist("l1", (ChecklistLine("step 0", True), ChecklistLine("step 1", False))),
-        Told("i2", "info", "later"),
+        NoticeItem("i2", "info", "later"),
     )
 
 
@@ -578,7 +578,7 @@ def test_unread_counts_only_while_nobody_looks() -> None:
 
 def test_notices_and_usage_are_shown() -> None:
     view = shown([agent.Notice("warning", "Trying again."), agent.UsageChanged(100, 20, cost_usd=0.01)])
-    assert view.items == (Told("i0", "warning", "Trying again."),)
+    assert view.items == (NoticeItem("i0", "warning", "Trying again."),)
     assert view.turn == Spent(100, 20, cost_usd=0.01, turns=1)
 
 
@@ -598,7 +598,7 @@ def test_a_very_long_thread_lets_its_beginning_go() -> None:
     view = shown(agent.Notice("info", str(number)) for number in range(cards.KEPT_ITEMS + 500))
     assert len(view.items) + view.dropped == cards.KEPT_ITEMS + 500
     assert len(view.items) <= cards.KEPT_ITEMS + 200
-    assert view.items[-1] == Told(f"i{cards.KEPT_ITEMS + 499}", "info", str(cards.KEPT_ITEMS + 499))
+    assert view.items[-1] == NoticeItem(f"i{cards.KEPT_ITEMS + 499}", "info", str(cards.KEPT_ITEMS + 499))
 
 
 _CALLS = st.sampled_from(["1", "2", "3"])
