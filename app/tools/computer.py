@@ -106,7 +106,7 @@ def _steps(call: ToolCall) -> list[ToolCall]:
 
 
 def step_of(call: ToolCall, action: JsonValue) -> ToolCall:
-    """The call that an action of a batch stands for, by the name of the action. ToolMisuse where it is none."""
+    """Return the call that a batch action names. Raises ToolMisuse for an unknown action."""
     if not isinstance(action, Mapping) or action.get("do") not in ACTIONS:
         raise ToolMisuse(f"Each action says what to do: {', '.join(ACTIONS)}.")
     rest = {name: value for name, value in action.items() if name != "do"}

@@ -57,12 +57,12 @@ class Gate(Protocol):
     """The one place that every call passes before it runs."""
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
-        """Empty lets the call run now; anything else is the sentence the model reads instead. May wait for a person."""
+        """Return "" to run the call now, or the sentence that the model reads instead. May wait for a person."""
         ...
 
 
 class WrittenByThePerson:
-    """Admits every call: for programs and people that write calls themselves, where nobody else could have.
+    """Admit every call, for programs and people that write the calls themselves.
 
     The audit says that they allowed it.
     """

@@ -97,7 +97,7 @@ def _unheard(_event: str, _payload: Mapping[str, JsonValue]) -> None:
 
 
 async def unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
-    """An audit that nobody keeps."""
+    """Drop the audit entry: for callers that keep no audit."""
     return
 
 

@@ -211,7 +211,7 @@ def _odf(file: BinaryIO) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _OdfRows:
-    """The rows of one table: blank ones are told once another follows, because sheets end with a million of them."""
+    """Collect the rows of one table. Blank rows are kept back until another row follows: sheets end with a million."""
 
     is_hidden: bool = False
     told: int = 0

@@ -83,12 +83,12 @@ def is_secret(parts: Iterable[str]) -> bool:
 
 
 def is_named_secret(path: str) -> bool:
-    """Whether a path that nobody looks at is that of a secret, by its names."""
+    """Whether the path names a secret. Reads nothing from the disk."""
     return is_secret(Path(path).parts) or is_local_secret(Path(path))
 
 
 def is_local_secret(path: Path) -> bool:
-    """A secret of the kind that projects hold, by its name; its content may show that anybody may have it."""
+    """Whether the path names a secret that projects hold. Its content may still show that it is public."""
     name = (path.name,)
     if not patterns("secrets", "local").fit(name) or patterns("secrets", "open").fit(name):
         return False

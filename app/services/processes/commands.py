@@ -134,6 +134,8 @@ class Run:
 
 
 _END_S = 5.0
+_STARTING_S = 600.0
+"""A folder of a run without a record is younger while it starts, in this Wisp or another."""
 
 _SIGNALLED = range(129, 193)
 """How a shell tells that its command was ended by a signal: 128 and the signal's number."""
@@ -377,7 +379,16 @@ class Processes:
                 if record and (record.ended_at is not None or not starting.is_alive(record.pid, record.born)):
                     over -= size
                     _drop_output(Run(record, folder))
+        for folder in stored:
+            if _never_began(folder, self._clock.wall()):
+                shutil.rmtree(folder, ignore_errors=True)
         return [folder.name for folder in [*stored][: -self.limits.kept_runs] if _is_forgotten(folder)]
+
+
+def _never_began(folder: Path, now: float) -> bool:
+    """Whether Wisp was killed between making a run's folder and its record."""
+    made = _stat(folder)
+    return made is not None and not (folder / _RECORD).exists() and now - made.st_mtime > _STARTING_S
 
 
 def _is_forgotten(folder: Path) -> bool:

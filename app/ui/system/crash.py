@@ -32,7 +32,7 @@ Kind = type[BaseException]
 
 
 class Reports:
-    """Write one report for each different failure of a run. Call `told` with the file of each."""
+    """Write one report for each different failure of a run, and call `told` with its file."""
 
     def __init__(self, told: Callable[[Path], None]) -> None:
         self._told = told

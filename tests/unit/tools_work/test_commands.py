@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -438,6 +439,14 @@ async def test_old_runs_of_earlier_starts_are_forgotten_too(tmp_path: Path) -> N
     for number in range(6):
         await Bench(tmp_path, CommandLimits(kept_runs=3)).call("execute_command", command=f"echo {number}")
     assert len(list((tmp_path / "runs").iterdir())) <= 4
+
+
+async def test_a_folder_whose_run_was_killed_before_it_had_a_record_goes(bench: Bench, tmp_path: Path) -> None:
+    for name, age_s in (("killed", 3600), ("starting", 0)):
+        (tmp_path / "runs" / name).mkdir()
+        os.utime(tmp_path / "runs" / name, (time.time() - age_s,) * 2)
+    await bench.call("execute_command", command="true")
+    assert [(tmp_path / "runs" / name).exists() for name in ("killed", "starting")] == [False, True]
 
 
 async def test_a_run_whose_deletions_cannot_be_kept_ends_and_says_so(open_bench: Bench, tmp_path: Path) -> None:
