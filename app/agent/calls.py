@@ -172,7 +172,7 @@ class Calls:
         """A look that the model did not write: judged, shown and read like any other, but no call of the history."""
         self._cards.closed(block)
         execution = await self._executor.run(block, self.turn_gate or self._gate, self._context(block.call_id))
-        self._note_reading(execution)
+        await self._note_reading(execution)
         self._cards.finished(block.call_id, execution.result, execution.elapsed_s)
         return execution.result
 
@@ -200,7 +200,7 @@ class Calls:
             self._cards.finished(block.call_id, self._interrupted(block).result)
             raise
         execution = self._with_list(self._watched(block, execution))
-        self._note_reading(execution)
+        await self._note_reading(execution)
         self.record.call_ended(block.call_id, execution.result)
         await self._note_outcome(execution)
         await self._keep_progress(block.call_id, execution)
@@ -220,10 +220,11 @@ class Calls:
         if self.audit:
             await note_outcome(self.audit, execution, spec, self._turn.id)
 
-    def _note_reading(self, execution: Execution) -> None:
+    async def _note_reading(self, execution: Execution) -> None:
         """Record the taint of a result. A failed call counts too, because its error may quote what was read."""
         spec = self._registry.find(execution.call.name) if execution.call else None
         if self.turn_gate and execution.call and spec and not execution.result.payload.get("denied"):
+            await self.turn_gate.note_shown(execution.call, spec)
             self.turn_gate.came(execution.call, spec)
             self.turn_gate.learn(execution.call, spec, execution.result)
 

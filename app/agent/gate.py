@@ -92,7 +92,7 @@ class Approvals:
 
 
 _LOOKING = frozenset({Effect.READS, Effect.TALKS, Effect.NETWORK})
-_WEB, _WORKSPACE = "web", "workspace"
+_WEB, _SCREEN, _WORKSPACE = "web", "screen", "workspace"
 
 
 class Judges(Protocol):
@@ -156,6 +156,11 @@ class PermissionGate:
         refusal = await self._settled(await self._judged(replace(step, name=spec.name), spec))
         self._turn.refused += bool(refusal)
         return refusal
+
+    async def note_shown(self, call: ToolCall, spec: ToolSpec) -> None:
+        """The call has run: which programs may have spoken where its result tells of the screen."""
+        if call_analysis.source_of(self._judges.policy.read(call, spec), spec) == _SCREEN:
+            self._turn.learned.shown |= await self._judges.resolve.shown()
 
     def came(self, call: ToolCall, spec: ToolSpec) -> None:
         """The call has run: whose words its result brings into the turn."""
@@ -223,6 +228,7 @@ class PermissionGate:
             instructions=turn.instructions,
             lines=learned.lines,
             terminals=turn.terminals,
+            shown=learned.shown,
             shared=turn.permits.shared(self._private()),
         )
 

@@ -47,8 +47,18 @@ class DesktopInspector:
         """
         return await self._desktop.run(_seen, call, aim)
 
+    async def shown(self) -> frozenset[str]:
+        return await self._desktop.run(_shown)
+
     async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
         return await self._desktop.run(_picture, call, aim)
+
+
+async def _shown(seat: DesktopController) -> frozenset[str]:
+    try:
+        return frozenset(window.app for window in seat.backend.windows.all() if not window.is_own)
+    except WispError:
+        return frozenset({""})
 
 
 async def _seen(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Control, ...]:
@@ -162,6 +172,7 @@ def _described(met: PreviewedTarget) -> Control:
         pasted=met.pasted,
         symbols=met.symbols,
         fields=scene.fields,
+        is_silent=scene.has_answered and not scene.is_described and met.window is not None,
     )
 
 

@@ -193,6 +193,7 @@ class Learned:
     """What a conversation has read so far, as far as it says where a call may go: `personal` things of the person,
     addresses that stood in what was read, and hosts that the person allowed with what had been read then.
 
+    `shown` are the programs that had windows whenever it read the screen.
     `lines` is the text that it typed in each window (`Control.window_key`) since the last Return there.
 
     `said` is what the person wrote, the newest last.
@@ -204,6 +205,7 @@ class Learned:
     links: set[str] = field(default_factory=set)
     hosts: dict[str, frozenset[str]] = field(default_factory=dict)
     has_acted: bool = False
+    shown: set[str] = field(default_factory=set)
     lines: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
 

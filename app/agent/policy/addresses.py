@@ -90,6 +90,23 @@ def _is_persons(text: str, control: Control, provenance: Provenance) -> bool:
     return bool(address and hosts) and not kinds
 
 
+def is_local(act: Action, provenance: Provenance) -> bool:
+    """Whether the act stays in a program that describes nothing, and nothing was read but what that program shows.
+
+    Then nobody else can have led to it, and nothing of the person's can go anywhere by it.
+    """
+    read = {*provenance.tainted_by, *provenance.personal, *provenance.secrets}
+    never = table("controls")["mild"]["never"]
+    return bool(act.controls and read <= {"screen"}) and all(
+        control.is_silent
+        and not (control.is_dialog or control.runs_programs or control.builds or _reaches_others(control))
+        and not any(fnmatchcase(control.app.casefold(), name) for name in never)
+        and bool(control.app)
+        and set(provenance.shown) <= {control.app}
+        for control in act.controls
+    )
+
+
 def typed(text: str) -> str:
     """The address that a browser opens for what was typed into its bar; empty for words, and for other schemes."""
     words = text.split()

@@ -93,6 +93,7 @@ _FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
 _MADE_ZONES = (*_FREE_ZONES, Zone.TEMP)
 _WORD = re.compile(r"\w+")
 _SIGNS = {"slash": "/", "period": ".", "asciitilde": "~", "underscore": "_", "minus": "-"}
+_DOCUMENT = re.compile(r"[^\s\"'()\[\]*|]+\.\w{1,5}\b")
 _NAMING_CHARS = 4
 _BY_NAME = frozenset({Consequence.OUTWARD, Consequence.IRREVERSIBLE, Consequence.PRIVILEGED})
 
@@ -399,9 +400,11 @@ def is_answered(seen: Sequence[Control], provenance: Provenance) -> bool:
 
 
 def _is_named(control: Control, said: str) -> bool:
-    """By its program or its title. What stands in the title of a browser was written by anybody and names nothing."""
+    """By its program, title or document. Anybody may have written the title of a browser, which names nothing."""
     words = set(_WORD.findall(said.casefold()))
-    names = [control.app] if consequences.sends_on_return(control) else [control.app, control.window]
+    names = [control.app]
+    if not consequences.sends_on_return(control):
+        names += [control.window, *(Path(file).stem for file in _DOCUMENT.findall(control.window))]
     told = (set(_WORD.findall(name.casefold())) for name in names)
     return any(name and name <= words and any(len(word) >= _NAMING_CHARS for word in name) for name in told)
 

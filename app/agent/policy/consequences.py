@@ -166,7 +166,7 @@ def started_by(name: str, control: Control) -> frozenset[str]:
     words = set(_WORD.findall(spoken))
     known = starting_words("words") if control.is_launcher and not control.is_terminal else frozenset[str]()
     known |= starting_words("builds") if control.builds else frozenset()
-    is_start = not spoken.endswith(_DOTS) and bool(words & known)
+    is_start = not spoken.endswith(_DOTS) and bool(words & known) and spoken not in starting_words("places")
     pastes = control.is_terminal and bool(words & starting_words("pastes"))
     return frozenset({Consequence.LAUNCHES} if is_start else {Consequence.TERMINAL} if pastes else ())
 

@@ -123,7 +123,7 @@ def _taken(one: Pressed, control: Control) -> frozenset[str]:
     if is_password(control):
         return _in_password(one, control)
     found: frozenset[str] = frozenset()
-    submits = () if _is_choosing(control) else ("submits",)
+    submits = () if _is_choosing(control) or _is_harmless_item(control) else ("submits",)
     if control.runs_programs and one.holds(_listed_chords("activates", "pastes", *submits)):
         found |= {_TERMINAL}
     if control.builds and one.holds(_listed_chords("activates", "builds")):
@@ -139,6 +139,12 @@ def _taken(one: Pressed, control: Control) -> frozenset[str]:
     if one.holds(_listed_chords("activates", "presses")) and not is_field(control):
         return found | press_of(control) | _others(one, control)
     return found | _others(one, control)
+
+
+def _is_harmless_item(control: Control) -> bool:
+    """Whether Return opens a folder or a plain document of a file manager."""
+    is_item = control.is_known and control.role in table("launchers")["items"] and control.role != ""
+    return is_item and control.opens in table("launchers")["harmless"] and not control.is_terminal
 
 
 def _is_choosing(control: Control) -> bool:

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.agent.policy import addresses
 from app.agent.policy.call_analysis import OWN_FOLDER
 from app.agent.policy.chords import is_part, spelled
 from app.agent.policy.sentences import table
@@ -28,7 +29,7 @@ _OF_THE_CALL = ("tool", "effect", "kind", "path", "host", "keys", "command", "fl
 _OF_THE_SCREEN = ("window", "app", "role", "control")
 LISTS = (*_OF_THE_CALL, *_OF_THE_SCREEN, "mode")
 """Conditions that name what fits: a text, or a list of texts."""
-_FLAGS = ("tainted", "planned", "secret", "personal")
+_FLAGS = ("tainted", "planned", "secret", "personal", "local")
 _KNOWN = frozenset((*LISTS, *_FLAGS, "name", "then", "says"))
 _EXACT = {"effect": {effect.value for effect in Effect}, "mode": {mode.value for mode in Mode}}
 """Conditions whose values are written out, without * and ?."""
@@ -58,6 +59,7 @@ class Rule:
     planned: bool | None = None
     secret: bool | None = None
     personal: bool | None = None
+    local: bool | None = None
     says: str = ""
     is_ours: bool = False
 
@@ -306,6 +308,8 @@ def fits(rule: Rule, act: Action, mode: Mode, provenance: Provenance, workspace:
     if rule.planned is not None and rule.planned != provenance.planned:
         return False
     if rule.personal is not None and rule.personal != bool(provenance.personal):
+        return False
+    if rule.local is not None and rule.local != addresses.is_local(act, provenance):
         return False
     told = _told(act, mode)
     wants_all = rule.then is Decision.ALLOW

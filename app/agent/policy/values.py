@@ -135,7 +135,7 @@ class Control:
     `symbols` maps keys to all key symbols that they make in the present layouts. `address` is what stands in a
     browser's address bar. `files` are the absolute paths that a program would be started from and with. `builds`: keys
     of its program can build or run what is written there. `fields` is what stands in the text fields of its dialog;
-    None where that was not read.
+    None where that was not read. `is_silent`: its program has answered, and describes nothing there.
     """
 
     window: str = ""
@@ -161,6 +161,7 @@ class Control:
     address: str = ""
     files: tuple[str, ...] = ()
     fields: tuple[str, ...] | None = None
+    is_silent: bool = False
 
     @property
     def runs_programs(self) -> bool:
@@ -194,7 +195,8 @@ class Provenance:
     clipboard. `instructions`: the person's own text, which can give permission. `lines`: text typed in each window
     (`Control.window_key`) since the last Return there. `terminals`: new, empty terminals (`Control.window_ref`) of
     this turn; only there does `lines` hold the whole line. `shared`: windows (`Control.window_key`) where words of the
-    model may reach others, with all that was read by now.
+    model may reach others, with all that was read by now. `shown`: programs (`Control.app`) whose windows were there
+    when the screen was read.
     """
 
     tainted_by: tuple[str, ...] = ()
@@ -210,6 +212,7 @@ class Provenance:
     lines: Mapping[str, str] = field(default_factory=dict)
     terminals: Collection[str] = frozenset()
     shared: Collection[str] = frozenset()
+    shown: Collection[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +269,11 @@ class Verdict:
 
 
 class TargetInspector(Protocol):
-    """Both take a few milliseconds and never raise: what cannot be known is left out."""
+    """All take a few milliseconds and never raise: what cannot be known is left out."""
+
+    async def shown(self) -> frozenset[str]:
+        """The programs that have windows now, also hidden ones; an empty name for what is not known."""
+        ...
 
     async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:
         """What the call would act on now. `aim` is the tool's entry in the table of aims."""
@@ -279,6 +286,9 @@ class TargetInspector(Protocol):
 
 class NoDesktop:
     """Nothing is known of the screen."""
+
+    async def shown(self) -> frozenset[str]:
+        return frozenset({""})
 
     async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:  # noqa: ARG002
         return ()

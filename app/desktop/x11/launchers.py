@@ -3,7 +3,8 @@
 Terminals hold the controlling side of a pseudo-terminal. Terminals, file managers and development environments say so
 in their desktop entries. Run dialogs, menus and finders call the functions that start programs, or use the libraries
 that read the list of installed programs; a program whose entry names another purpose is what the entry says. A script
-is what the entry of its file says; without one, its interpreter can start programs.
+is what the entry of its file says; one in Python without an entry is judged like a compiled program, by what its text
+calls. Any other interpreter can start programs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,6 +27,7 @@ _SYSTEM = ("/usr/", "/bin/", "/opt/")
 _MOST_PROCESSES = 64
 _REMEMBERED = 256
 _ELF = b"\x7fELF"
+_MOST_SCRIPT_BYTES = 256 << 10
 _READ_BYTES = 8 << 20
 """The tables of symbols stand at the start of a program."""
 
@@ -47,6 +50,27 @@ _PROGRAM_LIBRARIES = re.compile(
     r"dolphinprivate|peony)[-.\w]*\.so"
 )
 _INTERPRETER = re.compile(r"/lib(?:tcl|python|perl|ruby|gjs|mozjs|node|guile|jvm|php)[-.\w]*\.so")
+_PYTHON = re.compile(r"python[\d.]*")
+_IMPORT = re.compile(
+    r"^[ \t]*(?:import[ \t]+(?P<names>[^\n#;]+)|from[ \t]+(?P<one>\.*[\w.]*)[ \t]+import\b)", re.MULTILINE
+)
+_CALM_MODULES = frozenset(
+    {"__future__", "argparse", "array", "bisect", "cairo", "calendar", "collections", "colorsys", "contextlib", "copy",
+     "csv", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "gettext", "gi", "hashlib", "heapq",
+     "html", "itertools", "json", "locale", "math", "numbers", "operator", "PyQt5", "PyQt6", "PySide2", "PySide6",
+     "random", "re", "secrets", "signal", "statistics", "string", "struct", "sys", "textwrap", "time", "tkinter",
+     "typing",
+     "unicodedata", "uuid", "warnings", "wx", "zoneinfo"}
+)  # fmt: skip
+"""What a script that draws windows and counts imports: nothing that starts programs by itself."""
+_EXEC_OF_QT = re.compile(r"\.exec_?\(\s*\)")
+_SCRIPT_CALLS = re.compile(
+    r"\b(?:system|popen|Popen|p?spawn\w*|posix_spawn\w*|fork\w*|exec[vl]\w*|startfile|[Ss]ubprocess\w*|startDetached|QProcess|"
+    r"\w*[Ll]aunch\w*|AppInfo\w*|openUrl|show_uri\w*|importlib|ctypes|getattr|globals|vars|modules|"
+    r"__(?:import|builtins|class|subclasses|dict|globals|getattribute|loader|spec)__)\b|"
+    r"(?<!\.)\b(?:exec|eval|compile)\b|\btk\s*\.\s*(?:eval|call)\b|;[ \t]*(?:import|from)\b"
+)
+"""Whatever may start a program, or hide that something does. In doubt a script is one that starts programs."""
 _TERMINAL_LIBRARY = re.compile(r"/lib(?:vte|qtermwidget)[-.\w]*\.so")
 _DOCUMENT_ROLE = "text"
 
@@ -125,6 +149,8 @@ class Launchers:
             # It cannot be read, because it runs with another user's or group's rights (as xterm on Debian).
             return _Program(starts=True)
         told = self._told(_PROC / str(pid) / "exe", {file.name.lower(), *_script(pid)}, _maps(pid))
+        if told.starts and _PYTHON.fullmatch(file.name) and _is_calm_script(pid):
+            told = replace(told, starts=False)
         return replace(told, has_purpose=told.has_purpose and not _holds_terminal(pid))
 
     def _told(self, file: Path, names: set[str], mapped: str = "") -> _Program:
@@ -171,6 +197,35 @@ def _script(pid: int) -> frozenset[str]:
     script = next((word for word in given if word and not word.startswith("-")), "")
     is_installed = script.startswith(_SYSTEM) and ".." not in script
     return frozenset({Path(script).name.lower()} if is_installed else ())
+
+
+def _is_calm_script(pid: int) -> bool:
+    """Whether a process interprets one readable Python file that starts no programs and loads nothing that may."""
+    try:
+        given = (_PROC / str(pid) / "cmdline").read_bytes().decode().split("\0")[1:]
+        if not given or given[0].startswith("-"):
+            return False
+        script = Path(_link(f"{_PROC}/{pid}/cwd")) / given[0]
+        if script.stat().st_mtime > _began(pid) or script.stat().st_size > _MOST_SCRIPT_BYTES:
+            return False
+        text = script.read_text(encoding="utf-8")
+    except (OSError, ValueError):  # because what cannot be read may start anything
+        return False
+    named = {name for found in _IMPORT.finditer(text) for name in _modules(found)}
+    return named <= _CALM_MODULES and not _SCRIPT_CALLS.search(_EXEC_OF_QT.sub("", text))
+
+
+def _began(pid: int) -> float:
+    """When a process began, in seconds since 1970."""
+    ticks = int((_process(pid) or (0, "0"))[1])
+    booted = time.time() - float((_PROC / "uptime").read_text(encoding="ascii").split()[0])
+    return booted + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _modules(found: re.Match[str]) -> Iterator[str]:
+    """The outermost names of the modules that an import loads; empty for one from beside the script."""
+    for name in (found["names"] or found["one"]).split(","):
+        yield name.strip().split(" ")[0].split(".")[0]
 
 
 def _maps(pid: int) -> str:

@@ -33,6 +33,9 @@ class Screen:
         self.looked += 1
         return (self._controls.pop(0) if len(self._controls) > 1 else self._controls[0],)
 
+    async def shown(self) -> frozenset[str]:
+        return frozenset({"Pad"})
+
     async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
         return PICTURE, (3, 4)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.policy import Control, Policy, Provenance
+from app.agent.policy import Control, Mode, Policy, Provenance
 from app.assembly import registry
 from app.desktop.elements import Binding
 from app.protocol.call import ToolCall
@@ -46,6 +46,8 @@ IDE = Control("main.py", "geany", "text", "", builds=True, bindings=())
         (PRESS, OPEN, True),
         (SINGLE, replace(OPEN, name="Ausführen"), True),
         (SINGLE, replace(OPEN, name="Open With…"), False),
+        (SINGLE, replace(OPEN, name="Open Parent"), False),
+        (SINGLE, replace(OPEN, name="Open Parent with Script"), True),
         (SINGLE, replace(OPEN, name="Copy"), False),
         (SINGLE, replace(OPEN, is_launcher=False), False),
         (("choose_menu", {"path": "File > Open"}), OPEN, True),
@@ -74,6 +76,90 @@ def test_opening_an_item_is_starting_it(
     assert verdict.act
     assert ("launches" in verdict.act.kinds) is launches, verdict
     assert verdict.decision.value == "ask" or not launches
+
+
+@pytest.mark.parametrize(
+    ("control", "decision"),
+    [
+        (replace(MANAGER, opens="folder"), "allow"),
+        (replace(MANAGER, opens="plain"), "allow"),
+        (replace(MANAGER, opens="runs"), "ask"),
+        (replace(MANAGER, opens="unknown"), "ask"),
+        (replace(MANAGER, opens=""), "ask"),
+        (replace(MANAGER, opens="folder", role="entry"), "ask"),
+        (replace(MANAGER, opens="folder", role="terminal", is_terminal=True), "ask"),
+    ],
+)
+def test_return_on_a_folder_or_a_plain_document_opens_it(tmp_path: Path, control: Control, decision: str) -> None:
+    spec = REGISTRY.find("computer_key")
+    assert spec
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    verdict = policy.decide(ToolCall("c1", "computer_key", {"keys": "Return"}), spec, (control,))
+    assert verdict.decision.value == decision, verdict
+
+
+PAD = Control("Pad", "pad", window_ref="w1", is_known=False, is_silent=True)
+CLICK = ("computer_click", {"x": 4, "y": 5})
+ALONE = Provenance(("screen",), "go on", personal=("screen",), shown=("pad",))
+
+
+@pytest.mark.parametrize(
+    ("call", "control", "provenance", "mode", "decision"),
+    [
+        (CLICK, PAD, ALONE, Mode.AUTO, "allow"),
+        (("computer_type", {"text": "ab"}), PAD, ALONE, Mode.AUTO, "allow"),
+        (("computer_key", {"keys": "Left a"}), PAD, ALONE, Mode.AUTO, "allow"),
+        (CLICK, PAD, Provenance((), "go on"), Mode.AUTO, "allow"),
+        (CLICK, PAD, ALONE, Mode.ASK, "ask"),
+        (CLICK, PAD, replace(ALONE, shown=("pad", "chromium")), Mode.AUTO, "ask"),
+        (CLICK, PAD, replace(ALONE, shown=("", "pad")), Mode.AUTO, "ask"),
+        (CLICK, PAD, replace(ALONE, tainted_by=("screen", "web")), Mode.AUTO, "ask"),
+        (CLICK, PAD, replace(ALONE, personal=("screen", "files")), Mode.AUTO, "ask"),
+        (CLICK, PAD, replace(ALONE, secrets=(".env",)), Mode.AUTO, "ask"),
+        (CLICK, replace(PAD, is_silent=False), ALONE, Mode.AUTO, "ask"),
+        (CLICK, replace(PAD, is_dialog=True), ALONE, Mode.AUTO, "ask"),
+        (CLICK, replace(PAD, is_launcher=True), ALONE, Mode.AUTO, "ask"),
+        (CLICK, replace(PAD, app=""), replace(ALONE, shown=()), Mode.AUTO, "ask"),
+        (CLICK, replace(PAD, app="chromium"), replace(ALONE, shown=("chromium",)), Mode.AUTO, "ask"),
+        (CLICK, replace(PAD, app="x11-ssh-askpass"), replace(ALONE, shown=("x11-ssh-askpass",)), Mode.AUTO, "ask"),
+        (CLICK, replace(PAD, role="button", name="Delete"), ALONE, Mode.AUTO, "ask"),
+    ],
+)
+def test_a_program_that_describes_nothing_needs_no_answer_in_auto_while_it_is_alone(
+    tmp_path: Path,
+    call: tuple[str, dict[str, Any]],
+    control: Control,
+    provenance: Provenance,
+    mode: Mode,
+    decision: str,
+) -> None:
+    spec = REGISTRY.find(call[0])
+    assert spec
+    policy = Policy(tmp_path, mode, persons=tmp_path / "none.toml")
+    verdict = policy.decide(ToolCall("c1", *call), spec, (control,), provenance)
+    assert verdict.decision.value == decision, verdict
+
+
+@pytest.mark.parametrize(
+    ("title", "app", "said", "decision"),
+    [
+        ("/home/ada/brief.txt", "featherpad", "ergänze drei im Brief", "allow"),
+        ("plan.pdf - 1/3 (96 dpi)", "mupdf", "turn to the next page of the plan", "allow"),
+        ("*brief.txt", "featherpad", "write to the letter", "ask"),
+        ("a.ppm", "feh", "show me a picture", "ask"),
+        ("open-letter.txt", "featherpad", "add to the letter", "ask"),
+        ("open-letter.txt", "featherpad", "add to the open letter", "allow"),
+        ("plan.pdf - Chromium", "chromium", "turn to the next page of the plan", "ask"),
+    ],
+)
+def test_who_names_the_document_names_its_window(
+    tmp_path: Path, title: str, app: str, said: str, decision: str
+) -> None:
+    spec = REGISTRY.find("computer_click")
+    assert spec
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    verdict = policy.decide(ToolCall("c1", *CLICK), spec, (replace(PAD, window=title, app=app),), Provenance((), said))
+    assert verdict.decision.value == decision, verdict
 
 
 SILENT = Control("Login", "Tk", is_known=False, is_launcher=True)

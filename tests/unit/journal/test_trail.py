@@ -120,6 +120,9 @@ class _PasswordField:
     async def seen(self, _call: ToolCall, _aim: str) -> tuple[Control, ...]:
         return (Control("Sign in", "browser", "password text", "Password"),)
 
+    async def shown(self) -> frozenset[str]:
+        return frozenset({"Pad"})
+
     async def picture(self, _call: ToolCall, _aim: str) -> None:
         return None
 
