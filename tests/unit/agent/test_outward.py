@@ -277,6 +277,18 @@ async def test_one_answer_covers_a_page_until_something_else_is_read(tmp_path: P
     assert len(stage.of(ApprovalWanted)) == 3, "another turn asks again"
 
 
+@pytest.mark.parametrize(("app", "asked"), [("Pad", 0), ("Other", 1)])
+async def test_a_silent_program_asks_in_auto_once_another_window_was_there(
+    tmp_path: Path, app: str, asked: int
+) -> None:
+    silent = Control("A page", app, window_ref="w1", is_known=False, is_silent=True)
+    world = _World("")
+    stage = _stage(tmp_path, world, _type("a"), _type("b"), _type("c"), "Done.", resolve=Screen(silent))
+    await stage.send("Go on.")
+    assert world.typed == ["a", "b", "c"]
+    assert len(stage.of(ApprovalWanted)) == asked, "only what was there when the screen was read counts, and once"
+
+
 @pytest.mark.parametrize(("scope", "trusted"), [("always", 1), ("task", 0), ("once", 0)])
 async def test_always_trusts_the_cloned_folder_that_a_question_is_about(
     tmp_path: Path, scope: str, trusted: int
