@@ -12,6 +12,7 @@ _SUGGESTIONS = 3
 _LOWEST_LIKENESS = 50
 _OPEN_MENUS = frozenset({"F10", "Menu"})
 _LEAVE = frozenset({"Tab", "ISO_Left_Tab", "F6"})
+_PRESS = frozenset({"space", "Return", "KP_Enter", "KP_Space"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,11 @@ class Chord:
     def may_leave(self) -> bool:
         """Whether such a chord may move the focus to another control."""
         return self.keys[-1] in _LEAVE or self.may_open_menu
+
+    @property
+    def may_press(self) -> bool:
+        """Whether such a chord presses the button that has the keyboard."""
+        return self.keys[-1] in _PRESS
 
     def __str__(self) -> str:
         return "+".join(self.keys)

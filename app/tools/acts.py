@@ -57,7 +57,9 @@ class Steps:
         targets = self._seat.key_targets
         if self._judged is None:
             self._judged = await targets.now()
-        look = targets.left if last and last.may_leave else targets.now
+        is_press = rest.name == "key" and chords(rest.text("keys"))[0].may_press
+        # A field may hand the keyboard on at any sign, such as the last digit of a code: programs tell of that late.
+        look = targets.left if last and (last.may_leave or is_press) else targets.now
         now = await look(self._judged)
         if now != self._judged or (last and last.may_open_menu):
             self._check_move(self._judged, now, may_move)

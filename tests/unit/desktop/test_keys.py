@@ -62,3 +62,10 @@ def test_modifiers_are_told_from_other_keys() -> None:
 def test_nothing_is_no_chord() -> None:
     with pytest.raises(ToolMisuse, match="no key in it"):
         chord("")
+
+
+@pytest.mark.parametrize(
+    ("text", "presses"), [("space", True), ("Return", True), ("shift+KP_Enter", True), ("a", False), ("Tab", False)]
+)
+def test_a_chord_says_whether_it_presses_the_button_that_has_the_keyboard(text: str, *, presses: bool) -> None:
+    assert chord(text).may_press is presses
