@@ -27,6 +27,8 @@ _SYSTEM = ("/usr/", "/bin/", "/opt/")
 _MOST_PROCESSES = 64
 _REMEMBERED = 256
 _ELF = b"\x7fELF"
+_TICKS_PER_S = 100
+"""In which Linux tells the time of a start, whatever its kernel counts in (USER_HZ)."""
 _MOST_SCRIPT_BYTES = 256 << 10
 _READ_BYTES = 8 << 20
 """The tables of symbols stand at the start of a program."""
@@ -219,7 +221,7 @@ def _began(pid: int) -> float:
     """When a process began, in seconds since 1970."""
     ticks = int((_process(pid) or (0, "0"))[1])
     booted = time.time() - float((_PROC / "uptime").read_text(encoding="ascii").split()[0])
-    return booted + ticks / os.sysconf("SC_CLK_TCK")
+    return booted + ticks / _TICKS_PER_S
 
 
 def _modules(found: re.Match[str]) -> Iterator[str]:
