@@ -66,8 +66,8 @@ def figures() -> list[Figure]:
     in_dialect = sum(bool(_DIALECT.search(text)) for text in docstrings)
     reasons = sum(_reasons(module.text) for module in modules)
     return [
-        Figure("modules", len(modules), 301, 280),
-        Figure("lines", sum(module.lines for module in modules), 60_450, 44_700),
+        Figure("modules", len(modules), 302, 280),
+        Figure("lines", sum(module.lines for module in modules), 60_700, 44_700),
         Figure("lines of a module, median", statistics.median(lines), 250, 250),
         Figure("lines of a module, 90th percentile", _p90(lines), 402, 400),
         Figure("lines of a function, median", statistics.median(functions), 20, 20),

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import re
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
-from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
@@ -19,18 +14,19 @@ from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.accessibility.constants import OPERABLE
 from app.desktop.accessibility.outline import brief_of
-from app.desktop.backends import Backend, Curtain, Window
+from app.desktop.backends import Backend, Curtain, Frame, Window
 from app.desktop.capture import bounds_of
 from app.desktop.elements import Changed, Changes, NoChanges
 from app.desktop.input import InputController, Press
 from app.desktop.key_target import KeyTargets
 from app.desktop.ocr.elements import OcrElements
+from app.desktop.ocr.evidence import PixelEvidence
 from app.desktop.ocr.rapid import Ocr
 from app.desktop.preview import TargetPreview
-from app.desktop.programs import Opener
+from app.desktop.programs import Opener, is_terminal
 from app.desktop.screen_capture import ScreenCapture, Spot
 from app.desktop.staleness import StalenessCheck
-from app.desktop.takeover import InputGuard, Reserved, StopFlag, TakeoverMonitor, nothing_reserved
+from app.desktop.takeover import DesktopLock, InputGuard, Reserved, StopFlag, TakeoverMonitor, nothing_reserved
 from app.desktop.targets import Aim, Marksman
 from app.desktop.verification import (
     Patience,
@@ -44,46 +40,9 @@ from app.desktop.verification import (
     window_changes,
 )
 
-_HELD_S = 60.0
-"""A holder that was idle for this long no longer holds the desktop."""
-
-
-class DesktopLock:
-    """`name` tells desktops apart (the display). Cheap enough to take before every action."""
-
-    def __init__(self, name: str) -> None:
-        self._path: Path = paths.state_dir() / f"hands{re.sub(r'[^0-9A-Za-z.]', '_', name)}.lock"
-
-    def take(self) -> None:
-        """Hold it from now on. ToolFailed while another living process does."""
-        holder = self._holder()
-        if holder and holder != os.getpid():
-            raise ToolFailed(
-                f"Another Wisp (process {holder}) is working on this desktop. Wait until it has finished, or stop it."
-            )
-        beside = self._path.with_suffix(f".{os.getpid()}")
-        beside.write_text(json.dumps({"pid": os.getpid(), "at": time.time()}), encoding="utf-8")
-        os.replace(beside, self._path)  # so that a reader never sees half a file
-
-    def let_go(self) -> None:
-        """Leave it to others, if it is ours."""
-        if self._holder() == os.getpid():
-            self._path.unlink(missing_ok=True)
-
-    def _holder(self) -> int:
-        import psutil
-
-        try:
-            told = json.loads(self._path.read_text(encoding="utf-8"))
-            pid, at = int(told["pid"]), float(told["at"])
-        # No process counts as the holder, because the file is missing or being written.
-        except (OSError, ValueError, KeyError, TypeError):
-            return 0
-        return pid if time.time() - at < _HELD_S and psutil.pid_exists(pid) else 0
-
-
 _AFTER_AN_ACT = Patience(first_s=0.5)
 """Nothing is only called a no-op after a while: programs may answer a click when a timer of theirs has run out."""
+_LIT_UP = Patience(first_s=0.05, limit_s=0.3)
 _ANSWER_LIMIT_S = 10.0
 _LOOK_AGAIN_S = 0.1
 _PROOF_S = 0.3  # because Qt shows a button pressed for 100 ms before it does what it does
@@ -93,7 +52,6 @@ _ALIKE_ALL_OVER = frozenset(
 )
 """What does the same wherever it is pressed: not so a slider, a text or a picture."""
 _TOLD = 8
-_MOST_OPENED = 3
 _MOST_OPENED = 3
 _TITLE_CHARS = 60
 _MARGIN_PX = 24
@@ -153,7 +111,9 @@ class DesktopController:
             backend, curtain, self.reins, self.eyes.settle, clock, InputGuard(backend, reserved)
         )
         self.ocr = ocr
-        self.written = OcrElements(backend, self.eyes.frame, ocr)
+        self.written = OcrElements(backend, self._read_frame, ocr)
+        self._pixels = PixelEvidence(self.written.changed, clock)
+        self._before_press: Callable[[], Awaitable[None]] | None = None
         self.marksman = Marksman(backend, self.written, self.eyes.model_space)
         self.key_targets = KeyTargets(backend)
         self.foresight = TargetPreview(backend, self._found, clock)
@@ -224,6 +184,9 @@ class DesktopController:
     ) -> tuple[Receipt, tuple[str, ...]]:
         """The receipt, and in sentences what the program says that changed."""
         watch = self.eyes.watch()
+        self._pixels.begin(watch.before)
+        is_mute = isinstance(changes, NoChanges)
+        self._before_press = partial(watch.begin_anew, _LIT_UP) if is_mute else None
         await do()
         acted_at = self.clock.now()
         self.reins.acting()
@@ -255,7 +218,29 @@ class DesktopController:
             told = told.with_doubt()
         elif before.meant and answer.cancelled() and any(window.ref == before.meant.ref for window in after):
             return told.with_doubt(f"{before.meant.title!r} has not answered yet: it is busy or frozen."), lines
+        elif (is_mute or before.where is None) and not lines and told.regions and told.proof == "unverifiable":
+            told = await self._seen_in_pixels(told, before, watch, settled)
+        self._pixels.note(settled.frame)
         return told if settled.is_calm else told.restless(), lines
+
+    async def _seen_in_pixels(self, told: Receipt, before: _Before, watch: SettleWatch, settled: Settled) -> Receipt:
+        """The receipt of an act on a window that tells nothing, with what its pixels prove."""
+        window = before.meant
+        if window is None or window.is_own or self._is_private(window):
+            return told
+        try:
+            is_shell = is_terminal(window.app)
+            seen = await self._pixels.of(
+                window, watch.before, settled.frame, settled.changed, before.where, is_terminal=is_shell
+            )
+        except ToolFailed:  # because the act was carried out, whatever can be read of it
+            return told
+        return told.with_evidence(*seen) if seen else told
+
+    async def _read_frame(self, area: Rect) -> Frame:
+        frame = await self.eyes.frame(area)
+        self._pixels.note(frame)
+        return frame
 
     async def _proven(
         self, before: _Before, proving: Proving, changes: Changes, answer: asyncio.Task[None]
@@ -371,7 +356,13 @@ class DesktopController:
         if aim.element and aim.element.role == "icon":
             # Icon views such as PCManFM's open the icon that was pressed before, however far away, if this comes soon.
             await self.hands.outlast_double_click()
-        await self.hands.click(aim.point, press, partial(self.marksman.hit_test, aim))
+        await self.hands.click(aim.point, press, partial(self._ready_to_press, aim))
+
+    async def _ready_to_press(self, aim: Aim) -> None:
+        with suppress(ToolFailed):  # because this look only tells what the press itself changed
+            if self._before_press:
+                await self._before_press()
+        await self.marksman.hit_test(aim)
 
     async def drag(self, aims: Sequence[Aim], press: Press, duration_s: float) -> None:
         """As `press`, from the first aim through the others."""

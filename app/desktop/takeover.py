@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
+import os
+import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
+from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Point
@@ -162,3 +168,41 @@ class InputGuard:
                 yield chord(text)
             except ToolMisuse as error:
                 _log.warning("The key %r of the settings is not known here: %s", text, error)
+
+
+_HELD_S = 60.0
+"""A holder that was idle for this long no longer holds the desktop."""
+
+
+class DesktopLock:
+    """`name` tells desktops apart (the display). Cheap enough to take before every action."""
+
+    def __init__(self, name: str) -> None:
+        self._path: Path = paths.state_dir() / f"hands{re.sub(r'[^0-9A-Za-z.]', '_', name)}.lock"
+
+    def take(self) -> None:
+        """Hold it from now on. ToolFailed while another living process does."""
+        holder = self._holder()
+        if holder and holder != os.getpid():
+            raise ToolFailed(
+                f"Another Wisp (process {holder}) is working on this desktop. Wait until it has finished, or stop it."
+            )
+        beside = self._path.with_suffix(f".{os.getpid()}")
+        beside.write_text(json.dumps({"pid": os.getpid(), "at": time.time()}), encoding="utf-8")
+        os.replace(beside, self._path)  # so that a reader never sees half a file
+
+    def let_go(self) -> None:
+        """Leave it to others, if it is ours."""
+        if self._holder() == os.getpid():
+            self._path.unlink(missing_ok=True)
+
+    def _holder(self) -> int:
+        import psutil
+
+        try:
+            told = json.loads(self._path.read_text(encoding="utf-8"))
+            pid, at = int(told["pid"]), float(told["at"])
+        # No process counts as the holder, because the file is missing or being written.
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0
+        return pid if time.time() - at < _HELD_S and psutil.pid_exists(pid) else 0

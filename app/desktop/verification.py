@@ -65,7 +65,7 @@ class SettleWatch:
         self._clock = clock
         self._is_mine = is_mine
         self._drawn = drawing.follow() if drawing else None
-        self._before = self._last = grab(area)
+        self.before = self._last = grab(area)
         self._touched: Rect | None = None
         self._moves: dict[tuple[int, int], int] = {}
 
@@ -119,6 +119,11 @@ class SettleWatch:
         left, top = drawn.x - drawn.x % TILE_PX, drawn.y - drawn.y % TILE_PX
         return Rect(left, top, drawn.right - left, drawn.bottom - top).overlap(self._area)
 
+    async def begin_anew(self, patience: Patience) -> None:
+        """Take what shows now, at rest, for what was before: what a pointer at its place lights up is no effect."""
+        self.before = (await self.settle(patience)).frame
+        self._touched = None
+
     def has_changed(self) -> bool:
         """Whether anything, a caret or our own windows apart, differs now from when the watch began."""
         bounds = bounds_of(self.differences(self._grab(self._area), self._area))
@@ -126,7 +131,7 @@ class SettleWatch:
 
     def differences(self, now: Frame, inside: Rect) -> tuple[Rect, ...]:
         """What differs from before the action inside an area, our own windows left out."""
-        found = changed_tiles(part_of(self._before, inside), part_of(now, inside))
+        found = changed_tiles(part_of(self.before, inside), part_of(now, inside))
         return tuple(tile for tile in found if not self._is_mine(tile))
 
     def _is_news(self, found: Sequence[Rect]) -> bool:
@@ -248,7 +253,11 @@ def _without_caret(changed: Sequence[Rect]) -> Sequence[Rect]:
 
 
 def _wide(area: Rect) -> Rect:
-    return Rect(area.x - _NEAR_PX, area.y - _NEAR_PX, area.width + 2 * _NEAR_PX, area.height + 2 * _NEAR_PX)
+    return _grown(area, _NEAR_PX)
+
+
+def _grown(area: Rect, by_px: int) -> Rect:
+    return Rect(area.x - by_px, area.y - by_px, area.width + 2 * by_px, area.height + 2 * by_px)
 
 
 def _active(windows: Sequence[Window]) -> Window | None:
@@ -312,6 +321,8 @@ def _ancestors(pid: int) -> Iterator[int]:
 
 _LIMIT_S = 0.5
 _LONGEST_CHARS = 2000
+_TELL_NO_TEXT = frozenset({SECRET, "table", "table cell"})
+"""A sheet of LibreOffice says that it is editable, and tells its name for its text."""
 _SHOWN_CHARS = 60
 _TELLING = ("checked", "selected", "pressed", "expanded", "sensitive")
 """Having the focus is no effect of a click on a button: a dead one takes it, too. For a field it is what is meant."""
@@ -353,7 +364,7 @@ async def of_typing(backend: Backend, text: str) -> Proof:
     try:
         async with asyncio.timeout(_LIMIT_S):
             field = await backend.accessibility.focused()
-            if field is None or not field.is_("editable") or field.role == SECRET:
+            if field is None or not field.is_("editable") or field.role in _TELL_NO_TEXT:
                 return Proof()
             held = await backend.accessibility.text_of(field.ref)
     except (ToolFailed, TimeoutError):  # because silence proves nothing, for or against the typing

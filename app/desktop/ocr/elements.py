@@ -7,8 +7,8 @@ Otherwise the window is read again: the line is found at its new place, or an er
 from __future__ import annotations
 
 import hashlib
-import unicodedata
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
@@ -16,80 +16,12 @@ from app.base.ids import counter
 from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.accessibility import constants as spi
-from app.desktop.accessibility.matching import Description, name_fit, normal
+from app.desktop.accessibility.matching import Description, normal
 from app.desktop.backends import Backend, Frame, Window
 from app.desktop.capture import blackened, bounds_of, ink_of, part_of
 from app.desktop.elements import SECRET, Element, Outline, OutlineRequest, OutlineView
+from app.desktop.ocr.evidence import rewritten, texts_that_fit
 from app.desktop.ocr.rapid import Ocr, TextBox
-
-_PART_OF_LINE = 0.93
-_RUN_TOGETHER = 0.97
-_MISREAD = 0.9
-_MISREAD_PART = 0.86
-_ALIKE = str.maketrans({"i": "l", "1": "l", "|": "l", "!": "l", "0": "o", "\u2019": "'", "\u00df": "b"})
-_ALIKE_PAIRS = (("ss", "b"), ("rn", "m"))
-"""What recognition takes for each other, as `_folded` writes both; the sharp s is "ss" in a normalised name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """A line, or the part of one that was asked for, and how well it fits: 1.0 is the whole line, surely read."""
-
-    text: str
-    box: Rect
-    score: float
-
-
-def texts_that_fit(lines: Sequence[TextBox], ways: Sequence[Description]) -> list[Fit]:
-    """The best fit of each line that fits at all."""
-    names = [way.name for way in ways if way.name]
-    return [best for line in lines if (best := max(_fits(line, names), key=lambda fit: fit.score, default=None))]
-
-
-def _fits(line: TextBox, names: Sequence[str]) -> Iterator[Fit]:
-    """The ways in which a line of recognised text is, or holds, one of the names."""
-    whole = normal(line.text)
-    sureness = 0.9 + 0.1 * line.score
-    for name in names:
-        fit = max(name_fit(whole, name), _look_fit(whole, name))
-        part = _part(line, whole, name)
-        misread = None if part else _part(line, _folded(whole), _folded(name))
-        if misread and fit < _MISREAD_PART:
-            yield Fit(line.text, misread, _MISREAD_PART * sureness)
-        if part is not None and fit < _PART_OF_LINE:
-            yield Fit(name, part, _PART_OF_LINE * sureness)
-        elif fit:
-            yield Fit(line.text, line.box, fit * sureness)
-
-
-def _part(line: TextBox, whole: str, name: str) -> Rect | None:
-    """The box of a name inside a longer line, by its share of the characters."""
-    start = f" {whole} ".find(f" {name} ")
-    if start < 0 or whole == name:
-        return None
-    width_px = line.box.width / len(whole)
-    return Rect(round(line.box.x + start * width_px), line.box.y, round(len(name) * width_px), line.box.height)
-
-
-def _look_fit(whole: str, name: str) -> float:
-    """How well a line fits a name that recognition may have read with a letter that looks alike, or without blanks."""
-    if _run_together(whole) == _run_together(name):
-        return _RUN_TOGETHER
-    return _MISREAD if _run_together(_folded(whole)) == _run_together(_folded(name)) else 0.0
-
-
-def _folded(text: str) -> str:
-    """One spelling for all that look alike: no accents, and one letter of each that are taken for each other."""
-    bare = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
-    for pair, letter in _ALIKE_PAIRS:
-        bare = bare.replace(pair, letter)
-    return bare.translate(_ALIKE)
-
-
-def _run_together(text: str) -> str:
-    """Text without blanks: recognition often loses them."""
-    return text.replace(" ", "")
-
 
 ROLE = "writing"
 _PREFIX = "t"
@@ -98,6 +30,9 @@ _SURE = 0.9
 _NEAR_PX = 8
 _NAME_CHARACTERS = 60
 _NEAREST = 3
+_ROW_PX = 160
+"""So far to both sides of what changed, the rest of its line is read, too."""
+_MOST_PX = 500_000
 _STATES = frozenset({"showing", "visible", "sensitive"})
 
 Grab = Callable[[Rect], Awaitable[Frame]]
@@ -165,6 +100,20 @@ class OcrElements:
         frame, lines = await self._read(window, area or self._whole(window))
         fits = texts_that_fit(lines, ways)
         return [(self._named(window, fit.text, fit.box, frame), fit.score) for fit in fits if frame]
+
+    async def changed(self, window: Window, before: Frame, after: Frame, parts: Sequence[Rect]) -> list[str]:
+        """Sentences on what is written differently around parts of a window. ToolFailed as `Ocr.read_text`."""
+        region = _around(parts, self._whole(window).overlap(after.area))
+        if region is None or self._backend.is_private(window):
+            return []
+        secrets, stack = await self._secrets(window), self._stack()
+
+        async def lines(frame: Frame) -> list[TextBox]:
+            read = await self._ocr.read_text(blackened(part_of(frame, region), secrets))
+            there = [line for line in read if any(line.box.overlap(_grown(part, _EDGE_PX)) for part in parts)]
+            return [line for line in there if line.score >= _SURE and _is_of(window, line.box.center, stack)]
+
+        return rewritten(await lines(before), await lines(after))
 
     async def element(self, ref: str) -> Element:
         """Read the line again. Raises ToolMisuse for an unknown ref, and ToolFailed if the line is gone."""
@@ -359,6 +308,17 @@ def _trimmed(part: Rect, boxes: Iterable[Rect]) -> Rect:
             top = rim.bottom if rim.y == part.y else part.y
             part = Rect(part.x, top, part.width, part.height - rim.height)
     return part
+
+
+def _around(parts: Sequence[Rect], within: Rect | None) -> Rect | None:
+    """The rows of the parts, of the first ones where all would take too long to read."""
+    for count in range(len(parts), 0, -1):
+        rows = (Rect(p.x - _ROW_PX, p.y - _MARGIN_PX, p.width + 2 * _ROW_PX, p.height + 2 * _MARGIN_PX) for p in parts)
+        around = bounds_of(itertools.islice(rows, count))
+        region = within and around and around.overlap(within)
+        if region and region.size.area <= _MOST_PX:
+            return region
+    return None
 
 
 def _is_of(window: Window, point: Point, stack: Sequence[Window]) -> bool:

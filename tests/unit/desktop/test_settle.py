@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from app.base.geometry import Rect
-from app.desktop.backends import Frame
-from app.desktop.capture import bounds_of, part_of
+from app.desktop.backends import Frame, Window
+from app.desktop.capture import bounds_of, changed_tiles, part_of
+from app.desktop.ocr.evidence import PixelEvidence
 from app.desktop.verification import Patience, Settled, SettleWatch
 
 _AREA = Rect(0, 0, 128, 64)
@@ -147,3 +148,55 @@ def test_a_screen_that_never_rests_is_left_at_the_limit(settle: Callable[..., tu
     settled, took = settle(wild)
     assert took <= 2.1
     assert settled.changed
+
+
+_WINDOW = Window("w1", "Draw", "draw", _AREA, 7, is_active=True)
+_TICK, _RING, _CURSOR = Rect(40, 20, 12, 12), Rect(30, 10, 26, 26), (Rect(4, 10, 6, 12), Rect(4, 24, 6, 12))
+_RING_LINES = (Rect(30, 10, 26, 1), Rect(30, 35, 26, 1), Rect(30, 10, 1, 26), Rect(55, 10, 1, 26))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "place", "is_terminal", "read", "told"),
+    [
+        ((_TICK,), Rect(60, 20, 30, 12), False, (), ("A mark there changed.",)),
+        ((_TICK,), Rect(60, 20, 30, 12), False, ('New: "b".',), ('New: "b".',)),
+        ((_TICK, Rect(40, 44, 12, 12)), Rect(60, 20, 30, 12), False, (), ("A mark there changed.",)),
+        # A frame around something only shows that it has the focus; typing has no place.
+        (_RING_LINES, Rect(34, 14, 18, 18), False, (), ()),
+        ((_TICK,), None, False, (), ()),
+        (_CURSOR, None, True, (), ("The cursor went to another line.",)),
+        (_CURSOR[:1], None, True, (), ()),
+        (_CURSOR, None, False, (), ()),
+    ],
+)
+@pytest.mark.parametrize("is_restless", [False, True])
+async def test_pixels_prove_no_more_than_they_show_and_nothing_where_they_change_by_themselves(
+    blocks: tuple[Rect, ...],
+    place: Rect | None,
+    is_terminal: bool,
+    read: tuple[str, ...],
+    told: tuple[str, ...],
+    is_restless: bool,
+) -> None:
+    async def texts_changed(*_: object) -> list[str]:
+        return list(read)
+
+    before, after = _picture(), _picture(*blocks)
+    pixels = PixelEvidence(texts_changed, PlayedTime())
+    pixels.note(Frame(Rect(0, 0, 200, 100), bytes(80_000)))
+    pixels.begin(Frame(Rect(0, 0, 200, 100), bytes(80_000)))
+    if is_restless:
+        wide = Frame(Rect(0, 0, 128, 128), after.bgrx * 2)
+        pixels.note(wide)
+        pixels.begin(Frame(wide.area, before.bgrx * 2))
+    changed = changed_tiles(before, after)
+    found = await pixels.of(_WINDOW, before, after, changed, place, is_terminal=is_terminal)
+    assert found == (() if is_restless else told)
+
+
+async def test_what_showed_before_a_new_beginning_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, frames = PlayedTime(), iter([_picture()])
+    monkeypatch.setattr("app.desktop.verification.asyncio.sleep", clock.sleep)
+    watch = SettleWatch(lambda _: next(frames, _picture(_TICK)), _AREA, clock, lambda _: False)
+    await watch.begin_anew(_PATIENCE)
+    assert (await watch.settle(_PATIENCE)).changed == ()

@@ -13,7 +13,8 @@ from app.desktop.backends import Frame, Window
 from app.desktop.capture import part_of
 from app.desktop.elements import Accessibility, Element, NoAccessibility, Outline, OutlineRequest
 from app.desktop.headless import HeadlessDesktop
-from app.desktop.ocr.elements import SIZEABLE, OcrElements, empty_parts, is_written, texts_that_fit
+from app.desktop.ocr.elements import SIZEABLE, OcrElements, empty_parts, is_written
+from app.desktop.ocr.evidence import rewritten, texts_that_fit
 from app.desktop.ocr.rapid import TextBox
 from app.desktop.takeover import StopFlag
 
@@ -239,3 +240,24 @@ def test_empty_parts_hold_none_of_the_boxes_and_are_the_largest_first() -> None:
 def test_letters_that_look_alike_fit_but_not_as_well(read: str, wanted: str, least: float, most: float) -> None:
     fits = texts_that_fit([_line(read)], (Description(normal(wanted)),))
     assert least <= max((fit.score for fit in fits), default=0.0) <= most
+
+
+def _lines(*texts: str) -> list[TextBox]:
+    return [TextBox(text, Rect(10, 20 * place, 80, 14), 0.99) for place, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (("count 0", "Save"), ("count 1", "Save"), ['"count 0" became "count 1".']),
+        (("$",), ("$", "hello"), ['New: "hello".']),
+        (("row 1", "row 2"), ("row 1",), ['Gone: "row 2".']),
+        (("row 1", "row 1"), ("row 1",), ['Gone: "row 1".']),
+        # What recognition confuses, and a clock, are no effect.
+        (("Bill", "10:41:59"), ("BiII", "10:42:00"), []),
+        (("Plain words",), ("Plainwords",), []),
+        (("C Large",), ("C Large", "C"), []),
+    ],
+)
+def test_lines_that_differ_are_told(before: tuple[str, ...], after: tuple[str, ...], told: list[str]) -> None:
+    assert rewritten(_lines(*before), _lines(*after)) == told

@@ -1,0 +1,217 @@
+"""What recognised text and pixels tell: whether a line is what was asked for, and what an act changed."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+from app.base.clock import Clock
+from app.base.geometry import Rect
+from app.base.texts import clip_line
+from app.base.values import dataclass
+from app.desktop.accessibility.matching import Description, name_fit, normal
+from app.desktop.backends import Frame, Window
+from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged, part_of
+from app.desktop.ocr.rapid import TextBox
+
+_PART_OF_LINE = 0.93
+_RUN_TOGETHER = 0.97
+_MISREAD = 0.9
+_MISREAD_PART = 0.86
+_ALIKE = str.maketrans({"i": "l", "1": "l", "|": "l", "!": "l", "0": "o", "\u2019": "'", "\u00df": "b"})
+_ALIKE_PAIRS = (("ss", "b"), ("rn", "m"))
+"""What recognition takes for each other, as `_folded` writes both; the sharp s is "ss" in a normalised name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A line, or the part of one that was asked for, and how well it fits: 1.0 is the whole line, surely read."""
+
+    text: str
+    box: Rect
+    score: float
+
+
+def texts_that_fit(lines: Sequence[TextBox], ways: Sequence[Description]) -> list[Fit]:
+    """The best fit of each line that fits at all."""
+    names = [way.name for way in ways if way.name]
+    return [best for line in lines if (best := max(_fits(line, names), key=lambda fit: fit.score, default=None))]
+
+
+def _fits(line: TextBox, names: Sequence[str]) -> Iterator[Fit]:
+    """The ways in which a line of recognised text is, or holds, one of the names."""
+    whole = normal(line.text)
+    sureness = 0.9 + 0.1 * line.score
+    for name in names:
+        fit = max(name_fit(whole, name), _look_fit(whole, name))
+        part = _part(line, whole, name)
+        misread = None if part else _part(line, _folded(whole), _folded(name))
+        if misread and fit < _MISREAD_PART:
+            yield Fit(line.text, misread, _MISREAD_PART * sureness)
+        if part is not None and fit < _PART_OF_LINE:
+            yield Fit(name, part, _PART_OF_LINE * sureness)
+        elif fit:
+            yield Fit(line.text, line.box, fit * sureness)
+
+
+def _part(line: TextBox, whole: str, name: str) -> Rect | None:
+    """The box of a name inside a longer line, by its share of the characters."""
+    start = f" {whole} ".find(f" {name} ")
+    if start < 0 or whole == name:
+        return None
+    width_px = line.box.width / len(whole)
+    return Rect(round(line.box.x + start * width_px), line.box.y, round(len(name) * width_px), line.box.height)
+
+
+def _look_fit(whole: str, name: str) -> float:
+    """How well a line fits a name that recognition may have read with a letter that looks alike, or without blanks."""
+    if _run_together(whole) == _run_together(name):
+        return _RUN_TOGETHER
+    return _MISREAD if _run_together(_folded(whole)) == _run_together(_folded(name)) else 0.0
+
+
+def _folded(text: str) -> str:
+    """One spelling for all that look alike: no accents, and one letter of each that are taken for each other."""
+    bare = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+    for pair, letter in _ALIKE_PAIRS:
+        bare = bare.replace(pair, letter)
+    return bare.translate(_ALIKE)
+
+
+def _run_together(text: str) -> str:
+    """Text without blanks: recognition often loses them."""
+    return text.replace(" ", "")
+
+
+_CLOCK = re.compile(r"\d:\d\d")
+_LEAST_LETTERS = 2
+"""A tick or a dot is read as a letter, too."""
+
+
+def rewritten(before: Sequence[TextBox], after: Sequence[TextBox]) -> list[str]:
+    """Sentences on lines that differ by more than what recognition confuses; nothing of what tells the time."""
+    gone, came = _lacking_in(after, before), _lacking_in(before, after)
+    told: list[str] = []
+    for new in list(came):
+        old = next((one for one in gone if _stand_alike(one.box, new.box)), None)
+        if old:
+            gone.remove(old)
+            came.remove(new)
+            told.append(f"{_in_quotes(old)} became {_in_quotes(new)}.")
+    told += [f"New: {', '.join(map(_in_quotes, came))}."] if came else []
+    return told + ([f"Gone: {', '.join(map(_in_quotes, gone))}."] if gone else [])
+
+
+def _lacking_in(those: Sequence[TextBox], lines: Sequence[TextBox]) -> list[TextBox]:
+    """The lines whose text is not among those, each as often as it is missing."""
+    left = Counter(_spelt(line) for line in those)
+    left.subtract(_spelt(line) for line in lines)
+    found: list[TextBox] = []
+    for line in reversed(lines):
+        if left[_spelt(line)] < 0:
+            left[_spelt(line)] += 1
+            found.append(line)
+    return [line for line in reversed(found) if len(_spelt(line)) >= _LEAST_LETTERS and not _CLOCK.search(line.text)]
+
+
+def _spelt(line: TextBox) -> str:
+    return _run_together(_folded(normal(line.text)))
+
+
+def _in_quotes(line: TextBox) -> str:
+    return f'"{clip_line(line.text, _NAME_CHARACTERS)}"'
+
+
+_NEAR_PX = 48
+_SAME_PLACE_PX = 8
+_NAME_CHARACTERS = 60
+_KNOWN_FRAMES = 4
+_LEAST_PX = 10_000
+_RESTLESS_S = 10.0
+_MARK_PX = (5, 28)
+_MARK_GAP_PX = 4
+_CURSOR_PX = 20
+_MOST_TEXTS = 12
+
+TextsChanged = Callable[[Window, Frame, Frame, Sequence[Rect]], Awaitable[list[str]]]
+"""Sentences on what is written differently in parts of a window, before and after."""
+
+
+class PixelEvidence:
+    """What the pixels of a window prove where its program tells nothing: other texts, ticks, a terminal's cursor.
+
+    What changes by itself between two actions, as clocks do, proves nothing.
+    """
+
+    def __init__(self, texts_changed: TextsChanged, clock: Clock) -> None:
+        self._texts_changed = texts_changed
+        self._clock = clock
+        self._known: deque[Frame] = deque(maxlen=_KNOWN_FRAMES)
+        self._restless: list[tuple[float, Rect]] = []
+        self._carets: list[Rect] = []
+
+    def note(self, frame: Frame) -> None:
+        """This showed after the last action."""
+        if frame.area.size.area >= _LEAST_PX:
+            self._known.append(frame)
+
+    def begin(self, before: Frame) -> None:
+        """An action begins: what differs from what was known changed by itself."""
+        now = self._clock.now()
+        self._carets.clear()
+        self._restless = [one for one in self._restless if now - one[0] < _RESTLESS_S]
+        for known in self._known:
+            if known.area.overlap(before.area) == known.area:
+                areas = merged(changed_tiles(known, part_of(before, known.area)))
+                self._carets += [area for area in areas if _is_cursor(area)]
+                self._restless += [(now, _grown(area, TILE_PX)) for area in areas]
+        self._known.clear()
+
+    async def of(
+        self,
+        window: Window,
+        before: Frame,
+        after: Frame,
+        changed: Sequence[Rect],
+        place: Rect | None,
+        *,
+        is_terminal: bool,
+    ) -> tuple[str, ...]:
+        """Sentences on the effect, none where nothing proves one. ToolFailed where text cannot be read."""
+        # A terminal's cursor is filled as soon as it has the keyboard: that is no clock.
+        spared = [_grown(caret, TILE_PX) for caret in self._carets] if is_terminal else []
+        restless = [area for _, area in self._restless if area not in spared]
+        tiles = [tile for tile in changed if not any(tile.overlap(area) for area in restless)]
+        parts = [part for tile in merged(tiles) if (part := tile.overlap(window.area))]
+        told = await self._texts_changed(window, before, after, parts) if parts else []
+        bounds = bounds_of(parts)
+        if not told and place is not None:
+            apart = [part for tile in merged(tiles, _MARK_GAP_PX) if (part := tile.overlap(window.area))]
+            near = [part for part in apart if part.overlap(_grown(place, _NEAR_PX))]
+            told = ["A mark there changed."] if any(is_mark(before, after, part) for part in near) else []
+        if not told and place is None and is_terminal and bounds and bounds.width <= _CURSOR_PX < bounds.height:
+            told = ["The cursor went to another line."]
+        return tuple(told[:_MOST_TEXTS])
+
+
+def _is_cursor(area: Rect) -> bool:
+    return max(area.width, area.height) <= _CURSOR_PX
+
+
+def is_mark(before: Frame, after: Frame, area: Rect) -> bool:
+    """Whether what changed is as small as a tick, and no frame around something: that only shows the focus."""
+    least, most = _MARK_PX
+    if not (least <= area.width <= most and least <= area.height <= most):
+        return False
+    middle = Rect(area.x + area.width // 4, area.y + area.height // 4, area.width // 2, area.height // 2)
+    return part_of(before, middle).bgrx != part_of(after, middle).bgrx
+
+
+def _stand_alike(one: Rect, other: Rect) -> bool:
+    return abs(one.x - other.x) <= _SAME_PLACE_PX and abs(one.y - other.y) <= _SAME_PLACE_PX
+
+
+def _grown(area: Rect, by_px: int) -> Rect:
+    return Rect(area.x - by_px, area.y - by_px, area.width + 2 * by_px, area.height + 2 * by_px)
