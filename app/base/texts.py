@@ -101,7 +101,8 @@ def clip_line(text: str, limit: int) -> str:
 _FOR_MODELS = re.compile(
     r"(?<![\w'\"“/.~-])[a-z]+(?:_[a-z]+)+(?![\w'\"”/])(?!\.\w)"
     r"|</?[a-z_]+/?>|\bx and y\b|\b(?:name one|name it) by\b|\b(?:e|w)\d+\b|\bref\b|\bcoordinates?\b"
-    r"|\(-?\d+, ?-?\d+\)|\bat -?\d+, -?\d+\b|\bof (?:the|this) capture\b|\bin this picture\b|\bunverifiable\b"
+    r"|\(-?\d+, ?-?\d+\)|\bat -?\d+, -?\d+\b|\bof (?:the|this) capture\b"
+    r"|\bcapture [a-z]?\d+\b|\bin this picture\b|\bunverifiable\b"
     r"|\bsuspected no-op\b|\blook (?:again|before|with|at the screen before)\b|\bclick it\b|\buse click\b"
     r"|\buse (?:a command|the program's own)\b|\bact somewhere else\b|\bthe person\b"
     r"|\b(?:scroll|move) its window first\b"

@@ -316,7 +316,7 @@ class OfferRow(RowWidget):
     def show_row(self, row: Offer) -> None:
         for old in self.buttons:
             old.deleteLater()
-        self.buttons = tuple(AnswerButton(self.theme, visible(answer), self) for answer in row.answers)
+        self.buttons = tuple(AnswerButton(self.theme, visible(label), self) for label in row.labels or row.answers)
         for button, answer in zip(self.buttons, row.answers, strict=True):
             button.clicked.connect(lambda _=False, answer=answer: self.intended.emit(Choose(answer)))
             button.show()

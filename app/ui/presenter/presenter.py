@@ -22,8 +22,10 @@ from app.ui.presenter.view import (
     Command,
     Item,
     NoticeItem,
+    Offer,
     SpokenItem,
     Status,
+    TakeBack,
     TurnOutcome,
     View,
 )
@@ -73,10 +75,23 @@ class Presenter:
             agent.ModeChanged: _mode_changed,
             agent.UsageChanged: _usage,
             agent.Notice: _notice,
-            agent.TurnEnded: lambda old, event, now: offers.offer_takeback(_turn_ended(old, event, now), event),
+            agent.TurnEnded: self._ended,
         }
         step = steps.get(type(event))
         return dropped_below(offers.after(step(view, event, now), event, now)) if step else view
+
+    def _ended(self, view: View, event: agent.TurnEnded, now: float) -> View:
+        """A failure gets one button that tries again; what was only not understood is calm, and offers help."""
+        wish = next((item.text for item in reversed(view.items) if _is_taken(item) and isinstance(item, Asked)), "")
+        acted = any(isinstance(item, Card) for item in _of_this_turn(view))
+        is_said = bool(event.text.strip()) and _was_said(view, event.text)
+        is_calm = event.outcome is agent.Outcome.FAILED and not acted and is_said
+        view = offers.offer_takeback(_turn_ended(view, event, now, is_calm=is_calm), event)
+        if event.outcome is not agent.Outcome.FAILED or not wish or isinstance(view.items[-1], TakeBack):
+            return view
+        if is_calm:
+            return added(replace(view, orb=Orb.IDLE), Offer(_key(view), (self.words("What can you do?"),)))
+        return added(view, Offer(_key(view), (wish,), (self.words("Try again"),)))
 
 
 def attended(view: View) -> View:
@@ -229,7 +244,7 @@ def _notice(view: View, event: agent.Notice, _now: float) -> View:
     return added(view, NoticeItem(_key(view), event.level, event.sentence))
 
 
-def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
+def _turn_ended(view: View, event: agent.TurnEnded, now: float, *, is_calm: bool = False) -> View:
     def closed(item: Item) -> Item:
         if isinstance(item, Card) and item.is_open:
             return replace(item, status=Status.STOPPED, elapsed_s=now - item.since)
@@ -244,7 +259,7 @@ def _turn_ended(view: View, event: agent.TurnEnded, now: float) -> View:
         doing="",
         orb=_NOTE.get(event.outcome, Orb.IDLE),
     )
-    view = _said_once(view, event.text, failed=event.outcome in _FAILURES)
+    view = _said_once(view, event.text, failed=event.outcome in _FAILURES and not is_calm)
     last = view.items[-1] if view.items else None
     if isinstance(last, SpokenItem) and event.outcome in ANSWERS and _was_said(view, event.text):
         view = replaced(view, replace(last, final=True))

@@ -144,10 +144,12 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Answers to a question, each one line; gone as soon as anything is said."""
+    """Answers to a question, each one line; gone as soon as anything is said. `labels` stand on the buttons in their
+    place."""
 
     key: str
     answers: tuple[str, ...]
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -322,11 +322,27 @@ def test_a_failure_is_told_once() -> None:
     view = shown(
         [
             agent.TurnStarted("t1", "go"),
+            agent.TagStart("1", "web_fetch"),
+            agent.ToolFinished("1", "web_fetch", False, "tool_error", {}),
             agent.SayDelta("s1", "", "No network."),
             agent.TurnEnded("t1", agent.Outcome.FAILED, "No network."),
         ]
     )
-    assert view.items == (Asked("i0", "go"), TurnOutcome("i2", agent.Outcome.FAILED, "No network."))
+    assert [type(item) for item in view.items] == [Asked, Card, TurnOutcome, Offer]
+    assert view.items[-1] == Offer("i4", ("go",), ("Try again",))
+
+
+def test_what_was_only_not_understood_is_calm_and_offers_help() -> None:
+    sentence = "I cannot read “frobnicate”."
+    view = shown(
+        [
+            agent.TurnStarted("t1", "frobnicate"),
+            agent.SayDelta("s1", "apologetic", sentence),
+            agent.TurnEnded("t1", agent.Outcome.FAILED, sentence),
+        ]
+    )
+    assert [type(item) for item in view.items] == [Asked, SpokenItem, Offer]
+    assert (view.orb, view.items[-1]) == (Orb.IDLE, Offer("i2", ("What can you do?",)))
 
 
 def test_a_note_and_a_cards_reason_that_the_last_words_repeat_are_gone() -> None:
@@ -340,7 +356,7 @@ def test_a_note_and_a_cards_reason_that_the_last_words_repeat_are_gone() -> None
             agent.TurnEnded("t1", agent.Outcome.FAILED, f"I could not click Save: {why}"),
         ]
     )
-    assert [type(item) for item in view.items] == [Asked, Card, TurnOutcome]
+    assert [type(item) for item in view.items] == [Asked, Card, TurnOutcome, Offer]
     assert the_card(view).sentence == ""
 
 
@@ -360,6 +376,7 @@ def test_a_note_and_a_cards_reason_that_the_last_words_repeat_are_gone() -> None
             "Typing stopped half way: the keyboard went away. Look before going on.",
             "Typing stopped half way: the keyboard went away.",
         ),
+        ("Nothing fits it. Capture c1 of the part of the screen where it should be, 9x9.", "Nothing fits it."),
         ("(412, 80) lies outside capture c3, which is 10x10.", ""),
     ],
 )
