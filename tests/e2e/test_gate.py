@@ -86,7 +86,7 @@ def _is_ordered() -> bool:
 async def test_a_button_that_orders_is_pressed_only_after_a_yes(form: object, run: Run) -> None:
     await run.says('<computer_click target="Order now"/>')
     (asked,) = run.asked
-    assert asked.sentence == "It presses “Order now” in “Order form”, which sends something out."
+    assert asked.sentence == "Wisp wants to press “Order now” in “Order form”, which sends something to others."
     assert (asked.who, asked.rule) == ("Order form (Order form)", "mode ask: irreversible (default.toml)")
     assert asked.picture is not None
     assert asked.ring is not None
