@@ -152,7 +152,10 @@ def _risk(act: Action, provenance: Provenance) -> str:
 def _deed(act: Action) -> str:
     """What a call that is no command does."""
     words, sentences_ = table("asking"), table("sentences")
-    control, given = act.control, {name: str(value) for name, value in act.arguments.items() if value not in ("", None)}
+    control, given = (
+        act.control,
+        {name: str(value) for name, value in act.arguments.items() if isinstance(value, str | int | float)},
+    )
     fields = {
         **{name: clip_line(value, _OBJECT_CHARS) for name, value in given.items()},
         "tool": act.tool.replace("_", " "),
