@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.agent.policy import Control
+from app.agent.policy import Control, LeftField
 from app.agent.policy.chords import strokes
-from app.agent.policy.consequences import is_address_bar
+from app.agent.policy.consequences import is_address_bar, is_line
 from app.agent.policy.keystrokes import may_paste, needs_bindings
 from app.base.errors import ToolFailed, WispError
 from app.base.geometry import Point, Rect
@@ -20,7 +20,7 @@ from app.desktop.controller import DesktopController, Target
 from app.desktop.desktop import Desktop
 from app.desktop.ocr.elements import is_written
 from app.desktop.preview import FocusRequest, PreviewedTarget
-from app.desktop.programs import choose
+from app.desktop.programs import choose, is_terminal
 from app.protocol.call import Media, ToolCall
 from app.services.files.document_kinds import kind_of
 from app.services.files.document_kinds import target_of as target_of_opening
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 _PICTURE_WIDTH_PX = 480
 _PICTURE_HEIGHT_PX = 200
-_PROGRAM = "program"
+_PROGRAM, _AWAY = "program", "away"
 _TOLD_STATES = frozenset({"editable", "read-only"})
 
 
@@ -62,17 +62,32 @@ async def _shown(seat: DesktopController) -> frozenset[str]:
 
 
 async def _seen(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Control, ...]:
-    if aim == _PROGRAM:
-        return _started(seat, call)
     try:
-        met = await _met(seat, call, aim)
+        met = [] if aim in (_PROGRAM, _AWAY) else await _met(seat, call, aim)
         if aim == "focus":
             seat.key_targets.keep(call.id, met[-1].element, is_known=True)
-        return tuple(_control(seat, one) for one in met)
+        seen = _started(seat, call) if aim == _PROGRAM else tuple(_control(seat, one) for one in met)
+        left = await _left(seat, met[-1] if aim == "focus" else None)
+        return (*seen[:-1], replace(seen[-1] if seen else Control(), left=left)) if left else seen
     except WispError as error:
         _log.info("What %s would act on is not known: %s", call.name, error)
         may_come = isinstance(error, ToolFailed) and error.transient
         return (Control(role="label", name=call.text("target") or call.text("to"), is_known=not may_come),)
+
+
+async def _left(seat: DesktopController, focus: PreviewedTarget | None) -> LeftField | None:
+    """The field with the keyboard in which a file may get its name: it does where an act leaves it."""
+    active = next((window for window in seat.backend.windows.all() if window.is_active), None)
+    if active is None or is_terminal(active.app):
+        return None
+    is_launcher = not active.is_dialog and seat.backend.apps.is_launcher(active)
+    if not (is_launcher or active.is_dialog):
+        return None
+    focus = focus or await seat.foresight.focus(FocusRequest())
+    element = focus.element
+    if element is None or not is_line(_described(focus)) or not (is_launcher or focus.scene.is_in_items):
+        return None
+    return LeftField(focus.app, element.value, tuple(seat.backend.apps.shown_folders(active)))
 
 
 def _started(seat: DesktopController, call: ToolCall) -> tuple[Control, ...]:
@@ -177,7 +192,7 @@ def _described(met: PreviewedTarget) -> Control:
 
 
 async def _picture(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
-    if aim == _PROGRAM:
+    if aim in (_PROGRAM, _AWAY):
         return None
     try:
         met = await _met(seat, call, aim)

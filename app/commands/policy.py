@@ -154,7 +154,7 @@ def _steps(call: ToolCall, spec: ToolSpec, known: Mapping[str, ToolSpec]) -> Ite
 
 def _seen(options: argparse.Namespace, call: ToolCall) -> tuple[Control, ...]:
     """What the options say that it would act on, or what the call itself calls it."""
-    if table("calls")["aims"].get(call.name, _PROGRAM) == _PROGRAM:
+    if table("calls")["aims"].get(call.name, _PROGRAM) in (_PROGRAM, "away"):
         return ()
     name = options.name or next((value for key in ("target", "to") if (value := call.text(key))), "")
     role = options.role or ("button" if name and table("calls")["aims"][call.name] in ("point", "ends") else "")

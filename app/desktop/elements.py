@@ -132,7 +132,8 @@ class Scene:
     window is known, or a bare surface. `words` are the sentences of its dialog or small window; `default` is the button
     that Return presses. `bindings` are None where they were not read. `is_rehearsed`: this is a dry run,
     where nothing that is pressed or typed has an effect.
-    `fields` is what stands in the text fields of its dialog; None where that was not read.
+    `fields` is what stands in the text fields of its dialog; None where that was not read. `is_in_items`: the control
+    is inside a list, a table or a tree, such as the field in which an item gets its name.
     """
 
     element: Element | None = None
@@ -146,6 +147,7 @@ class Scene:
     bindings: tuple[Binding, ...] | None = None
     is_rehearsed: bool = False
     fields: tuple[str, ...] | None = None
+    is_in_items: bool = False
 
 
 @dataclass(frozen=True, slots=True)

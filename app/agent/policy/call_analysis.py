@@ -175,7 +175,7 @@ class CallAnalyzer:
             found |= _of_way(call.text("path"))
         elif aim == "program":
             found |= {"launches"} if any(map(self._is_made, control.files)) else set()
-        elif seen:
+        elif seen and aim != "away":
             found |= of_pointing(call, aim, seen, text)
         return found, spelled(chords), text
 
@@ -234,6 +234,9 @@ class CallAnalyzer:
             where, found = self._path(linked, is_changing=True) if linked else ("", set())
             if found := found & {"secret", "starts", "outside", "unclear"}:
                 return (where,), found
+        named = saving.names_given(aim, keys, text, control, provenance) if seen else {}
+        if named or consequences.names_item(control):
+            return tuple(named), set().union(*named.values())
         if seen and _is_naming(aim, keys, control):
             return (), {"terminal"}
         if not seen or not keystrokes.affirms(aim, keys, text, control):
@@ -323,7 +326,7 @@ def _of_value(text: str, control: Control) -> frozenset[str]:
 
 def _of_middle_click(control: Control) -> frozenset[str]:
     """It pastes the selection into fields and terminals; elsewhere it is a press."""
-    if consequences.is_password(control) or consequences.is_field(control) or control.runs_programs:
+    if consequences.is_password(control) or consequences.is_field(control) or keystrokes.runs_typed(control):
         return keystrokes.of_paste(control)
     return consequences.press_of(control)
 

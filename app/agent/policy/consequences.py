@@ -28,7 +28,7 @@ _SPLIT_CHARS = 5
 _ALPHABETS = frozenset({"LATIN", "CYRILLIC"})
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝɡ", "aeopcyxijsdhqwg")
 """Cyrillic letters that look like Latin ones."""
-_BUTTON = "button"
+_BUTTON, _LINES = "button", ("entry", "text")
 _DOTS = ("…", "...")
 _MENU, _TERMINAL, _EDITABLE, _READ_ONLY = "menu item", "terminal", "editable", "read-only"
 _DOTTED_I = "i\u0307"
@@ -204,6 +204,35 @@ def is_field(control: Control) -> bool:
         return True
     is_shown_only = _READ_ONLY in control.states
     return control.role in table("controls")["roles"]["fields"] and not is_shown_only
+
+
+def names_item(control: Control) -> str:
+    """What a dialog of a program that starts others gives a name to, if the control confirms it: "renames", "folders".
+
+    Its title and its default button must both say so: a dialog that runs, opens or makes a launcher of what is typed
+    has another title or button. Empty for every other control.
+    """
+    is_button = is_pressed_role(control.role)
+    is_there = control.is_launcher and control.is_known and control.is_dialog and (is_button or is_line(control))
+    if not is_there or control.is_terminal or control.builds or control.is_menu_open:
+        return ""
+    known = table("launchers")["names"]
+    label = comparable(control.name if is_button else control.default)
+    if label not in known["buttons"] and label not in _spoken("affirms"):
+        return ""
+    words = plain_words(control.window)
+    kinds = ("renames", "folders")
+    return next((kind for kind in kinds if any(_begins(words, title) for title in known[kind])), "")
+
+
+def _begins(words: tuple[str, ...], title: str) -> bool:
+    begin = plain_words(title)
+    return words[: len(begin)] == begin
+
+
+def is_line(control: Control) -> bool:
+    """Whether it is a field that takes a line of text."""
+    return control.role in _LINES and is_field(control)
 
 
 def sends_on_return(control: Control) -> bool:

@@ -27,6 +27,7 @@ from app.agent.policy.consequences import (
     is_password,
     is_pressed_role,
     meaning_in,
+    names_item,
     press_of,
     sends_on_return,
     started_by,
@@ -58,6 +59,11 @@ def entered(keys: Iterable[Pressed], text: str, control: Control) -> str:
     if _breaks(text):
         return next((line for line in text.splitlines() if line.strip()), control.address)
     return control.address if any(one.holds(_listed_chords("activates", "submits")) for one in keys) else ""
+
+
+def submits(keys: Iterable[Pressed], text: str) -> bool:
+    """Whether the act presses Return."""
+    return _breaks(text) or any(one.holds(_listed_chords("activates", "submits")) for one in keys)
 
 
 def presses_save(keys: Iterable[Pressed]) -> bool:
@@ -100,9 +106,14 @@ def affirms(aim: str, keys: Sequence[Pressed], text: str, control: Control) -> b
     return not text and is_affirming(control)
 
 
+def runs_typed(control: Control) -> bool:
+    """Whether typed words followed by Return can start a program there. The name of a file is no command."""
+    return control.runs_programs and not names_item(control)
+
+
 def of_paste(control: Control) -> frozenset[str]:
     """Judge a paste as typing the pasted text. Unknown text counts as one with a line break."""
-    if control.runs_programs:
+    if runs_typed(control):
         return frozenset({"password"} if is_password(control) else {_TERMINAL})
     return of_text("x\n" if control.pasted is None else control.pasted, control)
 
@@ -111,7 +122,7 @@ def of_drop(control: Control) -> frozenset[str]:
     """What letting go of something there comes to: terminals and launchers take it as words."""
     if is_password(control):
         return frozenset({"password"})
-    return frozenset({_TERMINAL} if control.runs_programs else ())
+    return frozenset({_TERMINAL} if runs_typed(control) else ())
 
 
 def _breaks(text: str) -> bool:
@@ -124,7 +135,7 @@ def _taken(one: Pressed, control: Control) -> frozenset[str]:
         return _in_password(one, control)
     found: frozenset[str] = frozenset()
     submits = () if _is_choosing(control) or _is_harmless_item(control) else ("submits",)
-    if control.runs_programs and one.holds(_listed_chords("activates", "pastes", *submits)):
+    if runs_typed(control) and one.holds(_listed_chords("activates", "pastes", *submits)):
         found |= {_TERMINAL}
     if control.builds and one.holds(_listed_chords("activates", "builds")):
         found |= {Consequence.LAUNCHES}

@@ -8,14 +8,16 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from app.agent.policy import consequences, keystrokes
-from app.agent.policy.chords import Pressed
-from app.agent.policy.values import Control
+from app.agent.policy.chords import ALT, SUPER, Pressed, Stroke
+from app.agent.policy.values import Control, LeftField, Provenance
 from app.services.files import document_kinds, places
 
 EDITED = "\b"
 """In the place of a typed line: keys changed a part of what stood there."""
 
 _EDITS = frozenset({"BackSpace", "Delete", "Left", "Right", "Home", "End", "Up", "Down", "Tab"})
+_STAYS = frozenset({"a", "c", "v", "x", "z", "Insert", "Escape", "space"})
+"""With ctrl held they edit a line, and Escape gives it up."""
 _NAME_EDGES = "*()[]:,•●"
 
 
@@ -68,6 +70,57 @@ def names_in(keys: Sequence[Pressed], text: str, control: Control, lines: Sequen
     if len(keys) > 1:
         return None  # because the keys before the one that saves may change the name
     return tuple(filter(None, (field.strip() for field in control.fields)))
+
+
+def names_given(
+    aim: str, keys: Sequence[Pressed], text: str, control: Control, provenance: Provenance
+) -> dict[str, frozenset[str]]:
+    """The names with consequences that the act gives a file or folder, each with its consequences.
+
+    A dialog that asks for a name gives it when it is confirmed. Elsewhere a field of a file manager may give it as soon
+    as an act leaves the field (`Control.left`).
+    """
+    found: dict[str, frozenset[str]] = {}
+    if left := _left_by(aim, keys, control, provenance):
+        found = {name: _kinds_of(name, left.folders) for name in filter(None, [left.text])}
+    asks_for = consequences.names_item(control)
+    line = text.strip("\r\n")
+    if asks_for and (aim != "focus" or keystrokes.submits(keys, text)):
+        stands = names_in(keys, text, control, provenance.typed.get(control.app, ()))
+        if stands is None:
+            return {line: frozenset({"unclear"})}
+        is_renamed = asks_for == "renames" and any(_suffix(word) for word in titled(control.window))
+        for name in stands:
+            found[name] = _kinds_of(name, (), may_lose_suffix=not is_renamed)
+    return {name: kinds for name, kinds in found.items() if kinds}
+
+
+def _left_by(aim: str, keys: Sequence[Pressed], control: Control, provenance: Provenance) -> LeftField | None:
+    """The field that the act leaves, if the turn typed in its program and its text can be a name."""
+    left = control.left
+    if left is None or not provenance.typed.get(left.app) or "/" in left.text:
+        return None
+    leaves = aim != "focus" or any(_leaves(stroke) for one in keys for stroke in one.strokes)
+    return left if leaves else None
+
+
+def _leaves(stroke: Stroke) -> bool:
+    is_edit = stroke.key in _EDITS - {"Tab", "Up", "Down"} or stroke.key in _STAYS
+    return not stroke.is_sign and not (is_edit and not stroke.held & {ALT, SUPER})
+
+
+def _kinds_of(name: str, folders: Sequence[str], *, may_lose_suffix: bool = True) -> frozenset[str]:
+    """What a name makes of a file: one that starts by itself, or one of another kind than a plain document."""
+    paths = [Path(folder, name) for folder in folders if "\0" not in name]
+    if _starts_at_home(Path(name)) or any(places.starts_by_itself(path.parts) for path in paths):
+        return frozenset({"starts"})
+    has_suffix = bool(_suffix(name)) or not may_lose_suffix
+    is_plain = "/" not in name and (document_kinds.is_plain_name(name) if has_suffix else not name.startswith("."))
+    return frozenset() if is_plain else frozenset({"unclear"})
+
+
+def _suffix(name: str) -> str:
+    return Path(name.replace("\0", "")).suffix
 
 
 def _merged(line: str, control: Control) -> tuple[str, ...]:

@@ -124,6 +124,15 @@ _KNOWN_TO_MATTER = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class LeftField:
+    """A field of a program `app` in which a file may get its name, and its text. `folders` are those that it shows."""
+
+    app: str
+    text: str
+    folders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Control:
     """What a call would act on, as the desktop describes it now. All texts were written by programs: untrusted.
 
@@ -135,7 +144,8 @@ class Control:
     `symbols` maps keys to all key symbols that they make in the present layouts. `address` is what stands in a
     browser's address bar. `files` are the absolute paths that a program would be started from and with. `builds`: keys
     of its program can build or run what is written there. `fields` is what stands in the text fields of its dialog;
-    None where that was not read. `is_silent`: its program has answered, and describes nothing there.
+    None where that was not read. `is_silent`: its program has answered, and describes nothing there. `left` is the field
+    that has the keyboard and that the act may leave.
     """
 
     window: str = ""
@@ -162,6 +172,7 @@ class Control:
     files: tuple[str, ...] = ()
     fields: tuple[str, ...] | None = None
     is_silent: bool = False
+    left: LeftField | None = None
 
     @property
     def runs_programs(self) -> bool:

@@ -16,6 +16,7 @@ _LINES = frozenset({"entry", "text"})
 _MOST_FIELDS = 20
 _LONGEST_FIELD_CHARS = 200
 """So much of a text is read."""
+_ITEMS = frozenset({"list", "list box", "table", "tree", "tree table", "layered pane", "icon"})
 _SENTENCES = frozenset({"label", "static", "heading", "paragraph", "section"})
 _BUTTONS = frozenset({"button", "toggle button"})
 _MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item", "menu", "tearoff menu item"})
@@ -44,6 +45,7 @@ def scene_of(program: Program, window: Node, node: Node | None, element: Element
         has_password=any(one.role == spi.SECRET for one in nodes),
         default=next((one.called for one in nodes if one.has("is-default")), ""),
         words=tuple(_sentences(root)) if root else (),
+        is_in_items=node is not None and any(above.role in _ITEMS for above in node.ancestors()),
     )
 
 

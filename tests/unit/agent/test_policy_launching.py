@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.policy import Control, Mode, Policy, Provenance
+from app.agent.policy import Control, LeftField, Mode, Policy, Provenance
 from app.assembly import registry
 from app.desktop.elements import Binding
 from app.protocol.call import ToolCall
@@ -190,6 +190,146 @@ def test_typing_where_nothing_tells_what_takes_it_asks_unless_the_person_named_t
     verdict = policy.decide(call, spec, (control,), Provenance(said=said))
     assert verdict.act
     assert (verdict.decision.value, set(verdict.act.kinds)) == (decision, kinds)
+
+
+NAMING = Control(
+    'Rename "hello.txt"', "Thunar", "entry", "", "_Rename", is_launcher=True, is_dialog=True, bindings=(),
+    words=("Enter the new name:",), fields=("world.txt",),
+)  # fmt: skip
+"""The dialog of a file manager that asks for a name."""
+FOLDER = replace(NAMING, window="Create New Folder", default="Create", fields=("Photos",))
+WINDOW = replace(NAMING, window="Rename - Thunar", default="", is_dialog=False, words=())
+TYPED = ("computer_type", {"text": "world.txt\n"})
+RETURN = ("computer_key", {"keys": "Return"})
+PASTED = ("computer_key", {"keys": "ctrl+v"})
+MIDDLE = ("computer_click", {"target": "e", "button": "middle"})
+
+
+@pytest.mark.parametrize(
+    ("call", "control", "runs"),
+    [
+        (RETURN, NAMING, False),
+        (TYPED, NAMING, False),
+        (RETURN, FOLDER, False),
+        (RETURN, replace(FOLDER, role="text"), False),
+        (RETURN, replace(NAMING, window="Rename Multiple Files", role="table cell", default="Apply"), True),
+        (PASTED, replace(NAMING, pasted="world.txt"), False),
+        (MIDDLE, replace(NAMING, pasted="world.txt"), False),
+        (RETURN, replace(NAMING, window="Rename File", default="_OK"), False),
+        (SINGLE, replace(NAMING, role="button", name="_Rename"), False),
+        (RETURN, WINDOW, True),
+        (TYPED, WINDOW, True),
+        (PASTED, replace(WINDOW, pasted="world.txt"), True),
+        (RETURN, replace(WINDOW, role="icon", name="world.txt"), True),
+        (RETURN, replace(NAMING, role="icon", name="world.txt"), True),
+        (RETURN, replace(NAMING, role=""), True),
+        (RETURN, replace(NAMING, is_known=False), True),
+        (RETURN, replace(NAMING, is_terminal=True), True),
+        (RETURN, replace(NAMING, builds=True), True),
+        (RETURN, replace(NAMING, default=""), True),
+        (RETURN, replace(NAMING, default="_Run"), True),
+        (RETURN, replace(NAMING, default="_Open"), True),
+        (RETURN, replace(NAMING, default="Launch"), True),
+        (RETURN, replace(NAMING, window="Run Program", default="_OK"), True),
+        (RETURN, replace(NAMING, window="Open With", default="_OK"), True),
+        (RETURN, replace(NAMING, window="Create Launcher", default="_Create"), True),
+        (RETURN, replace(NAMING, window="Open Location", default="_OK"), True),
+        (RETURN, replace(NAMING, window="run: Rename", default="_Rename"), True),
+        (RETURN, replace(NAMING, window=""), True),
+    ],
+)
+def test_a_name_that_a_file_manager_asks_for_is_no_command(
+    tmp_path: Path, call: tuple[str, dict[str, Any]], control: Control, runs: bool
+) -> None:
+    name, arguments = call
+    spec = REGISTRY.find(name)
+    assert spec
+    verdict = Policy(tmp_path, persons=tmp_path / "none.toml").decide(ToolCall("c1", name, arguments), spec, (control,))
+    assert verdict.act
+    assert ("terminal" in verdict.act.kinds) is runs, verdict
+    assert verdict.decision.value == ("ask" if runs else "allow"), verdict
+
+
+BUTTON = replace(NAMING, role="button", name="_Rename")
+
+
+@pytest.mark.parametrize(
+    ("call", "control", "decision"),
+    [
+        (RETURN, replace(NAMING, fields=(".bashrc",)), "deny"),
+        (RETURN, replace(NAMING, fields=("evil.desktop",)), "ask"),
+        (RETURN, replace(NAMING, fields=("world.sh",)), "ask"),
+        (RETURN, replace(NAMING, fields=("hello",)), "ask"),
+        (RETURN, replace(NAMING, fields=("Photos",), window='Rename "Pictures"'), "allow"),
+        (RETURN, replace(NAMING, fields=(".hidden",)), "ask"),
+        (RETURN, replace(NAMING, fields=None), "allow"),
+        (RETURN, replace(FOLDER, fields=(".config",)), "ask"),
+        (SINGLE, replace(BUTTON, fields=(".bashrc",)), "deny"),
+        (SINGLE, replace(BUTTON, fields=("evil.desktop",)), "ask"),
+        (SINGLE, replace(BUTTON, name="_Cancel", fields=(".bashrc",)), "allow"),
+        (("computer_type", {"text": "evil.desktop\n"}), NAMING, "ask"),
+        (("computer_type", {"text": ".bashrc\n"}), NAMING, "deny"),
+        (("computer_type", {"text": "evil.desktop"}), NAMING, "allow"),
+        (("computer_key", {"keys": "period Return"}), replace(NAMING, fields=("bashrc",)), "ask"),
+        (("computer_key", {"keys": "period"}), replace(NAMING, fields=("bashrc",)), "allow"),
+        (("computer_type", {"text": ".\n"}), replace(NAMING, fields=("bashrc",)), "deny"),
+    ],
+)
+def test_the_name_that_a_dialog_gives_a_file_is_judged(
+    tmp_path: Path, call: tuple[str, dict[str, Any]], control: Control, decision: str
+) -> None:
+    name, arguments = call
+    spec = REGISTRY.find(name)
+    assert spec
+    verdict = Policy(tmp_path, persons=tmp_path / "none.toml").decide(ToolCall("c1", name, arguments), spec, (control,))
+    assert verdict.decision.value == decision, verdict
+
+
+ITEM = Control("home", "Caja", "icon", "notes.txt", is_launcher=True)
+AWAY = (SINGLE, ("computer_drag", {}), ("focus_window", {"title": "box"}), ("choose_menu", {"path": "View > Zoom In"}))
+
+
+@pytest.mark.parametrize("call", [*AWAY, ("computer_key", {"keys": "alt+Tab"}), ("computer_key", {"keys": "super+d"})])
+@pytest.mark.parametrize(
+    ("text", "typed", "folders", "decision"),
+    [
+        (".bashrc", ("bashrc", "."), (), "deny"),
+        ("evil.desktop", ("evil.desktop",), (), "ask"),
+        ("pre-commit", ("pre-commit",), ("/home/ada/work/.git/hooks",), "deny"),
+        ("letter.txt", ("letter.txt",), (), "allow"),
+        ("Photos", ("Photos",), (), "allow"),
+        ("/home/ada/.config/autostart", ("autostart",), (), "allow"),
+        (".bashrc", (), (), "allow"),
+    ],
+)
+def test_leaving_a_field_that_names_a_file_is_judged_by_its_text(
+    tmp_path: Path,
+    call: tuple[str, dict[str, Any]],
+    text: str,
+    typed: tuple[str, ...],
+    folders: tuple[str, ...],
+    decision: str,
+) -> None:
+    name, arguments = call
+    spec = REGISTRY.find(name)
+    assert spec
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    seen = (replace(ITEM, left=LeftField("Caja", text, folders)),)
+    verdict = policy.decide(ToolCall("c1", name, arguments), spec, seen, Provenance(typed={"Caja": typed}))
+    assert verdict.decision.value == decision, verdict
+
+
+@pytest.mark.parametrize(
+    "keys", ["ctrl+a", "ctrl+c", "BackSpace", "Home", "shift+End", "d", "period", "Escape", "ctrl+Left"]
+)
+def test_editing_a_name_leaves_nothing(tmp_path: Path, keys: str) -> None:
+    spec = REGISTRY.find("computer_key")
+    assert spec
+    field = Control("home", "Caja", "entry", is_launcher=True, bindings=(), left=LeftField("Caja", ".bashrc"))
+    call = ToolCall("c1", "computer_key", {"keys": keys})
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    verdict = policy.decide(call, spec, (field,), Provenance(typed={"Caja": (".bashrc",)}))
+    assert verdict.decision.value == "allow", verdict
 
 
 TERMINAL = Control("sh", "xfce4-terminal", "menu item", "_Paste", is_terminal=True, is_launcher=True)
