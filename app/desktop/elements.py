@@ -211,7 +211,7 @@ class Accessibility(Protocol):
         ...
 
     async def has_keyboard(self, ref: str) -> bool:
-        """Whether an element that had the keyboard still says so, by one question to its program."""
+        """Whether an element that had the keyboard still says so and has its role, by one question to its program."""
         ...
 
     async def scene(self, request: SceneRequest) -> Scene:

@@ -19,7 +19,17 @@ from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landin
 from app.desktop.keys import Chord
 from app.desktop.programs import is_terminal
 from app.desktop.takeover import InputGuard, TakeoverMonitor
-from app.desktop.text_pieces import Piece, Route, Taker, pasted_sooner, plan, slices, with_first_word, with_lead
+from app.desktop.text_pieces import (
+    PACE_CHARS,
+    Piece,
+    Route,
+    Taker,
+    pasted_sooner,
+    plan,
+    slices,
+    with_lead,
+    with_short_lead,
+)
 from app.desktop.verification import Patience
 
 _BETWEEN_CLICKS_S = 0.06
@@ -29,7 +39,6 @@ _APART_PX = 12
 _EDGE_PX = 3
 _MARGIN_S = 0.02
 _STEP_PX = 12
-_PACE_CHARS = 256
 _PACE_LIMIT_S = 1.0
 _HOLD_STEP_S = 0.02
 _AROUND_PX = 2
@@ -306,8 +315,8 @@ class InputController:
             await asyncio.sleep(min(left, _HOLD_STEP_S))
 
     async def type_text(self, text: str, before: BeforeText = nothing_before) -> tuple[Route, ...]:
-        """Type it exactly; returns the routes that were taken. `before` is asked with the text that is left, before
-        each line, each line break or tab, and each word for an entry; what it raises ends the typing.
+        """Type it exactly; returns the routes that were taken. `before` is asked with the text that is left: at each
+        line, line break and tab, at each word for an entry, and after `PACE_CHARS`. What it raises ends the typing.
         """
         left = plan(text, self._backend.keyboard.can_type)
         self._typing_into = self._active()
@@ -325,7 +334,7 @@ class InputController:
                     raise _stopped(done, len(text), "characters", error) from None
                 if self._is_field and not is_dialog and pasted_sooner(left[0]) and self._backend.exact.is_quick():
                     left = [replace(left[0], route=Route.EXACT), *left[1:]]
-                piece, *left = with_first_word(left) if taker is Taker.ENTRY else left
+                piece, *left = with_short_lead(left, taker)
                 try:
                     since_pause = await self._type(piece, since_pause)
                 except KeyboardMoved as error:
@@ -371,7 +380,7 @@ class InputController:
                 self._backend.keyboard.type_text(part)
             since_pause += len(part)
             await asyncio.sleep(0)
-            if since_pause >= _PACE_CHARS:
+            if since_pause >= PACE_CHARS:
                 await self._worked_off()
                 self._check_window()
                 since_pause = 0

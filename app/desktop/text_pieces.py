@@ -12,6 +12,8 @@ from app.base.values import dataclass
 LIMIT_CHARS = 100_000
 SLICE_CHARS = 16
 _PASTED_CHARS = 24
+PACE_CHARS = 256
+"""After so many characters Wisp waits for the program, and looks again at what has the keyboard."""
 _SIGNS = {"Return": "\n", "Tab": "\t"}
 _LINES_AND_TABS = re.compile(r"(\r\n|\r|\n|\t)")
 
@@ -54,11 +56,12 @@ def with_lead(pieces: list[Piece]) -> list[Piece]:
     return [Piece(Route.TYPED, first[0]), Piece(Route.TYPED, first[1:]), *pieces[1:]]
 
 
-def with_first_word(pieces: list[Piece]) -> list[Piece]:
-    """The same pieces, the first one cut before the next blank in it."""
+def with_short_lead(pieces: list[Piece], taker: Taker | None) -> list[Piece]:
+    """The same pieces, the first so short that little goes astray where the keyboard moves: a word for an entry."""
     first = pieces[0]
-    end = first.text.find(" ", 1)
-    if first.route is not Route.TYPED or end < 0:
+    blank = first.text.find(" ", 1) if taker is Taker.ENTRY else -1
+    end = min(len(first.text) if blank < 0 else blank, PACE_CHARS)
+    if first.route is not Route.TYPED or end == len(first.text):
         return pieces
     return [Piece(Route.TYPED, first.text[:end]), Piece(Route.TYPED, first.text[end:]), *pieces[1:]]
 

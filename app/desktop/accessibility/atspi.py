@@ -162,10 +162,13 @@ class AtSpi:
             return False
         node, window = Node(seen.key), Node(seen.window)
         try:
-            await asyncio.gather(objects.state(self._bus, node), objects.state(self._bus, window))
+            await asyncio.gather(
+                objects.state(self._bus, node), objects.role(self._bus, node), objects.state(self._bus, window)
+            )
         except CallRefused:  # because the object is gone
             return False
-        return node.shows and node.has("focused") and window.has("active")
+        is_same = node.role == seen.element.role  # a field may become a password field
+        return is_same and node.shows and node.has("focused") and window.has("active")
 
     async def scene(self, request: SceneRequest) -> Scene:
         stack = self._stack()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base.errors import ToolMisuse
-from app.desktop.text_pieces import LIMIT_CHARS, Piece, Route, plan, slices, with_first_word
+from app.desktop.text_pieces import LIMIT_CHARS, PACE_CHARS, Piece, Route, Taker, plan, slices, with_short_lead
 
 
 def test_lines_and_tabs_are_keys_and_what_the_layout_lacks_goes_another_way() -> None:
@@ -62,4 +62,10 @@ def test_slices_are_short_and_complete() -> None:
     ],
 )
 def test_an_entry_is_typed_word_by_word(text: str, parts: list[str]) -> None:
-    assert [piece.text for piece in with_first_word(plan(text, str.isascii))] == parts
+    assert [piece.text for piece in with_short_lead(plan(text, str.isascii), Taker.ENTRY)] == parts
+
+
+@pytest.mark.parametrize("taker", [*Taker, None])
+def test_a_long_text_is_cut_to_look_again_at_what_takes_it(taker: Taker | None) -> None:
+    pieces = with_short_lead(plan("x" * 300 + "\nb", str.isascii), taker)
+    assert [piece.text for piece in pieces] == ["x" * PACE_CHARS, "x" * (300 - PACE_CHARS), "Return", "b"]
