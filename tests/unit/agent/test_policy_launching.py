@@ -295,7 +295,7 @@ AWAY = (SINGLE, ("computer_drag", {}), ("focus_window", {"title": "box"}), ("cho
     [
         (".bashrc", ("bashrc", "."), (), "deny"),
         ("evil.desktop", ("evil.desktop",), (), "ask"),
-        ("pre-commit", ("pre-commit",), ("/home/ada/work/.git/hooks",), "deny"),
+        ("pre-commit", ("pre-commit",), ("/home/ada/code/.git/hooks",), "deny"),
         ("letter.txt", ("letter.txt",), (), "allow"),
         ("Photos", ("Photos",), (), "allow"),
         ("/home/ada/.config/autostart", ("autostart",), (), "allow"),
