@@ -60,7 +60,7 @@ def with_short_lead(pieces: list[Piece], taker: Taker | None) -> list[Piece]:
     """The same pieces, the first so short that little goes astray where the keyboard moves: a word for an entry."""
     first = pieces[0]
     blank = first.text.find(" ", 1) if taker is Taker.ENTRY else -1
-    end = min(len(first.text) if blank < 0 else blank, PACE_CHARS)
+    end = min(len(first.text) if blank < 0 else blank, SLICE_CHARS if taker is Taker.ENTRY else PACE_CHARS)
     if first.route is not Route.TYPED or end == len(first.text):
         return pieces
     return [Piece(Route.TYPED, first.text[:end]), Piece(Route.TYPED, first.text[end:]), *pieces[1:]]

@@ -65,7 +65,9 @@ def test_an_entry_is_typed_word_by_word(text: str, parts: list[str]) -> None:
     assert [piece.text for piece in with_short_lead(plan(text, str.isascii), Taker.ENTRY)] == parts
 
 
-@pytest.mark.parametrize("taker", [*Taker, None])
-def test_a_long_text_is_cut_to_look_again_at_what_takes_it(taker: Taker | None) -> None:
+@pytest.mark.parametrize(
+    ("taker", "size"), [(Taker.ENTRY, 16), (Taker.LINES, PACE_CHARS), (Taker.OTHER, PACE_CHARS), (None, PACE_CHARS)]
+)
+def test_a_long_text_is_cut_to_look_again_at_what_takes_it(taker: Taker | None, size: int) -> None:
     pieces = with_short_lead(plan("x" * 300 + "\nb", str.isascii), taker)
-    assert [piece.text for piece in pieces] == ["x" * PACE_CHARS, "x" * (300 - PACE_CHARS), "Return", "b"]
+    assert [piece.text for piece in pieces] == ["x" * size, "x" * (300 - size), "Return", "b"]
