@@ -67,17 +67,13 @@ async def _seen(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Cont
         if aim == "focus":
             seat.key_targets.keep(call.id, met[-1].element, is_known=True)
         seen = _started(seat, call) if aim == _PROGRAM else tuple(_control(seat, one) for one in met)
-        left = await _left(seat, met[-1] if aim == "focus" else None) if _may_name(met) else None
+        has_fields = not met or met[-1].scene.fields != ()
+        left = await _left(seat, met[-1] if aim == "focus" else None) if has_fields else None
         return (*seen[:-1], replace(seen[-1] if seen else Control(), left=left)) if left else seen
     except WispError as error:
         _log.info("What %s would act on is not known: %s", call.name, error)
         may_come = isinstance(error, ToolFailed) and error.transient
         return (Control(role="label", name=call.text("target") or call.text("to"), is_known=not may_come),)
-
-
-def _may_name(met: Sequence[PreviewedTarget]) -> bool:
-    """Whether a field may have the keyboard: a dialog that was read may have none."""
-    return not met or met[-1].scene.fields != ()
 
 
 async def _left(seat: DesktopController, focus: PreviewedTarget | None) -> LeftField | None:

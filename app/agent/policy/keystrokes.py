@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from app.agent.policy import consequences
 from app.agent.policy.chords import (
     ALT,
     Combination,
@@ -15,23 +16,6 @@ from app.agent.policy.chords import (
     combination,
     combinations,
     pressed,
-)
-from app.agent.policy.consequences import (
-    asked_by,
-    choice_of,
-    comparable,
-    is_address_bar,
-    is_affirming,
-    is_choice,
-    is_field,
-    is_password,
-    is_pressed_role,
-    meaning_in,
-    names_item,
-    press_of,
-    sends_on_return,
-    started_by,
-    words_of,
 )
 from app.agent.policy.sentences import table
 from app.agent.policy.values import Consequence, Control
@@ -54,11 +38,11 @@ def needs_bindings(keys: str) -> bool:
 
 def entered(keys: Iterable[Pressed], text: str, control: Control) -> str:
     """The address that the act opens from an address bar; empty where it opens none, or the address is unknown."""
-    if not is_address_bar(control):
+    if not consequences.is_address_bar(control):
         return ""
     if _breaks(text):
         return next((line for line in text.splitlines() if line.strip()), control.address)
-    return control.address if any(one.holds(_listed_chords("activates", "submits")) for one in keys) else ""
+    return control.address if submits(keys, text) else ""
 
 
 def submits(keys: Iterable[Pressed], text: str) -> bool:
@@ -81,7 +65,7 @@ def of_keys(keys: Iterable[Pressed], control: Control, own: Sequence[str] = ()) 
 
 def of_text(text: str, control: Control) -> frozenset[str]:
     """What typing the text comes to: line breaks press Return, and signs press what no field takes them from."""
-    if is_password(control):
+    if consequences.is_password(control):
         return frozenset({"password"})
     found: set[str] = set()
     if _breaks(text):
@@ -97,30 +81,28 @@ def affirms(aim: str, keys: Sequence[Pressed], text: str, control: Control) -> b
     if not control.is_dialog and control.is_known:
         return False
     if aim == "focus":
-        if _breaks(text) or any(ALT in stroke.held for one in keys for stroke in one.strokes):
-            return True
-        is_pressed = any(one.holds(_listed_chords("activates", "presses")) for one in keys) and not is_field(control)
-        return any(one.holds(_listed_chords("activates", "submits")) for one in keys) or (
-            is_pressed and is_affirming(control)
-        )
-    return not text and is_affirming(control)
+        presses = not consequences.is_field(control) and consequences.is_affirming(control)
+        by_press = presses and any(one.holds(_listed_chords("activates", "presses")) for one in keys)
+        with_alt = any(ALT in stroke.held for one in keys for stroke in one.strokes)
+        return with_alt or by_press or submits(keys, text)
+    return not text and consequences.is_affirming(control)
 
 
 def runs_typed(control: Control) -> bool:
     """Whether typed words followed by Return can start a program there. The name of a file is no command."""
-    return control.runs_programs and not names_item(control)
+    return control.runs_programs and not consequences.names_item(control)
 
 
 def of_paste(control: Control) -> frozenset[str]:
     """Judge a paste as typing the pasted text. Unknown text counts as one with a line break."""
     if runs_typed(control):
-        return frozenset({"password"} if is_password(control) else {_TERMINAL})
+        return frozenset({"password"} if consequences.is_password(control) else {_TERMINAL})
     return of_text("x\n" if control.pasted is None else control.pasted, control)
 
 
 def of_drop(control: Control) -> frozenset[str]:
     """What letting go of something there comes to: terminals and launchers take it as words."""
-    if is_password(control):
+    if consequences.is_password(control):
         return frozenset({"password"})
     return frozenset({_TERMINAL} if runs_typed(control) else ())
 
@@ -131,7 +113,7 @@ def _breaks(text: str) -> bool:
 
 def _taken(one: Pressed, control: Control) -> frozenset[str]:
     """What a chord comes to where it lands."""
-    if is_password(control):
+    if consequences.is_password(control):
         return _in_password(one, control)
     found: frozenset[str] = frozenset()
     submits = () if _is_choosing(control) or _is_harmless_item(control) else ("submits",)
@@ -147,8 +129,8 @@ def _taken(one: Pressed, control: Control) -> frozenset[str]:
         return found | of_paste(control) | _others(one, control)
     if one.holds(_listed_chords("activates", "submits")):
         return found | _submitted(control) | _others(one, control)
-    if one.holds(_listed_chords("activates", "presses")) and not is_field(control):
-        return found | press_of(control) | _others(one, control)
+    if one.holds(_listed_chords("activates", "presses")) and not consequences.is_field(control):
+        return found | consequences.press_of(control) | _others(one, control)
     return found | _others(one, control)
 
 
@@ -183,7 +165,7 @@ def _in_terminal(one: Pressed) -> frozenset[str]:
 def _in_menu(one: Pressed, control: Control) -> frozenset[str]:
     """Keys choose the entry that is marked, or the one that they are bound to."""
     if one.holds(_listed_chords("activates", "submits", "presses")):
-        return press_of(control) | started_by(control.name, control)
+        return consequences.press_of(control) | consequences.started_by(control.name, control)
     known = _listed_chords("harmless", "menu")
     if all(stroke.whole in known for stroke in one.strokes):
         return frozenset()
@@ -197,8 +179,8 @@ def _perhaps_chosen(one: Pressed, control: Control) -> frozenset[str]:
     found: set[str] = set()
     for binding in control.bindings or ():
         if binding.role.endswith(_MENU) and not tuple(bound_combinations(binding.chord)):
-            is_spelled = any(sign in comparable(binding.name) for sign in signs)
-            found |= meaning_in(binding.role, binding.name, control) if is_spelled else frozenset()
+            is_spelled = any(sign in consequences.comparable(binding.name) for sign in signs)
+            found |= consequences.meaning_in(binding.role, binding.name, control) if is_spelled else frozenset()
     return frozenset(found)
 
 
@@ -210,26 +192,26 @@ def _chosen_by(sign: str, control: Control) -> frozenset[str]:
 
 def _submitted(control: Control) -> frozenset[str]:
     """Return presses the focused button; in a field it submits it, in a dialog by its default."""
-    if not is_field(control):
-        sends = sends_on_return(control) and not is_pressed_role(control.role)
-        return (frozenset({"submits"}) if sends else press_of(control)) | _by_default(control)
-    sent = frozenset({"submits"}) if sends_on_return(control) else frozenset()
+    if not consequences.is_field(control):
+        sends = consequences.sends_on_return(control) and not consequences.is_pressed_role(control.role)
+        return (frozenset({"submits"}) if sends else consequences.press_of(control)) | _by_default(control)
+    sent = frozenset({"submits"}) if consequences.sends_on_return(control) else frozenset()
     return sent | _by_default(control)
 
 
 def _by_default(control: Control) -> frozenset[str]:
     """What the default button of a dialog does; where none is known, what the dialog says."""
     if control.default:
-        return meaning_in(_BUTTON, control.default, control)
-    return words_of(control) | asked_by(control) if control.is_dialog else frozenset()
+        return consequences.meaning_in(_BUTTON, control.default, control)
+    return consequences.words_of(control) | consequences.asked_by(control) if control.is_dialog else frozenset()
 
 
 def _others(one: Pressed, control: Control) -> frozenset[str]:
     """Strokes that neither submit, press nor paste: signs for a field, and chords that something is bound to."""
     found: set[str] = set()
     for stroke in one.strokes:
-        if is_choice(control) and not stroke.whole.isdisjoint(table("controls")["choices"][control.role]):
-            found |= choice_of(control)
+        if consequences.is_choice(control) and not stroke.whole.isdisjoint(table("controls")["choices"][control.role]):
+            found |= consequences.choice_of(control)
         if _is_harmless(stroke, control) or _is_judged_before(stroke):
             continue
         bound = _bound(one, control)
@@ -248,9 +230,9 @@ def _is_harmless(stroke: Stroke, control: Control) -> bool:
     known = _listed_chords("harmless", "anywhere")
     if control.is_known:
         known |= _listed_chords("harmless", "shortcuts")
-    if is_field(control):
+    if consequences.is_field(control):
         known |= _listed_chords("harmless", "field")
-    return stroke.whole in known or (stroke.is_sign and is_field(control))
+    return stroke.whole in known or (stroke.is_sign and consequences.is_field(control))
 
 
 def _bound(one: Pressed, control: Control) -> frozenset[str] | None:
@@ -260,7 +242,9 @@ def _bound(one: Pressed, control: Control) -> frozenset[str] | None:
         return None
     kinds: set[str] = set()
     for binding in found:
-        kinds |= meaning_in(binding.role, binding.name, control) | started_by(binding.name, control)
+        kinds |= consequences.meaning_in(binding.role, binding.name, control) | consequences.started_by(
+            binding.name, control
+        )
     return frozenset(kinds)
 
 
@@ -269,7 +253,7 @@ def _is_unresolved(control: Control) -> bool:
     if control.bindings is None:
         return True
     open_ends = (binding for binding in control.bindings if not tuple(bound_combinations(binding.chord)))
-    return any(meaning_in(binding.role, binding.name, control) for binding in open_ends)
+    return any(consequences.meaning_in(binding.role, binding.name, control) for binding in open_ends)
 
 
 def _is_bound(binding: Binding, one: Pressed, *, with_letters: bool) -> bool:
@@ -284,17 +268,17 @@ def _of_signs(text: str, control: Control) -> set[str]:
     """Signs without line breaks: harmless in a field, a terminal, and on a surface or finder that describes itself."""
     if control.is_menu_open:
         return set().union(*(_chosen_by(sign, control) for sign in set(text)))
-    if control.is_terminal and (not is_field(control) or control.role == _TERMINAL):
+    if control.is_terminal and (not consequences.is_field(control) or control.role == _TERMINAL):
         return {Consequence.UNKNOWN} if _is_answer(text) else set()
-    if is_field(control):
+    if consequences.is_field(control):
         return set()
     found: set[str] = set()
-    if " " in text and is_pressed_role(control.role):
-        found |= press_of(control)
-    is_surface = control.is_known and not is_pressed_role(control.role)
+    if " " in text and consequences.is_pressed_role(control.role):
+        found |= consequences.press_of(control)
+    is_surface = control.is_known and not consequences.is_pressed_role(control.role)
     if control.is_launcher and is_surface:
         return found
-    is_quiet = is_surface and not sends_on_return(control) and not control.has_password
+    is_quiet = is_surface and not consequences.sends_on_return(control) and not control.has_password
     return found if is_quiet else found | {Consequence.UNKNOWN}
 
 
