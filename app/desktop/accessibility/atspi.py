@@ -162,13 +162,11 @@ class AtSpi:
             return False
         node, window = Node(seen.key), Node(seen.window)
         try:
-            await asyncio.gather(
-                objects.state(self._bus, node), objects.role(self._bus, node), objects.state(self._bus, window)
-            )
+            asked = ((objects.state, node), (objects.role, node), (objects.state, window))
+            await asyncio.gather(*(ask(self._bus, one) for ask, one in asked))
         except CallRefused:  # because the object is gone
             return False
-        is_same = node.role == seen.element.role  # a field may become a password field
-        return is_same and node.shows and node.has("focused") and window.has("active")
+        return node.role == seen.element.role and node.shows and node.has("focused") and window.has("active")
 
     async def scene(self, request: SceneRequest) -> Scene:
         stack = self._stack()
