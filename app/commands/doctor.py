@@ -472,14 +472,7 @@ def examine() -> list[Finding]:
 def _x11() -> list[Finding]:
     try:
         with on_a_display() as own:
-            tried = (
-                capture,
-                pointer,
-                windows,
-                accessibility,
-                hotkeys,
-                fonts,
-            )
+            tried = (capture, pointer, windows, accessibility, hotkeys, fonts)
             return [display(own.private), *(check() for check in tried)]
     except NeedsPerson as error:
         return [fail("Display", "There is none, and a private desktop cannot start.", str(error))]

@@ -37,10 +37,7 @@ class Edits:
         payload = {**_about(place, done), "lines": lines, "text": clip_middle(content, _CARD_HEAD, _CARD_TAIL)}
         verb = "Created" if done.created else "Replaced"
         return ToolResult(
-            True,
-            "write_file",
-            payload,
-            f"{verb} {place.shown!r}: {long}, {done.size_bytes} bytes.{_limits(done)}",
+            True, "write_file", payload, f"{verb} {place.shown!r}: {long}, {done.size_bytes} bytes.{_limits(done)}"
         )
 
     async def replace(self, call: ToolCall, turn: TurnContext) -> ToolResult:

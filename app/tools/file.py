@@ -63,12 +63,7 @@ class Files:
         self._workspace.check_readable(place)
         recursive = call.flag("recursive")
         found = await asyncio.to_thread(partial(searching.entries, place, recursive=recursive))
-        payload = {
-            **_about(place),
-            "entries": list(found.entries),
-            "cut": found.is_cut,
-            "skipped": list(found.skipped),
-        }
+        payload = {**_about(place), "entries": list(found.entries), "cut": found.is_cut, "skipped": list(found.skipped)}
         return ToolResult(True, "list_files", payload, _listed(place, found))
 
     async def _look(self, place: Place, wanted: WantedLines) -> Slice | Picture:

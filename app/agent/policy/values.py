@@ -144,8 +144,8 @@ class Control:
     `symbols` maps keys to all key symbols that they make in the present layouts. `address` is what stands in a
     browser's address bar. `files` are the absolute paths that a program would be started from and with. `builds`: keys
     of its program can build or run what is written there. `fields` is what stands in the text fields of its dialog;
-    None where that was not read. `is_silent`: its program has answered, and describes nothing there. `left` is the field
-    that has the keyboard and that the act may leave.
+    None where that was not read. `is_silent`: its program has answered, and describes nothing there. `left` is the
+    field that has the keyboard and that the act may leave.
     """
 
     window: str = ""

@@ -124,10 +124,7 @@ class RapidOcr:
 
 def _started() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        worker_command("ocr"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        worker_command("ocr"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
 
 

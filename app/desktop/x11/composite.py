@@ -41,10 +41,7 @@ def drawn(connection: Connection, listed: Sequence[Window], is_own: Callable[[in
 
 
 def _mapped(
-    connection: Connection,
-    frames: Mapping[int, Window],
-    programs: Mapping[int, Window],
-    is_own: Callable[[int], bool],
+    connection: Connection, frames: Mapping[int, Window], programs: Mapping[int, Window], is_own: Callable[[int], bool]
 ) -> Iterator[Window]:
     for child in reversed(connection.root.query_tree().children):
         try:

@@ -105,13 +105,7 @@ def _system(*, network: bool) -> Iterator[str]:
         yield from ("--ro-bind", str(tree), str(tree))
     for link in _existing(Path(name) for name in root["links"]):
         yield from (
-            ("--symlink", str(link.readlink()), str(link))
-            if link.is_symlink()
-            else (
-                "--ro-bind",
-                str(link),
-                str(link),
-            )
+            ("--symlink", str(link.readlink()), str(link)) if link.is_symlink() else ("--ro-bind", str(link), str(link))
         )
     for entry in _existing(Path("/etc", name) for name in root["etc"]):
         yield from ("--ro-bind", str(entry), str(entry))
