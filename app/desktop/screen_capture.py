@@ -14,7 +14,7 @@ from app.base.ids import counter
 from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.backends import Backend, Curtain, Frame, Window
-from app.desktop.capture import Capture, PictureBudget, cursor_in, encoded, fitted, is_black
+from app.desktop.capture import Capture, PictureBudget, cursor_in, encoded, fitted, is_black, part_of
 from app.desktop.verification import Patience, Settled, SettleWatch
 
 _REMEMBERED = 24
@@ -134,7 +134,9 @@ class ScreenCapture:
 
     async def frame(self, area: Rect) -> Frame:
         """Raw pixels without our own windows, at rest."""
-        await self.rest()
+        rested = await self.rest()
+        if rested and not rested.hidden and area.overlap(rested.area) == area and not self._curtain.covers(area):
+            return part_of(rested, area)
         return await self.glance(area)
 
     async def glance(self, area: Rect) -> Frame:
@@ -219,12 +221,14 @@ class ScreenCapture:
         """What was left unsettled has settled since."""
         self._unsettled = None
 
-    async def rest(self) -> None:
-        """Let the screen come to rest after an action that was answered before."""
+    async def rest(self) -> Frame | None:
+        """Let the screen come to rest after an action that was answered before: as it is then, else None."""
         if self._unsettled is None:
-            return
+            return None
         (watch, at_rest), self._unsettled = self._unsettled, None
-        at_rest((await watch.settle(_REST)).frame)
+        settled = await watch.settle(_REST)
+        at_rest(settled.frame)
+        return settled.frame if settled.is_calm else None
 
     def watch(self) -> SettleWatch:
         """Start to watch the whole screen, before an action."""

@@ -61,7 +61,7 @@ class StalenessCheck:
         windows: Callable[[], Sequence[Window]],
         control_at: At,
         clock: Clock,
-        rest: Callable[[], Awaitable[None]],
+        rest: Callable[[], Awaitable[object]],
     ) -> None:
         self._grab = grab
         self._rest = rest

@@ -72,8 +72,11 @@ class SettleWatch:
     async def settle(self, patience: Patience, busy: asyncio.Task[None] | None = None) -> Settled:
         """Return once the screen is at rest and the program acted on is no longer `busy`, or at the limit."""
         started = calm_since = self._clock.now()
-        has_changed = False
+        has_looked = has_changed = False
         while True:
+            if not (has_looked or (busy and not busy.done())):
+                has_looked = True
+                await self._outwait(patience.quiet_s)
             is_busy, now = busy is not None and not busy.done(), self._clock.now()
             is_news = not is_busy and self._is_news(self._look(1 if patience.fades else _FADE))
             has_changed = has_changed or is_news
@@ -87,6 +90,12 @@ class SettleWatch:
                 await asyncio.wait({busy}, timeout=limit)
             elif not await self._is_drawn(min(left, limit), patience) and left <= limit:
                 return self._settled(is_calm=True)
+
+    async def _outwait(self, quiet_s: float) -> None:
+        """Wait until it may be quiet, so that no processor is taken from who draws, or proves what was done."""
+        left = self._drawn.at + quiet_s - self._clock.now() if self._drawn else 0.0
+        if left > 0:
+            await asyncio.sleep(left)
 
     async def _is_drawn(self, wait_s: float, patience: Patience) -> bool:
         """Return when there may be something new to see; False when nothing was drawn for all of `wait_s`."""

@@ -95,15 +95,16 @@ class OutlineReader:
         node, window = Node(seen.key), Node(seen.window)
         try:
             async with asyncio.timeout(PROGRAM_LIMIT_S):
-                await objects.state(self._bus, node)
+                await asyncio.gather(objects.state(self._bus, node), objects.role(self._bus, node))
                 is_unsaid = seen.element.role == _ICON and node.has("visible") and not node.has("defunct")
                 if not (node.shows or is_unsaid):
                     return None
-                await objects.role(self._bus, node)
-                await objects.name(self._bus, node)
-                await objects.description(self._bus, node)
-                await objects.fill(self._bus, node)
-                told = await objects.box(self._bus, window)
+                _, _, _, told = await asyncio.gather(
+                    objects.name(self._bus, node),
+                    objects.description(self._bus, node),
+                    objects.fill(self._bus, node),
+                    objects.box(self._bus, window),
+                )
         except CallRefused:  # because the object is gone
             return None
         except TimeoutError as late:

@@ -46,6 +46,7 @@ _MATTERING = (
     WINDOW_MARK,
 )
 """The properties that change what is told of a window. Programs set others at every click and key."""
+_ORDERING = ("_NET_ACTIVE_WINDOW", "_NET_CLIENT_LIST", "_NET_CLIENT_LIST_STACKING")
 _NEWS = X.PropertyChangeMask | X.SubstructureNotifyMask | X.StructureNotifyMask
 """Structure: Qt answers pings to those only who ask for that (GTK to the others)."""
 
@@ -59,8 +60,11 @@ class X11Windows:
         self._known: tuple[Window, ...] | None = None
         self._drawn: tuple[Window, ...] | None = None
         self._marks: Marks | None = None
+        self._known_order: tuple[int, ...] = ()
+        self._is_doubtful = False
         self._asking: XWindow | None = None
         self._pings: dict[int, asyncio.Event] = {}
+        self._ordering = frozenset(connection.atom(name) for name in _ORDERING)
         self._mattering = frozenset(connection.atom(name) for name in _MATTERING)
         connection.root.change_attributes(event_mask=_NEWS)
         connection.listen(self._note)
@@ -72,6 +76,9 @@ class X11Windows:
                 answered.set()
         elif event.type == X.PropertyNotify and event.atom not in self._mattering:
             return
+        elif event.type == X.PropertyNotify and event.atom in self._ordering:
+            self._news.set()
+            self._is_doubtful = True
         elif event.type in (X.PropertyNotify, X.MapNotify, X.UnmapNotify, X.DestroyNotify, X.ConfigureNotify):
             self._news.set()
             self._known = self._drawn = self._marks = None
@@ -82,14 +89,27 @@ class X11Windows:
         """From memory where nothing happened to any window: the server tells of it before it answers anything else."""
         if self._known is not None:
             self._connection.display.sync()
-            self._connection.drain()
+        return self._heard()
+
+    def _heard(self) -> tuple[Window, ...]:
+        """All, where the server has just answered something: what happened before has arrived with that."""
+        self._connection.drain()
+        if self._is_doubtful and self._known is not None:
+            self._is_doubtful = False
+            # Window managers write the same order again at every click.
+            if self._order() != self._known_order:
+                self._known = self._drawn = None
         return self._known if self._known is not None else self._asked()
+
+    def _order(self) -> tuple[int, ...]:
+        """The active window, and all of them from the top."""
+        return (self.active(), *self._clients())
 
     def _asked(self) -> tuple[Window, ...]:
         self._connection.drain()
-        self._known = ()
-        active = self.active()
-        found = (self._told(number, is_active=number == active) for number in self._clients())
+        self._known, self._is_doubtful = (), False
+        self._known_order = active, *numbers = self._order()
+        found = (self._told(number, is_active=number == active) for number in numbers)
         windows = tuple(window for window in found if window)
         self._connection.drain()
         if self._known is not None:
@@ -105,7 +125,7 @@ class X11Windows:
     def keyboard(self) -> Landing:
         focus = self._connection.display.get_input_focus().focus
         number = focus if isinstance(focus, int) else int(focus.id)
-        active = next((window for window in self.all() if window.is_active), None)
+        active = next((window for window in self._heard() if window.is_active), None)
         is_own = self._is_own(number) or (active is not None and active.is_own)
         return Landing(f"{number:x}", active.ref if active else "", is_own)
 
@@ -119,7 +139,7 @@ class X11Windows:
                 window = child
         except XError:  # because a window in the chain closed meanwhile
             return Landing()
-        known = {int(each.ref[1:], 16): each for each in self.all()}
+        known = {int(each.ref[1:], 16): each for each in self._heard()}
         found = next((known[number] for number in chain if number in known), None) or self._program_of(chain)
         is_own = any(self._is_own(number) for number in chain) or (found is not None and found.is_own)
         return Landing(f"{chain[0]:x}" if chain else "", found.ref if found else "", is_own)
