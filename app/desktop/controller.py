@@ -263,13 +263,12 @@ class DesktopController:
 
     async def _evidence(self, proving: Proving, changes: Changes, where: Rect | None) -> tuple[Proof, Changed]:
         """What the program says: of what was asked for, and of what changed near it, where that proves the effect."""
+        if proving.by_changes:
+            asked = await proving.ask() if proving.ask else Proof()
+            return asked, Changed() if asked.doubt else await changes.told(where)
+        said = await changes.told(where)  # first, because a field may take back what was typed into it meanwhile
         asked = await proving.ask() if proving.ask else Proof()
-        if asked.doubt or not (asked.evidence or proving.by_changes):
-            return asked, Changed()
-        said = await changes.told(where)
-        if proving.ask and not proving.by_changes:  # because a field may take back what was typed into it
-            asked = await proving.ask()
-        return asked, Changed() if asked.doubt else said
+        return asked, said if asked.evidence and not asked.doubt else Changed()
 
     async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[str, ...]) -> Receipt:
         """Add what the program announced, what opened windows and pop-ups hold, and the area it does not describe."""
