@@ -13,6 +13,7 @@ from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
 from app.desktop.backends import Button, Window
 from app.desktop.desktop import Desktop
+from app.desktop.elements import Element, NoAccessibility
 from app.desktop.headless import HeadlessDesktop, Moved, Pressed, Released, Scrolled, Started, Typed
 from app.desktop.takeover import StopFlag
 from app.protocol.call import CHANGED_PART, JsonValue, ToolResult
@@ -48,6 +49,75 @@ async def test_a_click_moves_presses_and_lets_go_with_the_modifiers_around_it(
     assert result.llm_echo == (
         "Clicked (3, 4) on the screen with the right button. Nothing on the screen changed. (suspected no-op)"
     )
+
+
+async def test_a_click_without_a_receipt_says_that_nothing_was_looked_at(
+    tools: Tools, headless: HeadlessDesktop
+) -> None:
+    result = await tools("computer_click", x=3, y=4, receipt="none")
+    assert headless.done == [Moved(Point(3, 4)), Pressed(Button.LEFT), Released(Button.LEFT)]
+    assert (result.payload["verdict"], result.payload["proof"]) == ("unseen", "unverifiable")
+    assert "was not looked at" in result.llm_echo
+
+
+class _Focused(NoAccessibility):
+    """One field, with the keyboard."""
+
+    def __init__(self, role: str, *states: str) -> None:
+        super().__init__()
+        self._field = Element("e1", role, "Note", "", Rect(0, 0, 9, 9), frozenset({"focused", *states}), "", "", 0)
+
+    async def focused(self) -> Element:
+        return self._field
+
+    async def has_keyboard(self, ref: str) -> bool:
+        return ref == self._field.ref
+
+
+class _Pasting:
+    """A clipboard that says what was pasted where."""
+
+    def __init__(self, *, is_quick: bool) -> None:
+        self.pasted: list[str] = []
+        self._is_quick = is_quick
+
+    def is_quick(self) -> bool:
+        return self._is_quick
+
+    async def paste(self, text: str, chord: str, into: str = "") -> bool:
+        self.pasted.append(f"{chord} {into} {text}")
+        return True
+
+    async def remap(self, text: str) -> None:
+        raise AssertionError(text)
+
+
+_LONG = "twenty-four characters of text"
+
+
+@pytest.mark.parametrize(
+    ("role", "states", "is_quick", "text", "is_pasted"),
+    [
+        ("entry", ("editable",), True, _LONG, True),
+        ("text", ("editable", "multi-line"), True, _LONG, True),
+        ("entry", ("editable",), True, "short", False),
+        ("entry", ("editable",), False, _LONG, False),
+        ("entry", (), True, _LONG, False),
+        ("password text", ("editable",), True, _LONG, False),
+        ("terminal", ("editable", "multi-line"), True, _LONG, False),
+        ("push button", (), True, _LONG, False),
+    ],
+)
+async def test_a_long_text_is_pasted_into_a_field_that_is_known_to_be_one(
+    headless: HeadlessDesktop, role: str, states: tuple[str, ...], is_quick: bool, text: str, is_pasted: bool
+) -> None:
+    exact, field = _Pasting(is_quick=is_quick), _Focused(role, *states)
+    desktop = Desktop(lambda *given: replace(headless.backend(*given), accessibility=field, exact=exact))
+    await Tools(desktop)("computer_type", text=text)
+    desktop.close()
+    typed = "".join(done.text for done in headless.done if isinstance(done, Typed))
+    pasted = [f"ctrl+v  {text}"] if is_pasted else []
+    assert (exact.pasted, typed) == (pasted, "" if is_pasted else text)
 
 
 async def test_typing_goes_in_slices_with_keys_between(tools: Tools, headless: HeadlessDesktop) -> None:
