@@ -67,9 +67,9 @@ def figures() -> list[Figure]:
     reasons = sum(_reasons(module.text) for module in modules)
     return [
         Figure("modules", len(modules), 302, 280),
-        Figure("lines", sum(module.lines for module in modules), 60_700, 44_700),
+        Figure("lines", sum(module.lines for module in modules), 61_000, 44_700),
         Figure("lines of a module, median", statistics.median(lines), 250, 250),
-        Figure("lines of a module, 90th percentile", _p90(lines), 402, 400),
+        Figure("lines of a module, 90th percentile", _p90(lines), 410, 400),
         Figure("lines of a function, median", statistics.median(functions), 20, 20),
         Figure("lines of a function, 90th percentile", _p90(functions), 40, 40),
         Figure("modules with one importer", len(_single_importers(modules)), 100, 90),
