@@ -48,17 +48,17 @@ class DesktopInspector:
         return await self._desktop.run(_seen, call, aim)
 
     async def shown(self) -> frozenset[str]:
-        return await self._desktop.run(_shown)
+        try:
+            return await self._desktop.run(_shown)
+        except WispError:  # because the desktop may be out of reach, behind a lock for instance
+            return frozenset({""})
 
     async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
         return await self._desktop.run(_picture, call, aim)
 
 
 async def _shown(seat: DesktopController) -> frozenset[str]:
-    try:
-        return frozenset(window.app for window in seat.backend.windows.all() if not window.is_own)
-    except WispError:
-        return frozenset({""})
+    return frozenset(window.app for window in seat.backend.windows.all() if not window.is_own)
 
 
 async def _seen(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Control, ...]:

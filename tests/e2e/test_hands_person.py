@@ -51,7 +51,7 @@ async def test_the_stop_key_ends_long_typing_and_leaves_no_key_down(tools: Tools
     stopped: list[str] = []
     tools.desktop.on_stop(lambda: stopped.append("told"))
     with FixtureWindow("text", environment=screen.environment) as window:
-        typing = asyncio.create_task(tools("computer_type", text="A" * 50_000))
+        typing = asyncio.create_task(tools("computer_type", text="AAAAAAAAA\n" * 5_000))
         await asyncio.to_thread(window.wait, lambda event: event["event"] == "text")
         await asyncio.to_thread(_press_elsewhere, screen, "ctrl+alt+Escape")
         with pytest.raises(Cancelled):

@@ -48,6 +48,7 @@ def sentence(template: str, act: Action, mode: Mode, provenance: Provenance) -> 
         "path": _first(act.paths),
         "host": _first(act.hosts),
         "control": _called(control.name or control.default, words["unnamed"]),
+        "button": _called(control.name, "") if "button" in control.role else "",
         "window": _called(control.window, words["unknown_window"]),
         "app": control.app,
         "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
@@ -70,6 +71,7 @@ def what(act: Action) -> str:
         "host": _first(act.hosts),
         "opened": _first(act.paths) or _called(control.name, words["unnamed"]),
         "control": _called(control.name or control.default, words["unnamed"]),
+        "button": _called(control.name, "") if "button" in control.role else "",
         "window": _called(control.window, words["unknown_window"]),
         "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
     }
@@ -160,6 +162,7 @@ def _deed(act: Action) -> str:
         **{name: clip_line(value, _OBJECT_CHARS) for name, value in given.items()},
         "tool": act.tool.replace("_", " "),
         "control": _called(control.name or control.default or given.get("target", ""), sentences_["unnamed"]),
+        "button": _called(control.name, "") if "button" in control.role else "",
         "window": _called(control.window, control.app or sentences_["unknown_window"]),
         "host": _listed(act.hosts),
         "keys": " ".join(act.keys) or given.get("keys", ""),
