@@ -89,7 +89,9 @@ def test_a_window_that_closes_under_the_text_ends_the_typing_there(screen: Scree
         above.wait(lambda event: event["event"] == "text")
         above.say("close")
         answer = wisp.answer()
-        assert (answer["ok"], "The keyboard went from 'Above' to 'Below'" in answer["echo"]) == (False, True), answer["echo"]
+        assert (answer["ok"], "The keyboard went from 'Above' to 'Below'" in answer["echo"]) == (False, True), answer[
+            "echo"
+        ]
         below.forget()
         wisp("computer_type", text="and goes on")
         below.wait(lambda event: event["event"] == "text" and event["text"] == "and goes on")
