@@ -187,9 +187,9 @@ def print_json(event: AgentEvent) -> None:
 
 
 class TurnPrinter:
-    """Tells a turn to a person at a terminal: speech as it comes, one line for each thing done, the result.
+    """Print a turn at a terminal: speech as it comes, one line for each thing done, the result.
 
-    A failure that the speech right behind it names is not told twice. A question is the last thing on the screen.
+    A failure that the speech right behind it names is printed once. A question is the last thing on the screen.
     """
 
     def __init__(self, prefix: str = "") -> None:

@@ -152,7 +152,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed, in sentences. `is_in_sight` is False where nobody could have seen it: that proves no effect."""
+    """What changed, in sentences. `is_in_sight` is False for what no window shows: that proves no effect."""
 
     lines: tuple[str, ...] = ()
     is_in_sight: bool = False

@@ -14,7 +14,7 @@ from app.base.geometry import Point, Rect, Size
 from app.base.values import dataclass, replace
 from app.desktop.backends import App, Backend, Button, Formats, Frame, Landing, Launched, Window, landing
 from app.desktop.elements import Accessibility, NoAccessibility, Scene, SceneRequest
-from app.desktop.programs import is_terminal
+from app.desktop.programs import HandedOverApps
 from app.desktop.takeover import StopFlag
 
 _SIZE = Size(1280, 800)
@@ -256,27 +256,12 @@ class _Windows:
         return None
 
 
-class _Apps:
+class _Apps(HandedOverApps):
     def __init__(self, desktop: HeadlessDesktop) -> None:
         self._desktop = desktop
 
     def installed(self) -> tuple[App, ...]:
         return _APPS
-
-    def command(self, name: str) -> App | None:  # noqa: ARG002
-        return None
-
-    def preferred(self, asked: str) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
-
-    def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
-        return window is not None and is_terminal(window.app)
-
-    def builds(self, window: Window | None) -> bool:  # noqa: ARG002
-        return False
-
-    def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
 
     def command_line(self, app: App) -> tuple[str, ...]:  # noqa: ARG002
         return ()
@@ -294,9 +279,6 @@ class _Apps:
         area = self._desktop.picture.area
         self._desktop.opened[:] = [Window(f"w{count}", name, name, area, pid=count, is_active=True), *behind]
         return Launched(count, name)
-
-    def how_it_ended(self, launched: Launched) -> str | None:  # noqa: ARG002
-        return None
 
 
 class _Clipboard:

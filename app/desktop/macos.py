@@ -17,13 +17,13 @@ from app.desktop.elements import NoAccessibility
 from app.desktop.keys import Chord
 from app.desktop.portable import (
     DirectTyping,
-    HandedOverApps,
     PortableKeyboard,
     PortableListener,
     PortablePointer,
     PortableScreen,
     output_of,
 )
+from app.desktop.programs import HandedOverApps
 
 _FOLDERS = ("/Applications", "/System/Applications", "/System/Applications/Utilities", "~/Applications")
 

@@ -20,9 +20,8 @@ from mss.exception import ScreenShotError
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
 from app.base.texts import clip_line
-from app.desktop.backends import App, Button, Frame, Launched, Window
+from app.desktop.backends import Button, Frame
 from app.desktop.keys import Chord
-from app.desktop.programs import is_terminal
 
 
 @cache
@@ -404,28 +403,3 @@ async def output_of(*command: str, given: str = "") -> str:
     if process.returncode:
         raise ToolFailed(f"{command[0]}: {clip_line(complaint.decode('utf-8', 'replace'), _WORDS_CHARS)}")
     return said.decode("utf-8", "replace")
-
-
-class HandedOverApps:
-    """Programs that the system opens for Wisp: their processes are not its own, and nothing else is known of them."""
-
-    def command(self, name: str) -> App | None:  # noqa: ARG002
-        return None
-
-    def preferred(self, asked: str) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
-
-    def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
-        return window is not None and is_terminal(window.app)
-
-    def builds(self, window: Window | None) -> bool:  # noqa: ARG002
-        return False
-
-    def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
-
-    def command_line(self, app: App) -> tuple[str, ...]:
-        return (app.ref,)
-
-    def how_it_ended(self, launched: Launched) -> str | None:  # noqa: ARG002
-        return None

@@ -271,3 +271,28 @@ def _most_likely(new: list[Window], launched: Launched) -> Window:
     """Of several new windows the program's own; among those the topmost."""
     own = [window for window in new if launched.pid and window.pid == launched.pid]
     return (own or new)[0]
+
+
+class HandedOverApps:
+    """Programs that the system opens for Wisp: their processes are not its own, and nothing else is known of them."""
+
+    def command(self, name: str) -> App | None:  # noqa: ARG002
+        return None
+
+    def preferred(self, asked: str) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
+    def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
+        return window is not None and is_terminal(window.app)
+
+    def builds(self, window: Window | None) -> bool:  # noqa: ARG002
+        return False
+
+    def shown_folders(self, window: Window) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
+    def command_line(self, app: App) -> tuple[str, ...]:
+        return (app.ref,)
+
+    def how_it_ended(self, launched: Launched) -> str | None:  # noqa: ARG002
+        return None

@@ -77,7 +77,7 @@ class FoundSkills:
 
     @property
     def offered(self) -> tuple[Skill, ...]:
-        """Those that a model is told of."""
+        """The skills in the model's catalogue."""
         return tuple(skill for skill in self.skills if not skill.is_hidden)
 
     def named(self, name: str) -> Skill:

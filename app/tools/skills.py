@@ -45,7 +45,7 @@ class SkillTools:
 
 
 class SkillHints:
-    """What a pass is told of skills: their names, and what those say that fit the person's words."""
+    """Give each pass the names of the skills, and the descriptions of those that fit the person's words."""
 
     def __init__(self, skills: Skills) -> None:
         self._skills = skills

@@ -58,8 +58,9 @@ def test_what_only_pixels_show_comes_as_a_picture_of_the_part(wisp: CoProcess, s
         wisp("wait_for", text="Fruit")
         told = wisp("computer_click", target="Fruit combo box")
     (picture,) = told["media"]
-    _, top, width, height = told["payload"]["changed_part"]
+    left, top, width, height = told["payload"]["changed_part"]
     assert (width, height) == (picture["width"], picture["height"])
+    assert left <= told["payload"]["x"] < left + width
     assert top + height > told["payload"]["y"]
     assert width * height < 420 * 300
 

@@ -91,9 +91,9 @@ def _is_persons(text: str, control: Control, provenance: Provenance) -> bool:
 
 
 def is_local(act: Action, provenance: Provenance) -> bool:
-    """Whether the act stays in a program that describes nothing, and nothing was read but what that program shows.
+    """Whether the turn has read only one program's screen, and the act stays in that program, which describes nothing.
 
-    Then nobody else can have led to it, and nothing of the person's can go anywhere by it.
+    Then no other words can have led to the act, and it can carry nothing of the person's elsewhere.
     """
     read = {*provenance.tainted_by, *provenance.personal, *provenance.secrets}
     never = table("controls")["mild"]["never"]

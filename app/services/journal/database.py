@@ -210,12 +210,12 @@ class Database:
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
             try:
-                self._connection = _open(self._path, self._busy_s)
+                self._connection = open_private(self._path, self._busy_s, migrate)
             except sqlite3.DatabaseError as error:
                 if not _is_broken(error):
                     raise
                 self._set_aside()
-                self._connection = _open(self._path, self._busy_s)
+                self._connection = open_private(self._path, self._busy_s, migrate)
             self._head.begin(self._connection)
         return self._connection
 
@@ -271,7 +271,11 @@ def _reason(error: sqlite3.Error | OSError) -> str:
     return f"the journal cannot be used: {error}"
 
 
-def _open(path: Path, busy_s: float) -> sqlite3.Connection:
+def open_private(path: Path, busy_s: float, prepare: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
+    """Open a database that only its owner can read: whole after a crash, and what is deleted leaves no bytes behind.
+
+    `prepare` makes or renews its tables. Raises sqlite3.Error, OSError.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE))
     connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
@@ -279,7 +283,7 @@ def _open(path: Path, busy_s: float) -> sqlite3.Connection:
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = full")
         connection.execute("pragma secure_delete = on")
-        migrate(connection)
+        prepare(connection)
     except BaseException:  # so that a failed start holds no lock on the file
         connection.close()
         raise

@@ -7,7 +7,6 @@ overwritten. Only this process remembers it then, so that a turn can be taken ba
 from __future__ import annotations
 
 import datetime
-import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,12 +16,12 @@ from pathlib import Path
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.values import dataclass, replace
+from app.services.journal.database import open_private
 from app.services.memory import matching
 
 MOST_FACTS = 200_000
 """More is refused with a sentence, so that nothing is lost silently."""
 _BUSY_S = 10.0
-_PRIVATE = 0o600
 _VERSION = 1
 _MOST_POSTINGS = 4_000
 """So many places of words are weighed. The words beyond that are too common to say anything: only facts that hold all
@@ -254,7 +253,7 @@ class FactStore:
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
             try:
-                self._connection = _open(self._path)
+                self._connection = open_private(self._path, _BUSY_S, _prepare)
             except (sqlite3.Error, OSError) as error:
                 raise NeedsPerson(
                     f"The memory cannot be opened ({error}). To begin with an empty one, move it away: {self._path}"
@@ -266,21 +265,12 @@ def _quoted(stem: str) -> str:
     return f'"{stem}"'
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE))
-    db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-    try:
-        for rule in ("journal_mode = wal", "synchronous = full", "secure_delete = on"):
-            db.execute(f"pragma {rule}")
-        db.execute("begin immediate")
-        version = db.execute("pragma user_version").fetchone()[0]
-        if version > _VERSION:
-            raise sqlite3.DatabaseError(f"a newer Wisp wrote it, version {version}")
-        for statement in _TABLES.split(";\n") if not version else ():
-            db.execute(statement)
-        db.execute(f"pragma user_version = {_VERSION}")
-        db.execute("commit")
-    except BaseException:  # so that a failed start holds no lock on the file
-        db.close()
-        raise
-    return db
+def _prepare(db: sqlite3.Connection) -> None:
+    db.execute("begin immediate")
+    version = db.execute("pragma user_version").fetchone()[0]
+    if version > _VERSION:
+        raise sqlite3.DatabaseError(f"a newer Wisp wrote it, version {version}")
+    for statement in _TABLES.split(";\n") if not version else ():
+        db.execute(statement)
+    db.execute(f"pragma user_version = {_VERSION}")
+    db.execute("commit")
