@@ -291,8 +291,8 @@ class Windows(Protocol):
 
     async def minimise(self, ref: str) -> None: ...
 
-    async def answers(self, ref: str, limit_s: float) -> bool:
-        """Return once its program has worked off the input it got (or after the limit: False)."""
+    async def answers(self, ref: str, limit_s: float) -> bool | None:
+        """Return once its program has worked off the input it got; False after the limit, None where it never says."""
         ...
 
     async def picture(self, ref: str) -> Frame | None:

@@ -115,8 +115,8 @@ class DesktopController:
         self._pixels = PixelEvidence(self.written.changed, clock)
         self._before_press: Callable[[], Awaitable[None]] | None = None
         self.marksman = Marksman(backend, self.written, self.eyes.model_space)
-        self.key_targets = KeyTargets(backend)
-        self.foresight = TargetPreview(backend, self._found, clock)
+        self.key_targets = KeyTargets(backend, self.hands.worked_off)
+        self.foresight = TargetPreview(backend, self._found, clock, self.hands.worked_off)
         self.sameness = StalenessCheck(self.eyes.glance, backend.windows.all, self.foresight.at, clock, self.eyes.rest)
         self.eyes.on_capture = self.sameness.captured
         self.opener = Opener(backend, stop, clock)

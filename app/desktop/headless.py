@@ -243,7 +243,7 @@ class _Windows:
         self._desktop.opened[:] = [window if w.ref == window.ref else w for w in self._desktop.opened]
         return window
 
-    async def answers(self, ref: str, limit_s: float) -> bool:  # noqa: ARG002
+    async def answers(self, ref: str, limit_s: float) -> bool | None:  # noqa: ARG002
         return True
 
     async def picture(self, ref: str) -> Frame | None:  # noqa: ARG002

@@ -103,6 +103,7 @@ class InputController:
         self._judged = Landing()
         self._is_field = False
         self._last_click: tuple[Point, Button, float] | None = None
+        self._has_sent = False
 
     # --- pointer
 
@@ -240,6 +241,7 @@ class InputController:
         self._buttons[button] = self._backend.pointer.position()
         try:
             with self._backend.pointer.only_at(place):
+                self._has_sent = True
                 self._backend.pointer.button(button, down=True)
             yield
         finally:
@@ -377,6 +379,7 @@ class InputController:
             self._reins.acting()
             self._guard.check_keyboard()
             with self._only_where_judged():
+                self._has_sent = True
                 self._backend.keyboard.type_text(part)
             since_pause += len(part)
             await asyncio.sleep(0)
@@ -398,6 +401,7 @@ class InputController:
         """False where nothing but keys of the layout is left to try."""
         self._reins.check()
         self._guard.check_keyboard()
+        self._has_sent = True
         if await self._backend.exact.paste(text, self._paste_chord(), self._judged.place):
             return True
         if self._backend.keyboard.can_type(text):
@@ -419,6 +423,7 @@ class InputController:
                 self._reins.check()
                 self._guard.check_key(key, self._keys)
                 with self._only_where_judged():
+                    self._has_sent = True
                     self._backend.keyboard.key(key, down=True)
                 self._keys.append(key)
                 pressed.append(key)
@@ -447,11 +452,17 @@ class InputController:
             await self._worked_off()
             self._backend.keyboard.give_back()
 
-    async def _worked_off(self) -> None:
-        """Return once the active program has worked off its input, if it tells."""
+    async def worked_off(self) -> bool:
+        """Return once the active program has worked off what was sent. False where it is late: any of that may still
+        move the keyboard. True also for a program that never says.
+        """
+        return not self._has_sent or await self._worked_off()
+
+    async def _worked_off(self) -> bool:
         active = self._active()
-        if active:
-            await self._backend.windows.answers(active.ref, _PACE_LIMIT_S)
+        is_late = active is not None and await self._backend.windows.answers(active.ref, _PACE_LIMIT_S) is False
+        self._has_sent = is_late
+        return not is_late
 
     def _active(self) -> Window | None:
         return next((window for window in self._backend.windows.all() if window.is_active), None)

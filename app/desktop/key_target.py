@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 
 from app.base.errors import ToolFailed
 from app.base.values import dataclass
@@ -62,8 +63,9 @@ class KeyTarget:
 class KeyTargets:
     """Looks, and keeps by call what the gate judged."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, worked_off: Callable[[], Awaitable[bool]]) -> None:
         self._backend = backend
+        self._worked_off = worked_off
         self._kept: OrderedDict[str, KeyTarget] = OrderedDict()
 
     def keep(self, call_id: str, element: Element | None, *, is_known: bool) -> None:
@@ -77,7 +79,9 @@ class KeyTargets:
         return self._kept.pop(call_id, None)
 
     async def now(self, before: KeyTarget | None = None) -> KeyTarget:
-        """What the next key would reach. It is `before` where that still holds."""
+        """What the next key would reach. `before` where that still holds; while keys are on their way, unknown."""
+        if not await self._worked_off():
+            return self._target(None, is_known=False)
         if before is not None and self._is_window_of(before) and await self._still_holds(before):
             return before
         try:

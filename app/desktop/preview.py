@@ -112,8 +112,15 @@ class _Kept:
 class TargetPreview(Generic[H]):
     """`find` aims at a target of its own kind."""
 
-    def __init__(self, backend: Backend, find: Callable[[H], Awaitable[Aim]], clock: Clock) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        find: Callable[[H], Awaitable[Aim]],
+        clock: Clock,
+        worked_off: Callable[[], Awaitable[bool]],
+    ) -> None:
         self._backend = backend
+        self._worked_off = worked_off
         self._find = find
         self._clock = clock
         self._kept: OrderedDict[tuple[str, H], _Kept] = OrderedDict()
@@ -172,7 +179,8 @@ class TargetPreview(Generic[H]):
         return self._met(scene.element, self._window_of(scene.element) or top, scene)
 
     async def focus(self, request: FocusRequest) -> PreviewedTarget:
-        """What has the keyboard, and what the keys might do there."""
+        """What has the keyboard, and what the keys might do there. Not known while keys are on their way."""
+        is_late = not await self._worked_off()
         window = next((window for window in self._backend.windows.all() if window.is_active), None)
         if menu := next((shown for shown in self._backend.windows.shown() if shown.takes_keys), None):
             return self._met(None, menu)
@@ -181,6 +189,8 @@ class TargetPreview(Generic[H]):
         element = scene.element
         if element is not None and window is not None and element.pid not in (0, window.pid):
             element, scene = None, replace(scene, element=None, is_described=False)
+        if is_late:
+            scene = replace(scene, has_answered=False)
         keyboard = self._backend.keyboard
         symbols = tuple((key, made) for key in request.keys if (made := keyboard.symbols_of(key)))
         pasted = await self._pasted() if request.pastes else None

@@ -9,16 +9,17 @@ from app.desktop.desktop import Desktop
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import ToolSpec
 from app.tools.computer import COMPUTER, Computer
-from app.tools.registry import Registry, TurnContext
+from app.tools.registry import Admit, Registry, TurnContext, admitted
 from app.tools.watching import WATCHING, Watching
 from app.tools.windows import WINDOWS, WindowTools
 
 
 class Tools:
-    """`await tools("computer_click", x=3, y=4)` runs the handler of that name; errors rise."""
+    """`await tools("computer_click", x=3, y=4)` runs the handler of that name; errors rise. `admit` is the gate."""
 
-    def __init__(self, desktop: Desktop) -> None:
+    def __init__(self, desktop: Desktop, admit: Admit = admitted) -> None:
         self.desktop = desktop
+        self._admit = admit
         self.registry = Registry(COMPUTER, WINDOWS, WATCHING)
         self._handlers = {Computer: Computer(desktop), WindowTools: WindowTools(desktop), Watching: Watching(desktop)}
 
@@ -30,7 +31,8 @@ class Tools:
         unknown = [argument for argument in given if spec.param(argument) is None]
         assert not unknown, f"{tool} has no {unknown}"
         handler = self._handlers[self.registry.handler_of(tool)]
-        return await spec.execute(handler, ToolCall("1", tool, given), TurnContext("1", turn_id="t1"))
+        turn = TurnContext("1", turn_id="t1", admit=self._admit)
+        return await spec.execute(handler, ToolCall("1", tool, given), turn)
 
     def _spec(self, name: str) -> ToolSpec:
         spec = self.registry.find(name)

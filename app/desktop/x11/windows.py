@@ -373,11 +373,11 @@ class X11Windows:
         protocols = self._property(self._connection.window(number), "WM_PROTOCOLS") or ()
         return self._connection.atom("_NET_WM_PING") in protocols
 
-    async def answers(self, ref: str, limit_s: float) -> bool:
+    async def answers(self, ref: str, limit_s: float) -> bool | None:
         """By `_NET_WM_PING`: programs answer it in the order in which they work off their input."""
         number = _number(ref)
         if not self.is_answering(number):
-            return False
+            return None
         window, ping = self._connection.window(number), self._connection.atom("_NET_WM_PING")
         stamp = time.monotonic_ns() // 1000 & 0x7FFFFFFF
         answered = self._pings.setdefault(stamp, asyncio.Event())

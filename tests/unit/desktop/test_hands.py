@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from app.desktop.desktop import Desktop
 from app.desktop.elements import Element, NoAccessibility
 from app.desktop.headless import HeadlessDesktop, Moved, Pressed, Released, Scrolled, Started, Typed
 from app.desktop.takeover import StopFlag
-from app.protocol.call import CHANGED_PART, JsonValue, ToolResult
+from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult
 from app.tools.pictures import ModelSight, with_changed_part
 from tests.support.hands import Tools
 
@@ -280,15 +280,16 @@ async def test_what_was_done_is_not_done_again_because_looking_failed(
 
 
 class _Answering:
-    """Windows that write down when they are waited for."""
+    """Windows that write down when they are waited for. A busy one answers in time at first, then never again."""
 
-    def __init__(self, headless: HeadlessDesktop, stop: StopFlag) -> None:
+    def __init__(self, headless: HeadlessDesktop, stop: StopFlag, answers: Sequence[bool | None] = (True,)) -> None:
         self._done: list[object] = headless.done  # type: ignore[assignment]
         self._windows = headless.backend(stop).windows
+        self._left = list(answers)
 
-    async def answers(self, ref: str, limit_s: float) -> bool:
+    async def answers(self, ref: str, limit_s: float) -> bool | None:
         self._done.append("answered")
-        return await self._windows.answers(ref, limit_s)
+        return self._left.pop(0) if len(self._left) > 1 else self._left[0]
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._windows, name)
@@ -303,6 +304,31 @@ async def test_the_program_works_off_each_chord_before_the_next_one_is_judged(he
         desktop.close()
     tab, space = headless.done.index(Released("Tab")), headless.done.index(Pressed("space"))
     assert [str(one) for one in headless.done[tab + 1 : space]] == ["answered"]
+
+
+@pytest.mark.parametrize(("answers", "sent"), [((True,), 3), ((None,), 3), ((False,), 1), ((True, False), 2)])
+async def test_what_follows_input_that_a_program_has_not_worked_off_is_judged_as_unknown(
+    headless: HeadlessDesktop, answers: tuple[bool | None, ...], sent: int
+) -> None:
+    """A field that hands the keyboard on may not have seen the key yet: it says that it still has the keyboard."""
+    headless.opened.append(Window("w1", "Form", "form", Rect(0, 0, 9, 9), 7, is_active=True))
+    windows = lambda stop: cast(Any, _Answering(headless, stop, answers))  # noqa: E731
+    asked: list[str] = []
+
+    async def refuse(step: ToolCall) -> str:
+        asked.append(step.text("keys"))
+        return "Not known."
+
+    desktop = Desktop(
+        lambda stop: replace(headless.backend(stop), windows=windows(stop), accessibility=_Focused("entry", "editable"))
+    )
+    try:
+        with suppress(ToolFailed):
+            await Tools(desktop, refuse)("computer_key", keys="a b c")
+    finally:
+        desktop.close()
+    assert [done.what for done in headless.done if isinstance(done, Pressed)] == ["a", "b", "c"][:sent]
+    assert asked == ([] if sent == 3 else [" ".join("abc"[sent:])])
 
 
 async def test_a_part_that_changed_without_a_word_comes_as_a_picture_or_as_its_text(
