@@ -173,8 +173,8 @@ class Assistant:
             self._desktop.resume()
 
 
-async def _photographed(seat: DesktopController) -> Media:
-    capture = await seat.eyes.capture(seat.backend.screen.extent(), "the screen", PictureBudget())
+async def _photographed(controller: DesktopController) -> Media:
+    capture = await controller.screen_capture.capture(controller.backend.screen.extent(), "the screen", PictureBudget())
     sent = capture.geometry.sent
     return Media(capture.data, capture.media_type, sent.width, sent.height, capture.label)
 

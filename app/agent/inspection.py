@@ -57,18 +57,18 @@ class DesktopInspector:
         return await self._desktop.run(_picture, call, aim)
 
 
-async def _shown(seat: DesktopController) -> frozenset[str]:
-    return frozenset(window.app for window in seat.backend.windows.all() if not window.is_own)
+async def _shown(controller: DesktopController) -> frozenset[str]:
+    return frozenset(window.app for window in controller.backend.windows.all() if not window.is_own)
 
 
-async def _seen(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Control, ...]:
+async def _seen(controller: DesktopController, call: ToolCall, aim: str) -> tuple[Control, ...]:
     try:
-        met = [] if aim in (_PROGRAM, _AWAY) else await _met(seat, call, aim)
+        met = [] if aim in (_PROGRAM, _AWAY) else await _met(controller, call, aim)
         if aim == "focus":
-            seat.key_targets.keep(call.id, met[-1].element, is_known=True)
-        seen = _started(seat, call) if aim == _PROGRAM else tuple(_control(seat, one) for one in met)
+            controller.key_targets.keep(call.id, met[-1].element, is_known=True)
+        seen = _started(controller, call) if aim == _PROGRAM else tuple(_control(controller, one) for one in met)
         has_fields = not met or met[-1].scene.fields != ()
-        left = await _left(seat, met[-1] if aim == "focus" else None) if has_fields else None
+        left = await _left(controller, met[-1] if aim == "focus" else None) if has_fields else None
         return (*seen[:-1], replace(seen[-1] if seen else Control(), left=left)) if left else seen
     except WispError as error:
         _log.info("What %s would act on is not known: %s", call.name, error)
@@ -76,27 +76,27 @@ async def _seen(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Cont
         return (Control(role="label", name=call.text("target") or call.text("to"), is_known=not may_come),)
 
 
-async def _left(seat: DesktopController, focus: PreviewedTarget | None) -> LeftField | None:
+async def _left(controller: DesktopController, focus: PreviewedTarget | None) -> LeftField | None:
     """The field with the keyboard in which a file may get its name: it does where an act leaves it."""
-    active = next((window for window in seat.backend.windows.all() if window.is_active), None)
+    active = next((window for window in controller.backend.windows.all() if window.is_active), None)
     if active is None or is_terminal(active.app):
         return None
-    is_launcher = not active.is_dialog and seat.backend.apps.is_launcher(active)
+    is_launcher = not active.is_dialog and controller.backend.apps.is_launcher(active)
     if not (is_launcher or active.is_dialog):
         return None
-    focus = focus or await seat.foresight.focus(FocusRequest())
+    focus = focus or await controller.preview.focus(FocusRequest())
     element = focus.element
     if element is None or not is_line(_described(focus)) or not (is_launcher or focus.scene.is_in_items):
         return None
-    return LeftField(focus.app, element.value, tuple(seat.backend.apps.shown_folders(active)))
+    return LeftField(focus.app, element.value, tuple(controller.backend.apps.shown_folders(active)))
 
 
-def _started(seat: DesktopController, call: ToolCall) -> tuple[Control, ...]:
+def _started(controller: DesktopController, call: ToolCall) -> tuple[Control, ...]:
     """The program that the call would start; nothing for an address or a document, and where none would be started."""
     name = call.text("name").strip()
     if target_of_opening(name):
         return ()
-    apps = seat.backend.apps
+    apps = controller.backend.apps
     try:
         program = choose(name, apps.installed(), apps.command, apps.preferred)
         words = apps.command_line(program)
@@ -105,30 +105,30 @@ def _started(seat: DesktopController, call: ToolCall) -> tuple[Control, ...]:
     return (Control(app=program.name, files=tuple(word for word in words if Path(word).is_absolute())),)
 
 
-async def _met(seat: DesktopController, call: ToolCall, aim: str) -> list[PreviewedTarget]:
+async def _met(controller: DesktopController, call: ToolCall, aim: str) -> list[PreviewedTarget]:
     if aim == "focus":
-        return [await seat.foresight.focus(_focus_of(call))]
+        return [await controller.preview.focus(_focus_of(call))]
     if aim == "element":
         ref = call.text("ref")
         return (
-            [PreviewedTarget(await seat.written.element(ref))]
+            [PreviewedTarget(await controller.written.element(ref))]
             if is_written(ref)
-            else [await seat.foresight.of_element(ref)]
+            else [await controller.preview.of_element(ref)]
         )
     if aim == "ends":
-        return [await _foreseen(seat, call, target) for target in path_of(call)]
+        return [await _foreseen(controller, call, target) for target in path_of(call)]
     if aim == "menu":
-        return [PreviewedTarget(window=seat.active_window())]
+        return [PreviewedTarget(window=controller.active_window())]
     target = target_of(call)
     if target == Target():
-        return [await seat.foresight.under(seat.backend.pointer.position())]
-    return [await _foreseen(seat, call, target)]
+        return [await controller.preview.under(controller.backend.pointer.position())]
+    return [await _foreseen(controller, call, target)]
 
 
-async def _foreseen(seat: DesktopController, call: ToolCall, target: Target) -> PreviewedTarget:
+async def _foreseen(controller: DesktopController, call: ToolCall, target: Target) -> PreviewedTarget:
     """What the call will act on: looked for once, and again only where the look has grown old."""
-    kept = seat.foresight.kept(call.id, target)
-    return kept[1] if kept else await seat.foresight.foresee(call.id, target)
+    kept = controller.preview.kept(call.id, target)
+    return kept[1] if kept else await controller.preview.foresee(call.id, target)
 
 
 def _focus_of(call: ToolCall) -> FocusRequest:
@@ -142,7 +142,7 @@ def _focus_of(call: ToolCall) -> FocusRequest:
     )
 
 
-def _control(seat: DesktopController, met: PreviewedTarget) -> Control:
+def _control(controller: DesktopController, met: PreviewedTarget) -> Control:
     control = _described(met)
     if met.element is not None and is_address_bar(control):
         control = replace(control, address=met.element.value)
@@ -150,7 +150,7 @@ def _control(seat: DesktopController, met: PreviewedTarget) -> Control:
     if element is not None and element.pid and (place is None or place.pid != element.pid):
         # Use the element's own window, because desktops and panels are in no window list, and `place` is below them.
         place = Window("", element.window, element.app, element.box, element.pid)
-    apps = seat.backend.apps
+    apps = controller.backend.apps
     if apps.builds(place):
         control = replace(control, builds=True)
     if not (met.is_launcher or apps.is_launcher(place, met.role)):
@@ -192,18 +192,20 @@ def _described(met: PreviewedTarget) -> Control:
     )
 
 
-async def _picture(seat: DesktopController, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+async def _picture(
+    controller: DesktopController, call: ToolCall, aim: str
+) -> tuple[Media, tuple[int, int] | None] | None:
     if aim in (_PROGRAM, _AWAY):
         return None
     try:
-        met = await _met(seat, call, aim)
-        point = await _point(seat, call, aim)
-        area = _around(point, seat.backend.screen.extent()) if point else None
+        met = await _met(controller, call, aim)
+        point = await _point(controller, call, aim)
+        area = _around(point, controller.backend.screen.extent()) if point else None
         if area is None and met[-1].window is not None:
-            area = met[-1].window.area.overlap(seat.backend.screen.extent())
+            area = met[-1].window.area.overlap(controller.backend.screen.extent())
         if area is None:
             return None
-        capture = await seat.eyes.capture(area, "the place", PictureBudget(), is_glance=True)
+        capture = await controller.screen_capture.capture(area, "the place", PictureBudget(), is_glance=True)
     except WispError as error:
         _log.info("No picture of what %s would act on: %s", call.name, error)
         return None
@@ -215,18 +217,18 @@ async def _picture(seat: DesktopController, call: ToolCall, aim: str) -> tuple[M
     return media, (round(x), round(y))
 
 
-async def _point(seat: DesktopController, call: ToolCall, aim: str) -> Point | None:
+async def _point(controller: DesktopController, call: ToolCall, aim: str) -> Point | None:
     """Where on the screen the call would act; None where it has no place."""
     if aim in ("focus", "menu"):
         return None
     if aim == "element":
-        met = (await _met(seat, call, aim))[-1]
+        met = (await _met(controller, call, aim))[-1]
         return met.element.box.center if met.element else None
     target = path_of(call)[-1] if aim == "ends" else target_of(call)
     if target == Target():
-        return seat.backend.pointer.position()
-    kept = seat.foresight.kept(call.id, target)
-    return (kept[0] if kept else await seat.aim(target)).point
+        return controller.backend.pointer.position()
+    kept = controller.preview.kept(call.id, target)
+    return (kept[0] if kept else await controller.aim(target)).point
 
 
 def _around(point: Point, extent: Rect) -> Rect | None:

@@ -131,9 +131,9 @@ def _listing(folder: Path) -> str:
     return f"{folder}\n{shown}{more}"
 
 
-async def _looked(seat: DesktopController) -> tuple[str, str]:
-    whole = seat.backend.screen.extent()
-    windows = seat.backend.windows.all()
+async def _looked(controller: DesktopController) -> tuple[str, str]:
+    whole = controller.backend.screen.extent()
+    windows = controller.backend.windows.all()
     lines = [
         f"{'*' if window.is_active else '-'} {_short(window.title)!r} ({_short(window.app)})"
         for window in windows[:_WINDOWS]

@@ -1,1 +1,1 @@
-"""Eyes and hands: capture, input, windows, programs, accessibility. Knows no protocol and no model."""
+"""The desktop: capture, input, windows, programs, accessibility. Knows no protocol and no model."""

@@ -1,4 +1,4 @@
-"""Where one sits at the desk: eyes, hands, and everything in reach. Lives on the desktop thread."""
+"""Everything that drives one desktop: capture, input, targets and verification. Lives on the desktop thread."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from app.desktop.programs import Opener, is_terminal
 from app.desktop.screen_capture import ScreenCapture, Spot
 from app.desktop.staleness import StalenessCheck
 from app.desktop.takeover import DesktopLock, InputGuard, Reserved, StopFlag, TakeoverMonitor, nothing_reserved
-from app.desktop.targets import Aim, Marksman
+from app.desktop.targets import Aim, TargetResolver
 from app.desktop.verification import (
     Patience,
     Proof,
@@ -105,20 +105,22 @@ class DesktopController:
         reserved: Reserved = nothing_reserved,
     ) -> None:
         self.backend = backend
-        self.eyes = ScreenCapture(backend, curtain, clock)
-        self.reins = TakeoverMonitor(stop, clock)
-        self.hands = InputController(
-            backend, curtain, self.reins, self.eyes.settle, clock, InputGuard(backend, reserved)
+        self.screen_capture = ScreenCapture(backend, curtain, clock)
+        self.takeover = TakeoverMonitor(stop, clock)
+        self.input = InputController(
+            backend, curtain, self.takeover, self.screen_capture.settle, clock, InputGuard(backend, reserved)
         )
         self.ocr = ocr
         self.written = OcrElements(backend, self._read_frame, ocr)
         self._pixels = PixelEvidence(self.written.changed, clock)
         self._before_press: Callable[[], Awaitable[None]] | None = None
-        self.marksman = Marksman(backend, self.written, self.eyes.model_space)
-        self.key_targets = KeyTargets(backend, self.hands.worked_off)
-        self.foresight = TargetPreview(backend, self._found, clock, self.hands.worked_off)
-        self.sameness = StalenessCheck(self.eyes.glance, backend.windows.all, self.foresight.at, clock, self.eyes.rest)
-        self.eyes.on_capture = self.sameness.captured
+        self.resolver = TargetResolver(backend, self.written, self.screen_capture.model_space)
+        self.key_targets = KeyTargets(backend, self.input.worked_off)
+        self.preview = TargetPreview(backend, self._found, clock, self.input.worked_off)
+        self.staleness = StalenessCheck(
+            self.screen_capture.glance, backend.windows.all, self.preview.at, clock, self.screen_capture.rest
+        )
+        self.screen_capture.on_capture = self.staleness.captured
         self.opener = Opener(backend, stop, clock)
         self.clock = clock
         self.stop = stop
@@ -152,16 +154,16 @@ class DesktopController:
         """Do it and look at nothing. Settling is left to the next look."""
         async with self._one_at_a_time:
             await self._begin()
-            watch = self.eyes.watch()
+            watch = self.screen_capture.watch()
             await do()
-            self.reins.acting()
-            self.eyes.left_unsettled(watch, self.sameness.acted)
+            self.takeover.acting()
+            self.screen_capture.left_unsettled(watch, self.staleness.acted)
 
     async def _begin(self) -> None:
         """Wait until Wisp may act, and hold the desktop."""
-        await self.reins.free()
+        await self.takeover.free()
         self._lock.take()
-        self.reins.acting()
+        self.takeover.acting()
 
     async def _follow(self, window: Window | None) -> Changes:
         """What the window's program tells of itself; nothing of what is private."""
@@ -183,20 +185,20 @@ class DesktopController:
         changes: Changes,
     ) -> tuple[Receipt, tuple[str, ...]]:
         """The receipt, and in sentences what the program says that changed."""
-        watch = self.eyes.watch()
+        watch = self.screen_capture.watch()
         self._pixels.begin(watch.before)
         is_mute = isinstance(changes, NoChanges)
         self._before_press = partial(watch.begin_anew, _LIT_UP) if is_mute else None
         await do()
         acted_at = self.clock.now()
-        self.reins.acting()
+        self.takeover.acting()
         answer = asyncio.create_task(self._answer(before.meant))
         settling = asyncio.create_task(self._settled(watch, patience, answer))
         proven_by = asyncio.create_task(self._proven(before, proving, changes, answer))
         try:
             await asyncio.wait({settling, proven_by}, return_when=asyncio.FIRST_COMPLETED)
             if proven_by.done() and not settling.done():
-                self.eyes.left_unsettled(watch, self.sameness.acted)
+                self.screen_capture.left_unsettled(watch, self.staleness.acted)
                 evidence, lines = proven_by.result()
                 return proven(evidence, self.backend.windows.all()), lines
             settled = await settling
@@ -204,8 +206,8 @@ class DesktopController:
                 await asyncio.wait({proven_by}, timeout=max(acted_at + _PROOF_S - self.clock.now(), 0))
         finally:
             await _ended(settling, proven_by, answer)
-        self.eyes.came_to_rest()
-        self.sameness.acted(settled.frame)
+        self.screen_capture.came_to_rest()
+        self.staleness.acted(settled.frame)
         after = self.backend.windows.all()
         told = receipt(settled.changed, before.where, before.windows, after, before.meant)
         found, said = await self._evidence(proving, changes, before.where)
@@ -238,7 +240,7 @@ class DesktopController:
         return told.with_evidence(*seen) if seen else told
 
     async def _read_frame(self, area: Rect) -> Frame:
-        frame = await self.eyes.frame(area)
+        frame = await self.screen_capture.frame(area)
         self._pixels.note(frame)
         return frame
 
@@ -331,16 +333,16 @@ class DesktopController:
     async def aim(self, target: Target, call_id: str = "") -> Aim:
         """The point that is meant; with `call_id`, what that call was judged by and nothing else.
 
-        Raises ToolMisuse and ToolFailed as `ScreenCapture.resolve`, `Marksman` and `TargetPreview` do.
+        Raises ToolMisuse and ToolFailed as `ScreenCapture.resolve`, `TargetResolver` and `TargetPreview` do.
         """
-        return await self.foresight.aim(call_id, target) if call_id else await self._found(target)
+        return await self.preview.aim(call_id, target) if call_id else await self._found(target)
 
     async def aim_to_press(self, target: Target, call_id: str) -> Aim:
         """Resolve a press, as `aim` does. Raises TargetChanged if the place no longer looks as the model saw it."""
         aim = await self.aim(target, call_id)
-        capture = self.eyes.referred(target.spot) if target.spot and aim.route == "point" else None
+        capture = self.screen_capture.referred(target.spot) if target.spot and aim.route == "point" else None
         if capture is not None:
-            await self.sameness.check(aim.point, capture)
+            await self.staleness.check(aim.point, capture)
         return aim
 
     def apart(self, aim: Aim, press: Press) -> Aim:
@@ -348,39 +350,39 @@ class DesktopController:
         element = aim.element
         if element is None or element.role not in _ALIKE_ALL_OVER:
             return aim
-        return replace(aim, point=self.hands.apart(aim.point, element.box, press.button))
+        return replace(aim, point=self.input.apart(aim.point, element.box, press.button))
 
     async def press(self, aim: Aim, press: Press) -> None:
         """Click where it was aimed, once it is sure that the press arrives there. Raises OutOfReach."""
         if aim.element and aim.element.role == "icon":
             # Icon views such as PCManFM's open the icon that was pressed before, however far away, if this comes soon.
-            await self.hands.outlast_double_click()
-        await self.hands.click(aim.point, press, partial(self._ready_to_press, aim))
+            await self.input.outlast_double_click()
+        await self.input.click(aim.point, press, partial(self._ready_to_press, aim))
 
     async def _ready_to_press(self, aim: Aim) -> None:
         with suppress(ToolFailed):  # because this look only tells what the press itself changed
             if self._before_press:
                 await self._before_press()
-        await self.marksman.hit_test(aim)
+        await self.resolver.hit_test(aim)
 
     async def drag(self, aims: Sequence[Aim], press: Press, duration_s: float) -> None:
         """As `press`, from the first aim through the others."""
         points = [aim.point for aim in aims]
-        check, drop = partial(self.marksman.hit_test, aims[0]), partial(self.marksman.check_drop, aims)
-        await self.hands.drag(points, press, duration_s, check, drop)
+        check, drop = partial(self.resolver.hit_test, aims[0]), partial(self.resolver.check_drop, aims)
+        await self.input.drag(points, press, duration_s, check, drop)
 
     async def _found(self, target: Target) -> Aim:
         if target.ref:
-            return await self.marksman.at_ref(target.ref)
+            return await self.resolver.at_ref(target.ref)
         if target.name:
-            return await self.marksman.at_name(target.name)
+            return await self.resolver.at_name(target.name)
         if target.spot is None:
             raise ToolMisuse('Where? Give x and y, a ref, or a target by its visible name, as in target="Save".')
-        return Aim(self.eyes.resolve(target.spot), "point")
+        return Aim(self.screen_capture.resolve(target.spot), "point")
 
     async def close(self) -> None:
         """Let go of everything."""
-        self.hands.release_all()
+        self.input.release_all()
         self._lock.let_go()
         await self.ocr.close()
         await self.backend.close()

@@ -126,7 +126,7 @@ class Desktop:
         self._stop = StopFlag()
         self._thread = DesktopThread()
         try:
-            self._seat = self._thread.wait_for(
+            self._controller = self._thread.wait_for(
                 lambda: DesktopController(
                     make(self._stop),
                     curtain or NoCurtain(),
@@ -140,14 +140,14 @@ class Desktop:
         except BaseException:
             self._thread.close()
             raise
-        self._stop.listen(lambda: self._thread.soon(self._seat.hands.release_all))
+        self._stop.listen(lambda: self._thread.soon(self._controller.input.release_all))
 
     def _hear(self, stop_key: str) -> Callable[[], None]:
-        """Listen to the stop key and to the person's hands; returns how to end that."""
-        listen = self._seat.backend.listen
+        """Listen to the stop key and to input of the person. Returns a function that ends it."""
+        listen = self._controller.backend.listen
         if listen is None or not stop_key:
             return _nothing
-        return listen(chord(stop_key), self.stop, self._seat.reins.touched)
+        return listen(chord(stop_key), self.stop, self._controller.takeover.touched)
 
     async def run(
         self,
@@ -155,20 +155,20 @@ class Desktop:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Await `work(seat, …)` on the desktop thread; cancelling it cancels the work there."""
+        """Await `work(controller, …)` on the desktop thread; cancelling it cancels the work there."""
 
         async def reached() -> T:
             # One journey: what has begun goes on, and can be stopped, while the caller's loop hangs.
-            if self._seat.backend.reach is not None:
-                self._seat.backend.reach()
-            return await work(self._seat, *args, **kwargs)
+            if self._controller.backend.reach is not None:
+                self._controller.backend.reach()
+            return await work(self._controller, *args, **kwargs)
 
         return await self._thread.run(reached)
 
     @property
     def name(self) -> str:
         """Which backend this is, and which desktop: x11:0, windows, macos, headless."""
-        return self._seat.backend.name
+        return self._controller.backend.name
 
     # --- stop
 
@@ -179,7 +179,7 @@ class Desktop:
     def resume(self) -> None:
         """Allow input again: the person asked for something new, or says that we may go on."""
         self._stop.lower()
-        self._seat.reins.take_back()
+        self._controller.takeover.take_back()
 
     @property
     def is_stopped(self) -> bool:
@@ -191,13 +191,13 @@ class Desktop:
 
     def on_driving(self, listener: Callable[[bool], None]) -> None:
         """Call the listener on the desktop thread: True when an action waits for the person, False when it goes on."""
-        self._seat.reins.listen(listener)
+        self._controller.takeover.listen(listener)
 
     def close(self) -> None:
         """Let go of everything and end the thread. Programs that were opened go on."""
         self._unlisten()
         self._unlisten = _nothing
-        self._thread.close(self._seat.close)
+        self._thread.close(self._controller.close)
 
 
 def _nothing() -> None:

@@ -88,12 +88,12 @@ class InputController:
     """One action at a time; the caller holds the lock."""
 
     def __init__(
-        self, backend: Backend, curtain: Curtain, reins: TakeoverMonitor, rest: Rest, clock: Clock, guard: InputGuard
+        self, backend: Backend, curtain: Curtain, takeover: TakeoverMonitor, rest: Rest, clock: Clock, guard: InputGuard
     ) -> None:
         self._backend = backend
         self._guard = guard
         self._curtain = curtain
-        self._reins = reins
+        self._takeover = takeover
         self._rest = rest
         self._clock = clock
         self._keys: list[str] = []
@@ -108,8 +108,8 @@ class InputController:
     # --- pointer
 
     async def move(self, to: Point) -> None:
-        self._reins.check()
-        self._reins.acting()
+        self._takeover.check()
+        self._takeover.acting()
         self._backend.pointer.move(to)
 
     async def click(self, at: Point, press: Press, check: Check | None = None) -> None:
@@ -217,13 +217,13 @@ class InputController:
             if at:
                 await self.move(at)
             for turn in range(max(abs(dx), abs(dy))):
-                self._reins.check()
+                self._takeover.check()
                 self._backend.pointer.scroll(_sign(dx) if turn < abs(dx) else 0, _sign(dy) if turn < abs(dy) else 0)
                 await asyncio.sleep(0)
 
     async def button_down(self, button: Button) -> None:
         """Press and keep pressed until `button_up`, a stop, or the end."""
-        self._reins.check()
+        self._takeover.check()
         self._guard.check_press(self._backend.pointer.position())
         self._buttons[button] = self._backend.pointer.position()
         self._backend.pointer.button(button, down=True)
@@ -236,7 +236,7 @@ class InputController:
 
     @contextmanager
     def _pressing(self, button: Button, place: str) -> Iterator[None]:
-        self._reins.check()
+        self._takeover.check()
         self._guard.check_press(self._backend.pointer.position())
         self._buttons[button] = self._backend.pointer.position()
         try:
@@ -306,14 +306,14 @@ class InputController:
         until = self._clock.now() + _SWITCH_LIMIT_S
         was = None
         while was != (now := windows.keyboard()) and self._clock.now() < until:
-            self._reins.check()
+            self._takeover.check()
             was = now
             await windows.changed(_AT_REST_S)
 
     async def _hold(self, seconds: float) -> None:
         until = self._clock.now() + seconds
         while (left := until - self._clock.now()) > 0:
-            self._reins.check()
+            self._takeover.check()
             await asyncio.sleep(min(left, _HOLD_STEP_S))
 
     async def type_text(self, text: str, before: BeforeText = nothing_before) -> tuple[Route, ...]:
@@ -374,9 +374,9 @@ class InputController:
             if await self._type_exactly(piece.text):
                 return 0
         for part in slices(piece.text):
-            if await self._reins.free():
+            if await self._takeover.free():
                 self._check_window()
-            self._reins.acting()
+            self._takeover.acting()
             self._guard.check_keyboard()
             with self._only_where_judged():
                 self._has_sent = True
@@ -399,7 +399,7 @@ class InputController:
 
     async def _type_exactly(self, text: str) -> bool:
         """False where nothing but keys of the layout is left to try."""
-        self._reins.check()
+        self._takeover.check()
         self._guard.check_keyboard()
         self._has_sent = True
         if await self._backend.exact.paste(text, self._paste_chord(), self._judged.place):
@@ -420,7 +420,7 @@ class InputController:
         pressed: list[str] = []
         try:
             for key in keys:
-                self._reins.check()
+                self._takeover.check()
                 self._guard.check_key(key, self._keys)
                 with self._only_where_judged():
                     self._has_sent = True

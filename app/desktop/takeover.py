@@ -60,7 +60,7 @@ _WHILE_ACTING_S = 4.0
 """A touch counts as taking over only so long after something we did; otherwise it is the person working as ever."""
 _POLL_S = 0.05
 
-Told = Callable[[bool], None]
+OnDriving = Callable[[bool], None]
 
 
 class TakeoverMonitor:
@@ -71,11 +71,11 @@ class TakeoverMonitor:
         self._clock = clock
         self._acted_at = -math.inf
         self._touched_at = -math.inf
-        self._told: list[Told] = []
+        self._listeners: list[OnDriving] = []
 
-    def listen(self, told: Told) -> None:
-        """Call `told` with True when the person takes over, and with False when Wisp goes on."""
-        self._told.append(told)
+    def listen(self, listener: OnDriving) -> None:
+        """Call `listener` with True when the person takes over, and with False when Wisp goes on."""
+        self._listeners.append(listener)
 
     def check(self) -> None:
         """Before every low-level event. Raises Cancelled while the stop is up."""
@@ -114,8 +114,8 @@ class TakeoverMonitor:
         return True
 
     def _tell(self, *, is_driving: bool) -> None:
-        for told in tuple(self._told):
-            told(is_driving)
+        for listener in tuple(self._listeners):
+            listener(is_driving)
 
 
 _log = logging.getLogger(__name__)
@@ -200,8 +200,8 @@ class DesktopLock:
         import psutil
 
         try:
-            told = json.loads(self._path.read_text(encoding="utf-8"))
-            pid, at = int(told["pid"]), float(told["at"])
+            stamp = json.loads(self._path.read_text(encoding="utf-8"))
+            pid, at = int(stamp["pid"]), float(stamp["at"])
         # No process counts as the holder, because the file is missing or being written.
         except (OSError, ValueError, KeyError, TypeError):
             return 0

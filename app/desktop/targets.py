@@ -286,7 +286,7 @@ class OutOfReach(ToolFailed):
     """The press would land on something else than its target, so nothing was clicked."""
 
 
-class Marksman:
+class TargetResolver:
     """Finds targets among what programs tell about themselves and what is written in the others."""
 
     def __init__(self, backend: Backend, written: OcrElements, space: Callable[[], ModelSpace] = ModelSpace) -> None:

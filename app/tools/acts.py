@@ -1,4 +1,4 @@
-"""What the computer tools do, on the desktop thread: each takes the seat and a call and answers with a receipt."""
+"""What the computer tools do, on the desktop thread: each takes the controller and a call, and returns a receipt."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ class Steps:
     The gate judged the whole call by what had the keyboard then. While that is still so, every step is judged.
     """
 
-    def __init__(self, seat: DesktopController, call: ToolCall, admit: Admit) -> None:
-        self._seat = seat
+    def __init__(self, controller: DesktopController, call: ToolCall, admit: Admit) -> None:
+        self._controller = controller
         self._admit = admit
-        self._judged = seat.key_targets.take(call.id)
+        self._judged = controller.key_targets.take(call.id)
 
     async def before(self, rest: ToolCall, may_move: Move, last: Chord | None = None) -> Taker:
         """Return what takes the first step of the rest, when it may be sent, at once. `last` is the chord sent before.
 
         Raises ToolFailed with the sentence that says why it may not.
         """
-        targets = self._seat.key_targets
+        targets = self._controller.key_targets
         if self._judged is None:
             self._judged = await targets.now()
         is_press = rest.name == "key" and chords(rest.text("keys"))[0].may_press
@@ -68,7 +68,7 @@ class Steps:
             self._judged = targets.take(rest.id) or await targets.now(now)
         if not targets.is_still(self._judged):
             raise KeyboardMoved
-        self._seat.hands.judged(self._judged.landing, is_field=self._judged.is_field)
+        self._controller.input.judged(self._judged.landing, is_field=self._judged.is_field)
         return self._judged.taker
 
     def _check_move(self, was: KeyTarget, now: KeyTarget, may_move: Move) -> None:
@@ -78,7 +78,7 @@ class Steps:
             raise ToolFailed(f"The keyboard went from {was.title!r} to {now.title!r}.")
 
     def _pid(self, target: KeyTarget) -> int:
-        windows = self._seat.backend.windows.all()
+        windows = self._controller.backend.windows.all()
         return next((window.pid for window in windows if window.ref == target.landing.window), 0)
 
 
@@ -92,15 +92,15 @@ _PAIR = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[,;]\s*(-?\d+(?:\.\d+)?)\s*")
 _COUNTED = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}
 
 
-async def click(seat: DesktopController, call: ToolCall) -> ToolResult:
+async def click(controller: DesktopController, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), call.integer("count", 1), modifiers(call.text("modifiers")))
-    aim = seat.apart(await seat.aim_to_press(target_of(call), call.id), press)
+    aim = controller.apart(await controller.aim_to_press(target_of(call), call.id), press)
     if call.text("receipt") == _NO_RECEIPT:
-        await seat.act_unseen(lambda: seat.press(aim, press))
+        await controller.act_unseen(lambda: controller.press(aim, press))
         seen = verification.UNSEEN
     else:
-        proof = Proving(lambda: verification.of_click(seat.backend, aim.element))
-        seen = await seat.act(lambda: seat.press(aim, press), aim.place, proof=proof)
+        proof = Proving(lambda: verification.of_click(controller.backend, aim.element))
+        seen = await controller.act(lambda: controller.press(aim, press), aim.place, proof=proof)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"
     payload: dict[str, JsonValue] = {
         "x": aim.point.x,
@@ -110,126 +110,133 @@ async def click(seat: DesktopController, call: ToolCall) -> ToolResult:
         "target": aim.element.name if aim.element else "",
         "route": aim.route,
     }
-    return _done(call, payload, f"{_COUNTED[press.count]} {aim.told(seat.eyes.model_space())}{button}.", seen)
+    return _done(
+        call, payload, f"{_COUNTED[press.count]} {aim.told(controller.screen_capture.model_space())}{button}.", seen
+    )
 
 
-async def move(seat: DesktopController, call: ToolCall) -> ToolResult:
-    aim = await seat.aim(target_of(call))
-    seen = await seat.act(lambda: seat.hands.move(aim.point), aim.place, Patience())
+async def move(controller: DesktopController, call: ToolCall) -> ToolResult:
+    aim = await controller.aim(target_of(call))
+    seen = await controller.act(lambda: controller.input.move(aim.point), aim.place, Patience())
     return _done(
         call,
         {"x": aim.point.x, "y": aim.point.y, "route": aim.route},
-        f"The pointer is on {aim.told(seat.eyes.model_space())}.",
+        f"The pointer is on {aim.told(controller.screen_capture.model_space())}.",
         seen,
     )
 
 
-async def drag(seat: DesktopController, call: ToolCall) -> ToolResult:
+async def drag(controller: DesktopController, call: ToolCall) -> ToolResult:
     press = Press(_button_of(call), 1, modifiers(call.text("modifiers")))
     first, *others = path_of(call)
-    aims = [await seat.aim_to_press(first, call.id), *[await seat.aim(target, call.id) for target in others]]
+    aims = [
+        await controller.aim_to_press(first, call.id),
+        *[await controller.aim(target, call.id) for target in others],
+    ]
     points = [aim.point for aim in aims]
     seconds = call.integer("duration_ms", _DRAG_MS) / 1000
     places = bounds_of(aim.place for aim in aims)
-    seen = await seat.act(lambda: seat.drag(aims, press, seconds), places)
-    space = seat.eyes.model_space()
+    seen = await controller.act(lambda: controller.drag(aims, press, seconds), places)
+    space = controller.screen_capture.model_space()
     payload: dict[str, JsonValue] = {"path": [[p.x, p.y] for p in points], "button": press.button.value}
     return _done(call, payload, f"Dragged from {aims[0].told(space)} to {aims[-1].told(space)}.", seen)
 
 
-async def scroll(seat: DesktopController, call: ToolCall) -> ToolResult:
+async def scroll(controller: DesktopController, call: ToolCall) -> ToolResult:
     notches = (call.integer("dx"), call.integer("dy"))
     if notches == (0, 0):
         raise ToolMisuse("Nothing to scroll: give dy (notches, positive is down) or dx (positive is right).")
     held = modifiers(call.text("modifiers"))
     target = target_of(call)
-    aim = await seat.aim(target) if target != Target() else None
+    aim = await controller.aim(target) if target != Target() else None
     at = aim.point if aim else None
-    seen = await seat.act(lambda: seat.hands.scroll(at, notches, held))
+    seen = await controller.act(lambda: controller.input.scroll(at, notches, held))
     payload: dict[str, JsonValue] = {"dx": notches[0], "dy": notches[1]}
     if aim:
         payload |= {"x": aim.point.x, "y": aim.point.y}
     return _done(
         call,
         payload,
-        f"Scrolled {_notches(*notches)}{f' on {aim.told(seat.eyes.model_space())}' if aim else ''}.",
+        f"Scrolled {_notches(*notches)}{f' on {aim.told(controller.screen_capture.model_space())}' if aim else ''}.",
         seen,
     )
 
 
-async def type_text(seat: DesktopController, call: ToolCall, admit: Admit = admitted) -> ToolResult:
+async def type_text(controller: DesktopController, call: ToolCall, admit: Admit = admitted) -> ToolResult:
     text = call.text("text")
     if not text:
         raise ToolMisuse("There is no text to type. Write it between the tags.")
     routes: list[str] = []
-    steps = Steps(seat, call, admit)
+    steps = Steps(controller, call, admit)
 
     async def before(left: str) -> Taker:
         return await steps.before(ToolCall(call.id, "type", {"text": left}), Move.NOWHERE)
 
     async def do() -> None:
-        routes.extend(route.value for route in await seat.hands.type_text(text, before))
+        routes.extend(route.value for route in await controller.input.type_text(text, before))
 
-    into = seat.active_window()
-    proof = Proving(lambda: verification.of_typing(seat.backend, text), by_changes=False)
-    seen = await seat.act(do, proof=proof)
+    into = controller.active_window()
+    proof = Proving(lambda: verification.of_typing(controller.backend, text), by_changes=False)
+    seen = await controller.act(do, proof=proof)
     if into and is_terminal(into.app) and seen.proof == "suspected no-op":
         seen = seen.with_doubt("A terminal takes a password, for one, without showing it.")
     payload: dict[str, JsonValue] = {"text": clip_line(text, _SHOWN_CHARS), "length": len(text), "routes": routes}
     return _done(call, payload, f"Typed {len(text)} characters.", seen)
 
 
-async def press_keys(seat: DesktopController, call: ToolCall, admit: Admit = admitted) -> ToolResult:
+async def press_keys(controller: DesktopController, call: ToolCall, admit: Admit = admitted) -> ToolResult:
     pressed = chords(call.text("keys"))
     repeat, hold_s = call.integer("repeat", 1), call.integer("hold_ms") / 1000
-    steps = Steps(seat, call, admit)
+    steps = Steps(controller, call, admit)
 
     async def before(left: Sequence[Chord], last: Chord | None) -> None:
         rest = ToolCall(call.id, "key", {"keys": " ".join(map(str, left))})
         may_move = Move.ANYWHERE if last and last.may_switch else Move.SAME_PROGRAM
         await steps.before(rest, may_move, last)
 
-    seen = await seat.act(lambda: seat.hands.press(pressed, repeat, hold_s, before))
+    seen = await controller.act(lambda: controller.input.press(pressed, repeat, hold_s, before))
     times = f" {repeat} times" if repeat > 1 else ""
     payload: dict[str, JsonValue] = {"keys": call.text("keys"), "repeat": repeat}
     return _done(call, payload, f"Pressed {call.text('keys')}{times}.", seen)
 
 
-async def button(seat: DesktopController, call: ToolCall, *, down: bool) -> ToolResult:
+async def button(controller: DesktopController, call: ToolCall, *, down: bool) -> ToolResult:
     button = _button_of(call)
     target = target_of(call)
-    find = seat.aim_to_press if down else seat.aim
+    find = controller.aim_to_press if down else controller.aim
     aim = await find(target, call.id) if target != Target() else None
-    at = aim.point if aim else seat.backend.pointer.position()
+    at = aim.point if aim else controller.backend.pointer.position()
 
     async def do() -> None:
         if aim:
-            await seat.hands.move(aim.point)
-            await seat.marksman.hit_test(aim)
-        await (seat.hands.button_down(button) if down else seat.hands.button_up(button))
+            await controller.input.move(aim.point)
+            await controller.resolver.hit_test(aim)
+        await (controller.input.button_down(button) if down else controller.input.button_up(button))
 
-    seen = await seat.act(do, Rect(at.x, at.y, 1, 1))
+    seen = await controller.act(do, Rect(at.x, at.y, 1, 1))
     word = "held down" if down else "let go"
     payload: dict[str, JsonValue] = {"x": at.x, "y": at.y, "button": button.value}
-    return _done(call, payload, f"The {button} button is {word} at {seat.eyes.model_space().point(at)}.", seen)
+    return _done(
+        call, payload, f"The {button} button is {word} at {controller.screen_capture.model_space().point(at)}.", seen
+    )
 
 
-async def press(seat: DesktopController, call: ToolCall) -> ToolResult:
-    tree = seat.backend.accessibility
+async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
+    tree = controller.backend.accessibility
     element = await tree.element(_of_a_program(call.text("ref")))
     actions: list[str] = []
 
     async def do() -> None:
         actions.append(await tree.press(element.ref))
 
-    proof = Proving(lambda: verification.of_click(seat.backend, element), window=_window_of(seat, element))
-    seen = await seat.act(do, element.box, proof=proof)
+    proof = Proving(lambda: verification.of_click(controller.backend, element), window=_window_of(controller, element))
+    seen = await controller.act(do, element.box, proof=proof)
     payload = element_as_json(element) | {"action": actions[0]}
     return _done(call, payload, f"Pressed {_named(element)} ({actions[0]}).", seen)
 
 
-async def set_value(seat: DesktopController, call: ToolCall) -> ToolResult:
-    tree = seat.backend.accessibility
+async def set_value(controller: DesktopController, call: ToolCall) -> ToolResult:
+    tree = controller.backend.accessibility
     text = call.text("value")
     element = await tree.element(_of_a_program(call.text("ref")))
     held: list[str] = []
@@ -238,61 +245,61 @@ async def set_value(seat: DesktopController, call: ToolCall) -> ToolResult:
         try:
             await tree.set_value(element.ref, text)
         except TakesNoValue as refusal:
-            await _enter(seat, element, text, refusal)
+            await _enter(controller, element, text, refusal)
 
     async def read_back() -> Proof:
-        proof, now = await verification.of_setting(seat.backend, element, text)
+        proof, now = await verification.of_setting(controller.backend, element, text)
         held.append(now)
         return proof
 
-    proof = Proving(read_back, by_changes=False, at_rest=True, window=_window_of(seat, element))
-    seen = await seat.act(do, element.box, proof=proof)
+    proof = Proving(read_back, by_changes=False, at_rest=True, window=_window_of(controller, element))
+    seen = await controller.act(do, element.box, proof=proof)
     private = " Passwords are not read back." if element.role == SECRET else ""
     payload = element_as_json(element) | {"value": clip_line(held[-1], _SHOWN_CHARS)}
     return _done(call, payload, f"Set {_named(element)}.{private}", seen)
 
 
-async def _enter(seat: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
+async def _enter(controller: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
     """Put a value in by click and keyboard, where a program such as Chromium lets nothing be set. Raises the refusal.
 
     Line breaks and tabs are not typed: they submit a form or leave the field.
     """
     is_list = element.role == "combo box" and not element.is_("editable")
     is_typable = (
-        seat.backend.keyboard.can_type(text) and element.is_("expandable") if is_list else element.is_("editable")
+        controller.backend.keyboard.can_type(text) and element.is_("expandable") if is_list else element.is_("editable")
     )
     if not is_typable or any(sign in text for sign in _LEAVING):
         raise refusal
-    await seat.press(await seat.marksman.at_ref(element.ref), Press())
+    await controller.press(await controller.resolver.at_ref(element.ref), Press())
     if is_list:
-        await _choose_in_list(seat, element, text, refusal)
+        await _choose_in_list(controller, element, text, refusal)
         return
-    await seat.hands.press([chord("ctrl+a")], 1, 0.0)
+    await controller.input.press([chord("ctrl+a")], 1, 0.0)
     if text:
-        await seat.hands.type_text(text)
+        await controller.input.type_text(text)
     else:
-        await seat.hands.press([chord("Delete")], 1, 0.0)
+        await controller.input.press([chord("Delete")], 1, 0.0)
 
 
-async def _choose_in_list(seat: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
+async def _choose_in_list(controller: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
     """Choose in the open list of a combo box. Return is pressed only while the list is open: else it submits a form."""
-    limit = seat.clock.now() + _OPENING_S
-    while not await _is_open(seat, element):
-        if seat.clock.now() > limit:
+    limit = controller.clock.now() + _OPENING_S
+    while not await _is_open(controller, element):
+        if controller.clock.now() > limit:
             raise refusal
-        await seat.backend.windows.changed(_LOOK_AGAIN_S)
-    await seat.hands.type_text(text)
-    if await _is_open(seat, element):
-        await seat.hands.press([chord("Return")], 1, 0.0)
+        await controller.backend.windows.changed(_LOOK_AGAIN_S)
+    await controller.input.type_text(text)
+    if await _is_open(controller, element):
+        await controller.input.press([chord("Return")], 1, 0.0)
 
 
-async def _is_open(seat: DesktopController, element: Element) -> bool:
-    return (await seat.backend.accessibility.element(element.ref)).is_("expanded")
+async def _is_open(controller: DesktopController, element: Element) -> bool:
+    return (await controller.backend.accessibility.element(element.ref)).is_("expanded")
 
 
-def _window_of(seat: DesktopController, element: Element) -> Window | None:
+def _window_of(controller: DesktopController, element: Element) -> Window | None:
     """The window that an element is in; any of its program's where none has its title."""
-    own = [window for window in seat.backend.windows.all() if element.pid and window.pid == element.pid]
+    own = [window for window in controller.backend.windows.all() if element.pid and window.pid == element.pid]
     return next((window for window in own if window.title == element.window), own[0] if own else None)
 
 

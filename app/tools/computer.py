@@ -34,13 +34,13 @@ _WITH_STEPS: Mapping[str, Callable[[DesktopController, ToolCall, Admit], Awaitab
 """Actions that hold steps of their own."""
 
 
-async def _wait(seat: DesktopController, call: ToolCall) -> ToolResult:
-    seconds, before = call.number("seconds"), seat.backend.windows.all()
-    until = seat.clock.now() + seconds
-    while (left := until - seat.clock.now()) > 0:
-        seat.stop.check()
+async def _wait(controller: DesktopController, call: ToolCall) -> ToolResult:
+    seconds, before = call.number("seconds"), controller.backend.windows.all()
+    until = controller.clock.now() + seconds
+    while (left := until - controller.clock.now()) > 0:
+        controller.stop.check()
         await asyncio.sleep(min(left, _STEP_S))
-    return ToolResult(True, call.name, {}, f"Waited {seconds:g} seconds.{window_changes_since(seat, before)}")
+    return ToolResult(True, call.name, {}, f"Waited {seconds:g} seconds.{window_changes_since(controller, before)}")
 
 
 ACTIONS: Mapping[str, Act] = {
@@ -59,7 +59,7 @@ ACTIONS: Mapping[str, Act] = {
 _ON_ELEMENTS = frozenset({"press", "set_value"})
 
 
-async def in_one_go(seat: DesktopController, call: ToolCall, budget: PictureBudget, admit: Admit) -> ToolResult:
+async def in_one_go(controller: DesktopController, call: ToolCall, budget: PictureBudget, admit: Admit) -> ToolResult:
     """Run the actions of a batch, each once it is let through.
 
     A failure is a result that is not ok, with what was done and what was not.
@@ -69,28 +69,28 @@ async def in_one_go(seat: DesktopController, call: ToolCall, budget: PictureBudg
     failure = ""
     for number, given in enumerate(steps, 1):
         try:
-            step = await _on_element(seat, given)
+            step = await _on_element(controller, given)
             if refusal := await admit(step):
                 failure = f"{number}. {step.name} was not run. {refusal}"
                 break
-            result = await _run(seat, step, admit)
+            result = await _run(controller, step, admit)
         except (ToolMisuse, ToolFailed) as error:
             failure = f"{number}. {given.name} failed: {error}"
             break
         told.append(f"{number}. {result.llm_echo}")
-    return await _answer(seat, call, budget, (told, failure, len(steps)))
+    return await _answer(controller, call, budget, (told, failure, len(steps)))
 
 
-async def _run(seat: DesktopController, step: ToolCall, admit: Admit) -> ToolResult:
+async def _run(controller: DesktopController, step: ToolCall, admit: Admit) -> ToolResult:
     sequence = _WITH_STEPS.get(step.name)
-    return await (sequence(seat, step, admit) if sequence else ACTIONS[step.name](seat, step))
+    return await (sequence(controller, step, admit) if sequence else ACTIONS[step.name](controller, step))
 
 
-async def _on_element(seat: DesktopController, step: ToolCall) -> ToolCall:
+async def _on_element(controller: DesktopController, step: ToolCall) -> ToolCall:
     """The step with the ref of the element that it names, so that what is judged is what is acted on."""
     if step.name not in _ON_ELEMENTS or step.has("ref") or not step.has("target"):
         return step
-    element = (await seat.marksman.at_name(step.text("target"))).element
+    element = (await controller.resolver.at_name(step.text("target"))).element
     if element is None:
         raise ToolFailed(f"{step.text('target')!r} is no control. Use click.")
     return ToolCall(step.id, step.name, {**step.arguments, "ref": element.ref})
@@ -116,10 +116,10 @@ def step_of(call: ToolCall, action: JsonValue) -> ToolCall:
 
 
 async def _answer(
-    seat: DesktopController, call: ToolCall, budget: PictureBudget, outcome: tuple[list[str], str, int]
+    controller: DesktopController, call: ToolCall, budget: PictureBudget, outcome: tuple[list[str], str, int]
 ) -> ToolResult:
     told, failure, count = outcome
-    capture = await _seen(seat, call.text("picture"), budget)
+    capture = await _seen(controller, call.text("picture"), budget)
     lines = [*told, *([failure] if failure else [])]
     if failure and len(lines) < count:
         lines.append(f"Actions {len(lines) + 1} to {count} were not run.")
@@ -131,19 +131,19 @@ async def _answer(
     return ToolResult(True, call.name, payload, picture.llm_echo, picture.llm_media)
 
 
-async def _seen(seat: DesktopController, picture: str, budget: PictureBudget) -> Capture:
+async def _seen(controller: DesktopController, picture: str, budget: PictureBudget) -> Capture:
     """The active window with its menus; the screen where that is wanted, or no window is active."""
-    await seat.eyes.rest()
-    window = seat.active_window()
+    await controller.screen_capture.rest()
+    window = controller.active_window()
     if picture == _SCREEN or window is None:
-        return await seat.eyes.capture(seat.region_of(0, ""), "screen", budget)
-    popups = [shown.area for shown in seat.backend.windows.shown() if shown.is_popup and shown.ref == window.ref]
+        return await controller.screen_capture.capture(controller.region_of(0, ""), "screen", budget)
+    popups = [shown.area for shown in controller.backend.windows.shown() if shown.is_popup and shown.ref == window.ref]
     label = f'window "{clip_line(window.title, _TITLE_CHARS)}"'
     whole = bounds_of([window.area, *popups])
-    area = whole and whole.overlap(seat.region_of(0, ""))
+    area = whole and whole.overlap(controller.region_of(0, ""))
     if area is None or whole == window.area:
-        return await seat.eyes.capture_window(window, label, budget)
-    return await seat.eyes.capture(area, f"{label} and its menu", budget)
+        return await controller.screen_capture.capture_window(window, label, budget)
+    return await controller.screen_capture.capture(area, f"{label} and its menu", budget)
 
 
 class Computer:
@@ -181,24 +181,24 @@ class Computer:
         return await self._desktop.run(in_one_go, call, self._sight.budget, from_elsewhere(turn.admit))
 
 
-async def _at_a_place(seat: DesktopController, act: Act, call: ToolCall, sight: ModelSight) -> ToolResult:
+async def _at_a_place(controller: DesktopController, act: Act, call: ToolCall, sight: ModelSight) -> ToolResult:
     """Act; where nothing fits the target, nothing was done, and the model is asked to point at it."""
     try:
-        return await with_changed_part(seat, await act(seat, call), sight)
+        return await with_changed_part(controller, await act(controller, call), sight)
     except NotFound as missing:
-        return await to_point_in(seat, call, missing, sight)
+        return await to_point_in(controller, call, missing, sight)
     except TargetChanged as changed:
-        return await to_look_anew(seat, call, changed, sight)
+        return await to_look_anew(controller, call, changed, sight)
 
 
 async def _stepwise(
-    seat: DesktopController,
+    controller: DesktopController,
     act: Callable[[DesktopController, ToolCall, Admit], Awaitable[ToolResult]],
     call: ToolCall,
     admit: Admit,
     sight: ModelSight,
 ) -> ToolResult:
-    return await with_changed_part(seat, await act(seat, call, admit), sight)
+    return await with_changed_part(controller, await act(controller, call, admit), sight)
 
 
 Handler = Callable[[Computer, ToolCall, TurnContext], Awaitable[ToolResult]]

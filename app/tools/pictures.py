@@ -36,32 +36,36 @@ class ModelSight:
     takes_pictures: Callable[[], bool] = _always
 
 
-async def to_point_in(seat: DesktopController, call: ToolCall, missing: NotFound, sight: ModelSight) -> ToolResult:
+async def to_point_in(
+    controller: DesktopController, call: ToolCall, missing: NotFound, sight: ModelSight
+) -> ToolResult:
     """The last rung of looking for a thing: the model's own eyes, on the part of the screen where it should be.
 
     A failed result with a picture that points refer to from now on; `missing` itself is raised for models without eyes.
     """
     if not sight.takes_pictures():
         raise missing
-    capture = await seat.eyes.capture(missing.area, "part of the screen where it should be", sight.budget)
+    capture = await controller.screen_capture.capture(
+        missing.area, "part of the screen where it should be", sight.budget
+    )
     picture = shown(call, capture, f"{call.name}: {missing} Or point in this picture, by x and y, where you see it.")
     payload = {**picture.payload, "tag": call.name, "reason": str(missing)}
     return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
 
 
 async def to_look_anew(
-    seat: DesktopController, call: ToolCall, changed: TargetChanged, sight: ModelSight
+    controller: DesktopController, call: ToolCall, changed: TargetChanged, sight: ModelSight
 ) -> ToolResult:
     """What is there now, for a model that acted on what was there before; raises `changed` for one without eyes."""
     if not sight.takes_pictures():
         raise changed
-    capture = await seat.eyes.capture(seat.region_of(0, ""), "screen", sight.budget)
+    capture = await controller.screen_capture.capture(controller.region_of(0, ""), "screen", sight.budget)
     picture = shown(call, capture, f"{call.name}: {changed} This is how it looks now.")
     payload = {**picture.payload, "tag": call.name, "reason": str(changed)}
     return ToolResult(False, "tool_error", payload, picture.llm_echo, picture.llm_media)
 
 
-async def with_changed_part(seat: DesktopController, result: ToolResult, sight: ModelSight) -> ToolResult:
+async def with_changed_part(controller: DesktopController, result: ToolResult, sight: ModelSight) -> ToolResult:
     """The result of an act, with a picture of the part of the screen that changed where no program says what; with the
     text in it, for models without eyes.
     """
@@ -69,14 +73,16 @@ async def with_changed_part(seat: DesktopController, result: ToolResult, sight: 
     if not isinstance(part, (list, tuple)):
         return result
     told = Rect(*(int(number) for number in part if isinstance(number, int)))
-    area = told.overlap(seat.backend.screen.extent()) or told
+    area = told.overlap(controller.backend.screen.extent()) or told
     if not sight.takes_pictures():
-        under = [window for window in seat.backend.windows.all() if window.area.contains(area.center)][:1]
-        texts = [clip_line(element.name, _SHOWN_CHARS) for element in (await texts_in(seat, under, area)).elements]
+        under = [window for window in controller.backend.windows.all() if window.area.contains(area.center)][:1]
+        texts = [
+            clip_line(element.name, _SHOWN_CHARS) for element in (await texts_in(controller, under, area)).elements
+        ]
         written = "; ".join(json.dumps(text, ensure_ascii=False) for text in texts[:_CARD_LINES])
         return replace(result, llm_echo=f"{result.llm_echo} Written there now: {written}.") if written else result
     try:
-        capture = await seat.eyes.capture(area, "part that changed", sight.budget, is_glance=True)
+        capture = await controller.screen_capture.capture(area, "part that changed", sight.budget, is_glance=True)
     except ToolFailed as error:  # because the act was carried out, whatever became of the picture
         return replace(result, llm_echo=f"{result.llm_echo} What changed could not be seen: {error}")
     picture = shown(ToolCall("", result.event, {}), capture)
@@ -84,15 +90,15 @@ async def with_changed_part(seat: DesktopController, result: ToolResult, sight: 
     return replace(result, llm_echo=echo, llm_media=picture.llm_media)
 
 
-def window_changes_since(seat: DesktopController, before: tuple[Window, ...]) -> str:
+def window_changes_since(controller: DesktopController, before: tuple[Window, ...]) -> str:
     """A blank and sentences on the windows that came, went and changed; empty where none did."""
-    after = seat.backend.windows.all()
-    hidden = {window.ref for window in (*before, *after) if window.is_own or seat.backend.is_private(window)}
+    after = controller.backend.windows.all()
+    hidden = {window.ref for window in (*before, *after) if window.is_own or controller.backend.is_private(window)}
     old, new = ([w for w in windows if w.ref not in hidden] for windows in (before, after))
     return "".join(f" {change.sentence}" for change in window_changes(old, new, None))
 
 
-def region_in(seat: DesktopController, text: str, capture: str, space: str) -> Rect:
+def region_in(controller: DesktopController, text: str, capture: str, space: str) -> Rect:
     """Screen pixels of `left,top,right,bottom` in a capture (right and bottom exclusive). ToolMisuse if it is none."""
     try:
         left, top, right, bottom = (float(part) for part in text.replace(",", " ").split())
@@ -102,8 +108,8 @@ def region_in(seat: DesktopController, text: str, capture: str, space: str) -> R
         ) from None
     if right - left < 1 or bottom - top < 1:
         raise ToolMisuse("The region is empty: right must be greater than left, and bottom greater than top.")
-    start = seat.eyes.resolve(Spot(left, top, capture, space))
-    end = seat.eyes.resolve(Spot(right - 1, bottom - 1, capture, space))
+    start = controller.screen_capture.resolve(Spot(left, top, capture, space))
+    end = controller.screen_capture.resolve(Spot(right - 1, bottom - 1, capture, space))
     return Rect(start.x, start.y, end.x - start.x + 1, end.y - start.y + 1)
 
 
@@ -167,33 +173,35 @@ class Texts:
         return came + [f"- {line_of(element, space)}" for element in before if element.ref not in now]
 
 
-async def everything(seat: DesktopController) -> Outline:
+async def everything(controller: DesktopController) -> Outline:
     """Return the full accessibility outline, or an empty one if the accessibility bus does not answer."""
     try:
-        return await seat.backend.accessibility.outline(OutlineRequest(OutlineView.FULL, budget=_EVERYTHING))
+        return await controller.backend.accessibility.outline(OutlineRequest(OutlineView.FULL, budget=_EVERYTHING))
     except ToolFailed:
         return Outline("")
 
 
-async def texts_in(seat: DesktopController, windows: Sequence[Window], area: Rect | None = None) -> Texts:
+async def texts_in(controller: DesktopController, windows: Sequence[Window], area: Rect | None = None) -> Texts:
     """What is written in windows, or in the part of them that lies in an area."""
-    return await _read([(window, area) for window in windows], seat)
+    return await _read([(window, area) for window in windows], controller)
 
 
-async def texts_between(seat: DesktopController, outline: Outline, windows: Sequence[Window]) -> Texts:
+async def texts_between(controller: DesktopController, outline: Outline, windows: Sequence[Window]) -> Texts:
     """What is written in those large parts of windows of which their programs tell nothing."""
     parts = [
-        (window, part) for window in windows for part in await seat.written.silent_parts(window, outline, SIZEABLE)
+        (window, part)
+        for window in windows
+        for part in await controller.written.silent_parts(window, outline, SIZEABLE)
     ]
-    return await _read(parts, seat)
+    return await _read(parts, controller)
 
 
-async def _read(parts: Sequence[tuple[Window, Rect | None]], seat: DesktopController) -> Texts:
+async def _read(parts: Sequence[tuple[Window, Rect | None]], controller: DesktopController) -> Texts:
     """The lines in windows, or in parts of them; each once."""
     found: dict[str, Element] = {}
     for place, (window, part) in enumerate(parts):
         try:
-            found |= {element.ref: element for element in await seat.written.inside(window, part)}
+            found |= {element.ref: element for element in await controller.written.inside(window, part)}
         except ToolFailed as error:
             lost = [window for window, _ in parts[place:]]
             return Texts(tuple(found.values()), f"Nothing is known of what is inside {_titles(lost)}: {error}")
@@ -207,16 +215,20 @@ def unread(windows: Sequence[Window]) -> str:
     return f"Nothing is told of what is inside {_titles(windows)}: name one in window, and its text is read."
 
 
-async def in_words(seat: DesktopController, tool: str, region: Rect) -> ToolResult:
+async def in_words(controller: DesktopController, tool: str, region: Rect) -> ToolResult:
     """What shows in a region of the screen, clipped to a budget."""
-    outline = await everything(seat)
+    outline = await everything(controller)
     inside = [element for element in outline.elements if region.contains(element.box.center)]
-    mute = [window for window in seat.written.mute(outline) if window.area.overlap(region)]
-    others = [window for window in seat.backend.windows.all() if window not in mute and window.area.overlap(region)]
-    between = [one for one in (await texts_between(seat, outline, others)).elements if region.contains(one.box.center)]
-    written = await texts_in(seat, mute, region)
+    mute = [window for window in controller.written.mute(outline) if window.area.overlap(region)]
+    others = [
+        window for window in controller.backend.windows.all() if window not in mute and window.area.overlap(region)
+    ]
+    between = [
+        one for one in (await texts_between(controller, outline, others)).elements if region.contains(one.box.center)
+    ]
+    written = await texts_in(controller, mute, region)
     written = Texts((*written.elements, *between), written.note)
-    space = seat.eyes.model_space()
+    space = controller.screen_capture.model_space()
     lines = [*(line_of(element, space) for element in inside), *written.lines(space)]
     kept = _within(lines)
     about = f"{_ABOUT} {space.note}; act on elements by ref, or at a point."

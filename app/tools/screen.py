@@ -46,19 +46,19 @@ class ScreenReading:
         return await self._desktop.run(_acted, acts.set_value, call, self._sight)
 
 
-async def _acted(seat: DesktopController, act: Act, call: ToolCall, sight: ModelSight) -> ToolResult:
-    return await with_changed_part(seat, await act(seat, call), sight)
+async def _acted(controller: DesktopController, act: Act, call: ToolCall, sight: ModelSight) -> ToolResult:
+    return await with_changed_part(controller, await act(controller, call), sight)
 
 
-async def _locate(seat: DesktopController, call: ToolCall, sight: ModelSight) -> ToolResult:
-    area = seat.region_of(1, call.text("window")) if call.has("window") else None
+async def _locate(controller: DesktopController, call: ToolCall, sight: ModelSight) -> ToolResult:
+    area = controller.region_of(1, call.text("window")) if call.has("window") else None
     try:
-        place = await Locator(seat.backend, seat.written, seat.eyes.model_space).locate(
+        place = await Locator(controller.backend, controller.written, controller.screen_capture.model_space).locate(
             Search(call.text("target"), area=area)
         )
     except NotFound as missing:
-        return await to_point_in(seat, call, missing, sight)
-    space = seat.eyes.model_space()
+        return await to_point_in(controller, call, missing, sight)
+    space = controller.screen_capture.model_space()
     others = f" Less likely: {'; '.join(other.told(space) for other in place.runners_up)}." if place.runners_up else ""
     echo = (
         f"Found {place.told(space)} by {place.how} ({place.score:.2f}). "
@@ -68,22 +68,24 @@ async def _locate(seat: DesktopController, call: ToolCall, sight: ModelSight) ->
 
 
 async def _read(
-    seat: DesktopController, call: ToolCall, told: dict[tuple[str, ...], tuple[Element, ...]]
+    controller: DesktopController, call: ToolCall, told: dict[tuple[str, ...], tuple[Element, ...]]
 ) -> ToolResult:
     """Read the screen. `told` holds the OCR texts of earlier results, by the windows that were read."""
     view = OutlineView(call.text("view", OutlineView.INTERACTIVE.value))
-    await seat.eyes.rest()
+    await controller.screen_capture.rest()
     query = call.text("query")
     if view is OutlineView.FIND and not query.strip():
         raise ToolMisuse('view="find" needs a query, as in query="Save".')
-    request = OutlineRequest(view, query, call.text("window"), call.integer("budget", _BUDGET), seat.eyes.model_space())
-    outline, lost = await _outline(seat, request)
-    windows = _unread(seat, outline, request)
-    texts = await _texts(seat, outline, request, windows)
+    request = OutlineRequest(
+        view, query, call.text("window"), call.integer("budget", _BUDGET), controller.screen_capture.model_space()
+    )
+    outline, lost = await _outline(controller, request)
+    windows = _unread(controller, outline, request)
+    texts = await _texts(controller, outline, request, windows)
     if lost and not texts.elements:
         raise lost
     note = f"{lost} Only what is written is told." if lost else texts.note
-    note = " ".join(filter(None, [note, _private(seat, request)]))
+    note = " ".join(filter(None, [note, _private(controller, request)]))
     read = tuple(window.ref for window in windows)
     written = texts.since(told.get(read, ()), request.space) if view is OutlineView.DIFF else texts.lines(request.space)
     told[read] = texts.elements
@@ -98,17 +100,17 @@ async def _read(
     return ToolResult(True, call.name, payload, _told(request, outline, lines, note))
 
 
-async def _outline(seat: DesktopController, request: OutlineRequest) -> tuple[Outline, ToolFailed | None]:
+async def _outline(controller: DesktopController, request: OutlineRequest) -> tuple[Outline, ToolFailed | None]:
     """What programs tell, or why they cannot be asked."""
     try:
-        return await seat.backend.accessibility.outline(request), None
+        return await controller.backend.accessibility.outline(request), None
     except ToolFailed as lost:
         return Outline(""), lost
 
 
-def _unread(seat: DesktopController, outline: Outline, request: OutlineRequest) -> list[Window]:
+def _unread(controller: DesktopController, outline: Outline, request: OutlineRequest) -> list[Window]:
     """The windows that tell nothing and are to be read: those that were named, else the active one."""
-    return [window for window in seat.written.mute(outline) if _is_looked_at(window, request)][:_WINDOWS_READ]
+    return [window for window in controller.written.mute(outline) if _is_looked_at(window, request)][:_WINDOWS_READ]
 
 
 def _is_looked_at(window: Window, request: OutlineRequest) -> bool:
@@ -119,28 +121,30 @@ def _is_meant(window: Window, request: OutlineRequest) -> bool:
     return request.window.casefold() in f"{window.title} {window.app}".casefold()
 
 
-def _private(seat: DesktopController, request: OutlineRequest) -> str:
+def _private(controller: DesktopController, request: OutlineRequest) -> str:
     """A note on the windows that are left out because they are private, where they were asked for."""
-    hidden = [w for w in seat.backend.windows.all() if seat.backend.is_private(w) and _is_meant(w, request)]
+    hidden = [w for w in controller.backend.windows.all() if controller.backend.is_private(w) and _is_meant(w, request)]
     names = ", ".join(repr(clip_line(window.title, _SHOWN_CHARS)) for window in hidden)
     return f"Left out because it is private: {names}." if hidden else ""
 
 
 async def _texts(
-    seat: DesktopController, outline: Outline, request: OutlineRequest, windows: Sequence[Window]
+    controller: DesktopController, outline: Outline, request: OutlineRequest, windows: Sequence[Window]
 ) -> Texts:
     """What is written in windows that tell nothing, or in large parts of them."""
     if request.view is OutlineView.FIND:
         found = (
             ()
             if outline.elements
-            else await Locator(seat.backend, seat.written, seat.eyes.model_space).written(Search(request.query))
+            else await Locator(controller.backend, controller.written, controller.screen_capture.model_space).written(
+                Search(request.query)
+            )
         )
         return Texts(tuple(place.element for place in found))
-    texts = await texts_in(seat, windows)
-    mute = seat.written.mute(outline)
-    meant = [one for one in seat.backend.windows.all() if _is_looked_at(one, request) and one not in mute]
-    between = await texts_between(seat, outline, meant[:_WINDOWS_READ])
+    texts = await texts_in(controller, windows)
+    mute = controller.written.mute(outline)
+    meant = [one for one in controller.backend.windows.all() if _is_looked_at(one, request) and one not in mute]
+    between = await texts_between(controller, outline, meant[:_WINDOWS_READ])
     texts = Texts((*texts.elements, *between.elements), texts.note or between.note)
     rest = [window for window in mute if window not in windows and _is_meant(window, request)]
     return texts if texts.note or not rest else Texts(texts.elements, unread(rest))

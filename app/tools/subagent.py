@@ -59,8 +59,8 @@ class Goals:
         return ToolResult(pursued.is_reached, event, told, picture.llm_echo, picture.llm_media)
 
 
-async def _looked(seat: DesktopController, sight: ModelSight) -> Capture:
-    return await seat.eyes.capture(seat.region_of(0, ""), "screen", sight.budget)
+async def _looked(controller: DesktopController, sight: ModelSight) -> Capture:
+    return await controller.screen_capture.capture(controller.region_of(0, ""), "screen", sight.budget)
 
 
 def _account(pursued: Pursued) -> str:

@@ -113,62 +113,62 @@ class Watching:
         return ToolResult(True, call.name, {"what": what, "seconds": round(waited, 1)}, echo)
 
 
-async def _open_windows(seat: DesktopController) -> tuple[Window, ...]:
-    return seat.backend.windows.all()
+async def _open_windows(controller: DesktopController) -> tuple[Window, ...]:
+    return controller.backend.windows.all()
 
 
-async def _windows_since(seat: DesktopController, before: tuple[Window, ...]) -> str:
-    return window_changes_since(seat, before)
+async def _windows_since(controller: DesktopController, before: tuple[Window, ...]) -> str:
+    return window_changes_since(controller, before)
 
 
-async def _capture(seat: DesktopController, call: ToolCall, budget: PictureBudget) -> Capture:
-    region = _region(seat, call)
+async def _capture(controller: DesktopController, call: ToolCall, budget: PictureBudget) -> Capture:
+    region = _region(controller, call)
     if call.has("window") and not call.has("region"):
-        return await seat.eyes.capture_window(
-            seat.find_window(call.text("window")), f'window "{call.text("window")}"', budget
+        return await controller.screen_capture.capture_window(
+            controller.find_window(call.text("window")), f'window "{call.text("window")}"', budget
         )
-    return await seat.eyes.capture(region, "screen", budget)
+    return await controller.screen_capture.capture(region, "screen", budget)
 
 
-async def _in_words(seat: DesktopController, call: ToolCall) -> ToolResult:
-    return await in_words(seat, call.name, _region(seat, call))
+async def _in_words(controller: DesktopController, call: ToolCall) -> ToolResult:
+    return await in_words(controller, call.name, _region(controller, call))
 
 
-def _region(seat: DesktopController, call: ToolCall) -> Rect:
+def _region(controller: DesktopController, call: ToolCall) -> Rect:
     if not call.has("region"):
-        return seat.region_of(call.integer("monitor"), call.text("window"))
-    return region_in(seat, call.text("region"), call.text("capture"), call.text("space"))
+        return controller.region_of(call.integer("monitor"), call.text("window"))
+    return region_in(controller, call.text("region"), call.text("capture"), call.text("space"))
 
 
-async def _zoom(seat: DesktopController, call: ToolCall, budget: PictureBudget) -> Capture:
-    region = region_in(seat, call.text("region"), call.text("capture"), call.text("space"))
-    return await seat.eyes.capture(region, "region, enlarged", budget, is_glance=True)
+async def _zoom(controller: DesktopController, call: ToolCall, budget: PictureBudget) -> Capture:
+    region = region_in(controller, call.text("region"), call.text("capture"), call.text("space"))
+    return await controller.screen_capture.capture(region, "region, enlarged", budget, is_glance=True)
 
 
-async def _changes(seat: DesktopController, call: ToolCall) -> ToolResult:
+async def _changes(controller: DesktopController, call: ToolCall) -> ToolResult:
     since = call.text("since")
-    before = seat.eyes.find_capture(since) if since else seat.eyes.newest()
+    before = controller.screen_capture.find_capture(since) if since else controller.screen_capture.newest()
     if before is None:
         raise ToolMisuse("There is no capture yet to compare with. Take a screen_capture first.")
-    regions = merged(changed_tiles(before.pixels, await seat.eyes.frame(before.pixels.area)))
+    regions = merged(changed_tiles(before.pixels, await controller.screen_capture.frame(before.pixels.area)))
     shown = (before.geometry.box_in_picture(region) for region in regions[:_MOST_REGIONS])
     boxes = [(box.x, box.y, box.right, box.bottom) for box in shown]
     payload: dict[str, JsonValue] = {"since": before.id, "regions": [list(box) for box in boxes]}
     if not regions:
         return ToolResult(True, call.name, payload, f"Nothing has changed since capture {before.id}.")
-    texts = await _texts_in(seat, regions)
+    texts = await _texts_in(controller, regions)
     places = " ".join(",".join(str(n) for n in box) for box in boxes)
     echo = f"Changed since {before.id} (left,top,right,bottom in its pixels): {places}."
     return ToolResult(True, call.name, payload, echo + (f" There now: {'; '.join(texts)}." if texts else ""))
 
 
-async def _texts_in(seat: DesktopController, regions: Sequence[Rect]) -> list[str]:
+async def _texts_in(controller: DesktopController, regions: Sequence[Rect]) -> list[str]:
     """What stands in the changed regions now: by what programs say, and by what is written in the others."""
-    outline = await everything(seat)
+    outline = await everything(controller)
     inside = [e for e in outline.elements if any(region.contains(e.box.center) for region in regions)]
-    for window in seat.written.mute(outline):
+    for window in controller.written.mute(outline):
         for region in regions[:_READ_REGIONS]:
-            inside += (await texts_in(seat, [window], _with_margin(region))).elements
+            inside += (await texts_in(controller, [window], _with_margin(region))).elements
     told = (clip_line(f'{e.role} "{e.name or e.value}"', _TEXT_CHARS) for e in inside if e.name or e.value)
     return list(dict.fromkeys(told))[:_MOST_REGIONS]
 
@@ -187,7 +187,7 @@ Condition: TypeAlias = Callable[[DesktopController, float], Coroutine[Any, Any, 
 
 
 def _condition(call: ToolCall) -> tuple[Condition, str]:
-    """What is waited for: a question to the seat, asked again and again, and its name in a sentence."""
+    """What is waited for: a question to the desktop controller, asked again and again, and its name in a sentence."""
     if call.has("text"):
         return _text_shows(call.text("text")), f"the text {call.text('text')!r}"
     if call.has("window"):
@@ -204,20 +204,20 @@ def _condition(call: ToolCall) -> tuple[Condition, str]:
 def _text_shows(text: str) -> Condition:
     wanted = text.casefold()
 
-    async def ask(seat: DesktopController, _left_s: float) -> bool:
-        outline = await everything(seat)
+    async def ask(controller: DesktopController, _left_s: float) -> bool:
+        outline = await everything(controller)
         told = (part for element in outline.elements for part in (element.name, element.value, element.window))
         if any(wanted in part.casefold() for part in told):
             return True
-        written = await texts_in(seat, seat.written.mute(outline)[:_WINDOWS_READ])
+        written = await texts_in(controller, controller.written.mute(outline)[:_WINDOWS_READ])
         return wanted in " ".join(element.name for element in written.elements).casefold()
 
     return ask
 
 
 def _element_shows(name: str) -> Condition:
-    async def ask(seat: DesktopController, _left_s: float) -> bool:
-        found = await seat.backend.accessibility.find(name, limit=1)
+    async def ask(controller: DesktopController, _left_s: float) -> bool:
+        found = await controller.backend.accessibility.find(name, limit=1)
         return bool(found) and found[0].score >= _SURE
 
     return ask
@@ -226,10 +226,10 @@ def _element_shows(name: str) -> Condition:
 def _window_is_open(title: str) -> Condition:
     wanted = title.casefold()
 
-    async def ask(seat: DesktopController, _left_s: float) -> bool:
+    async def ask(controller: DesktopController, _left_s: float) -> bool:
         return any(
             wanted in (w.title.casefold(), w.app.casefold()) or wanted in w.title.casefold()
-            for w in seat.backend.windows.all()
+            for w in controller.backend.windows.all()
         )
 
     return ask
@@ -238,16 +238,16 @@ def _window_is_open(title: str) -> Condition:
 def _screen_changes() -> Condition:
     watches: list[SettleWatch] = []
 
-    async def ask(seat: DesktopController, _left_s: float) -> bool:
+    async def ask(controller: DesktopController, _left_s: float) -> bool:
         if not watches:
-            watches.append(seat.eyes.watch())
+            watches.append(controller.screen_capture.watch())
         return watches[0].has_changed()
 
     return ask
 
 
-async def _screen_rests(seat: DesktopController, left_s: float) -> bool:
-    settled = await seat.eyes.settle(replace(_REST, limit_s=max(left_s, _REST.first_s)))
+async def _screen_rests(controller: DesktopController, left_s: float) -> bool:
+    settled = await controller.screen_capture.settle(replace(_REST, limit_s=max(left_s, _REST.first_s)))
     return settled.is_calm
 
 

@@ -73,23 +73,25 @@ class WindowTools:
         return await self._desktop.run(_write_clipboard, call)
 
 
-async def _open_app(seat: DesktopController, call: ToolCall) -> ToolResult:
+async def _open_app(controller: DesktopController, call: ToolCall) -> ToolResult:
     name = call.text("name").strip()
-    opened = await (seat.opener.open_address(name) if document_kinds.target_of(name) else seat.opener.open(name))
-    await seat.eyes.settle(_OPENING)
+    opened = await (
+        controller.opener.open_address(name) if document_kinds.target_of(name) else controller.opener.open(name)
+    )
+    await controller.screen_capture.settle(_OPENING)
     if opened.window is None:
         told = (
             f"Handed {opened.name} over to its program, which runs already; no window tells what it shows. Look first."
         )
         return ToolResult(True, call.name, {"name": opened.name, "title": "", "window": ""}, told)
     shown = opened.window
-    window = next((w for w in seat.backend.windows.all() if w.ref == shown.ref), shown)
+    window = next((w for w in controller.backend.windows.all() if w.ref == shown.ref), shown)
     verb = "Opened" if opened.is_new else "It was running: brought forward"
     payload: dict[str, JsonValue] = {"name": opened.name, "title": window.title, "window": window.ref}
     if _is_new_terminal(opened):
         payload["new_terminal"] = True
     echo = f"{verb} {opened.name}; its window {window.title!r} ({window.ref}) is in front and has the keyboard."
-    echo = " ".join([echo, *await seat.shows(window)])
+    echo = " ".join([echo, *await controller.shows(window)])
     return ToolResult(True, call.name, payload, echo)
 
 
@@ -101,71 +103,71 @@ def _is_new_terminal(opened: Opened) -> bool:
     return opened.is_new and is_terminal(opened.name) and is_terminal(app) and app.lower() not in _DROP_DOWN
 
 
-async def _list_windows(seat: DesktopController, call: ToolCall) -> ToolResult:
-    windows = seat.backend.windows.all()
+async def _list_windows(controller: DesktopController, call: ToolCall) -> ToolResult:
+    windows = controller.backend.windows.all()
     payload: dict[str, JsonValue] = {"windows": [_as_json(window) for window in windows]}
     lines = "\n".join(_line(window) for window in windows)
     return ToolResult(True, call.name, payload, f"Topmost first:\n{lines}" if windows else "No window is open.")
 
 
-async def _focus_window(seat: DesktopController, call: ToolCall) -> ToolResult:
-    window = await seat.backend.windows.focus(seat.find_window(call.text("title")).ref)
-    await seat.eyes.settle(Patience())
+async def _focus_window(controller: DesktopController, call: ToolCall) -> ToolResult:
+    window = await controller.backend.windows.focus(controller.find_window(call.text("title")).ref)
+    await controller.screen_capture.settle(Patience())
     payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}
     return ToolResult(True, call.name, payload, f"{window.title!r} ({window.ref}) is in front and has the keyboard.")
 
 
-async def _close_window(seat: DesktopController, call: ToolCall) -> ToolResult:
-    window = seat.find_window(call.text("title"))
-    is_closed = await seat.backend.windows.close(window.ref)
-    await seat.eyes.settle(Patience())
+async def _close_window(controller: DesktopController, call: ToolCall) -> ToolResult:
+    window = controller.find_window(call.text("title"))
+    is_closed = await controller.backend.windows.close(window.ref)
+    await controller.screen_capture.settle(Patience())
     if not is_closed:
-        active = seat.active_window()
+        active = controller.active_window()
         asking = f" {active.title!r} is in front; it may be asking something." if active else ""
-        shows = await seat.shows(active) if active and active.ref != window.ref else ()
+        shows = await controller.shows(active) if active and active.ref != window.ref else ()
         told = " ".join([asking, *(shows or ["Look with screen_capture."])])
         raise ToolFailed(f"{window.title!r} was asked to close and is still open.{told}")
     payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}
     return ToolResult(True, call.name, payload, f"{window.title!r} is closed.")
 
 
-async def _move_window(seat: DesktopController, call: ToolCall) -> ToolResult:
-    window = seat.find_window(call.text("title"))
+async def _move_window(controller: DesktopController, call: ToolCall) -> ToolResult:
+    window = controller.find_window(call.text("title"))
     now = window.area
     area = Rect(
         call.integer("x", now.x), call.integer("y", now.y),
         call.integer("width", now.width), call.integer("height", now.height),
     )  # fmt: skip
-    placed = await seat.backend.windows.place(window.ref, area)
-    await seat.eyes.settle(Patience())
+    placed = await controller.backend.windows.place(window.ref, area)
+    await controller.screen_capture.settle(Patience())
     return ToolResult(True, call.name, _as_json(placed), f"Now {_line(placed)}.")
 
 
-async def _minimise_window(seat: DesktopController, call: ToolCall) -> ToolResult:
-    window = seat.find_window(call.text("title"))
-    await seat.backend.windows.minimise(window.ref)
-    await seat.eyes.settle(Patience())
+async def _minimise_window(controller: DesktopController, call: ToolCall) -> ToolResult:
+    window = controller.find_window(call.text("title"))
+    await controller.backend.windows.minimise(window.ref)
+    await controller.screen_capture.settle(Patience())
     payload: dict[str, JsonValue] = {"title": window.title, "window": window.ref}
     return ToolResult(True, call.name, payload, f"{window.title!r} is minimised; focus_window brings it back.")
 
 
-async def _choose_menu(seat: DesktopController, call: ToolCall, admit: Admit, sight: ModelSight) -> ToolResult:
+async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Admit, sight: ModelSight) -> ToolResult:
     """Opens menu after menu; on a part that is not there or may not be chosen, all of them are closed again."""
     parts = [part.strip() for part in call.text("path").replace("›", ">").split(">") if part.strip()]
     if not parts:
         raise ToolMisuse('Which entry? Write the way to it, as in path="File > Save As".')
     for depth, part in enumerate(parts):
         try:
-            aim = await seat.marksman.at_name(part, role="menu item" if depth else "menu")
+            aim = await controller.resolver.at_name(part, role="menu item" if depth else "menu")
             await _check_entry(call, aim, admit, is_first=depth == 0, is_last=depth == len(parts) - 1)
         except ToolFailed:
             if depth:
-                await seat.act(partial(seat.hands.press, chords("Escape"), depth, 0.0))
+                await controller.act(partial(controller.input.press, chords("Escape"), depth, 0.0))
             raise
-        seen = await seat.act(partial(seat.press, aim, Press()), aim.place)
+        seen = await controller.act(partial(controller.press, aim, Press()), aim.place)
     payload: dict[str, JsonValue] = {"path": parts}
     result = ToolResult(True, call.name, payload | seen_in(seen), f"Chose {' > '.join(parts)}. {seen.sentence}")
-    return await with_changed_part(seat, result, sight)
+    return await with_changed_part(controller, result, sight)
 
 
 async def _check_entry(call: ToolCall, aim: Aim, admit: Admit, *, is_first: bool, is_last: bool) -> None:
@@ -181,16 +183,16 @@ async def _check_entry(call: ToolCall, aim: Aim, admit: Admit, *, is_first: bool
         raise ToolFailed(f"The entry that was found is {entry.name!r}. It was not chosen: {refusal}")
 
 
-async def _read_clipboard(seat: DesktopController, call: ToolCall) -> ToolResult:
-    text = await seat.backend.clipboard.read()
+async def _read_clipboard(controller: DesktopController, call: ToolCall) -> ToolResult:
+    text = await controller.backend.clipboard.read()
     payload: dict[str, JsonValue] = {"length": len(text), "text": clip_line(text, _TITLE_CHARS)}
     shown = clip_middle(text, _CLIPBOARD_CHARS, _CLIPBOARD_CHARS)
     return ToolResult(True, call.name, payload, f"The clipboard holds:\n{shown}" if text else "It holds no text.")
 
 
-async def _write_clipboard(seat: DesktopController, call: ToolCall) -> ToolResult:
+async def _write_clipboard(controller: DesktopController, call: ToolCall) -> ToolResult:
     text = call.text("text")
-    await seat.backend.clipboard.write(text)
+    await controller.backend.clipboard.write(text)
     payload: dict[str, JsonValue] = {"length": len(text), "text": clip_line(text, _TITLE_CHARS)}
     return ToolResult(True, call.name, payload, f"The clipboard holds these {len(text)} characters now.")
 

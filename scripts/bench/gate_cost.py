@@ -50,14 +50,14 @@ async def _bench(environment: dict[str, str], count: int) -> None:
     async def judge() -> None:
         policy.decide(call, spec, tuple(await onlooker.seen(call, "focus")), Provenance())
 
-    async def steps(seat: DesktopController) -> str:
-        asked = Steps(seat, call, admitted)
+    async def steps(controller: DesktopController) -> str:
+        asked = Steps(controller, call, admitted)
         return await _measured(count, lambda: asked.before(call, Move.NOWHERE))
 
-    async def lines(seat: DesktopController) -> float:
-        asked = Steps(seat, call, admitted)
+    async def lines(controller: DesktopController) -> float:
+        asked = Steps(controller, call, admitted)
         began = time.perf_counter()
-        await seat.hands.type_text("0123456789\n" * _LINES, lambda _left: asked.before(call, Move.NOWHERE))
+        await controller.input.type_text("0123456789\n" * _LINES, lambda _left: asked.before(call, Move.NOWHERE))
         return (time.perf_counter() - began) * 1000 / _LINES
 
     try:

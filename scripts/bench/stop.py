@@ -37,12 +37,12 @@ from tests.support.onlooker import Onlooker, Seen
 _BLOCKED_S = 0.6
 
 
-async def _typing(seat: DesktopController) -> None:
-    await seat.hands.type_text("The quick brown fox. " * 4000)
+async def _typing(controller: DesktopController) -> None:
+    await controller.input.type_text("The quick brown fox. " * 4000)
 
 
-async def _dragging(seat: DesktopController) -> None:
-    await seat.hands.drag([Point(150, 150), Point(650, 450)] * 40, Press(), 20.0)
+async def _dragging(controller: DesktopController) -> None:
+    await controller.input.drag([Point(150, 150), Point(650, 450)] * 40, Press(), 20.0)
 
 
 @contextmanager

@@ -32,8 +32,8 @@ async def any_desktop(request: pytest.FixtureRequest) -> AsyncIterator[Desktop]:
 
 
 async def test_the_monitors_lie_inside_the_extent(any_desktop: Desktop) -> None:
-    async def look(seat: DesktopController) -> tuple[tuple[Rect, ...], Rect]:
-        return seat.backend.screen.monitors(), seat.backend.screen.extent()
+    async def look(controller: DesktopController) -> tuple[tuple[Rect, ...], Rect]:
+        return controller.backend.screen.monitors(), controller.backend.screen.extent()
 
     monitors, extent = await any_desktop.run(look)
     assert monitors
@@ -41,8 +41,8 @@ async def test_the_monitors_lie_inside_the_extent(any_desktop: Desktop) -> None:
 
 
 async def test_a_grab_has_four_bytes_for_each_pixel_of_its_area(any_desktop: Desktop) -> None:
-    async def grab(seat: DesktopController, area: Rect) -> int:
-        frame = seat.backend.screen.grab(area)
+    async def grab(controller: DesktopController, area: Rect) -> int:
+        frame = controller.backend.screen.grab(area)
         assert frame.area == area
         return len(frame.bgrx)
 
@@ -50,9 +50,9 @@ async def test_a_grab_has_four_bytes_for_each_pixel_of_its_area(any_desktop: Des
 
 
 async def test_the_pointer_is_where_it_was_moved(any_desktop: Desktop) -> None:
-    async def move(seat: DesktopController, to: Point) -> Point:
-        seat.backend.pointer.move(to)
-        return seat.backend.pointer.position()
+    async def move(controller: DesktopController, to: Point) -> Point:
+        controller.backend.pointer.move(to)
+        return controller.backend.pointer.position()
 
     for point in (Point(0, 0), Point(1279, 799), Point(640, 17)):
         assert await any_desktop.run(move, point) == point
@@ -60,35 +60,35 @@ async def test_the_pointer_is_where_it_was_moved(any_desktop: Desktop) -> None:
 
 @pytest.mark.parametrize("button", list(Button))
 async def test_every_button_goes_down_and_up(button: Button, any_desktop: Desktop) -> None:
-    async def press(seat: DesktopController) -> None:
-        seat.backend.pointer.button(button, down=True)
-        seat.backend.pointer.button(button, down=False)
+    async def press(controller: DesktopController) -> None:
+        controller.backend.pointer.button(button, down=True)
+        controller.backend.pointer.button(button, down=False)
 
     await any_desktop.run(press)
 
 
 async def test_ascii_can_be_typed_directly_and_chinese_need_not(any_desktop: Desktop) -> None:
-    async def ask(seat: DesktopController) -> tuple[bool, bool]:
-        return seat.backend.keyboard.can_type("Hello, <World>!"), seat.backend.keyboard.is_lending
+    async def ask(controller: DesktopController) -> tuple[bool, bool]:
+        return controller.backend.keyboard.can_type("Hello, <World>!"), controller.backend.keyboard.is_lending
 
     assert await any_desktop.run(ask) == (True, False)
 
 
 async def test_the_clipboard_gives_back_what_it_got(any_desktop: Desktop) -> None:
-    async def copy(seat: DesktopController, text: str) -> str:
-        await seat.backend.clipboard.write(text)
-        return await seat.backend.clipboard.read()
+    async def copy(controller: DesktopController, text: str) -> str:
+        await controller.backend.clipboard.write(text)
+        return await controller.backend.clipboard.read()
 
     for text in ("plain", "naïve 日本 🚀\n\tend"):
         assert await any_desktop.run(copy, text) == text
 
 
 async def test_a_window_that_is_not_there_cannot_be_handled(any_desktop: Desktop) -> None:
-    async def focus(seat: DesktopController) -> None:
-        await seat.backend.windows.focus("wffffff")
+    async def focus(controller: DesktopController) -> None:
+        await controller.backend.windows.focus("wffffff")
 
-    async def close(seat: DesktopController) -> None:
-        await seat.backend.windows.close("wffffff")
+    async def close(controller: DesktopController) -> None:
+        await controller.backend.windows.close("wffffff")
 
     for work in (focus, close):
         with pytest.raises(ToolFailed, match="gone"):
@@ -96,11 +96,11 @@ async def test_a_window_that_is_not_there_cannot_be_handled(any_desktop: Desktop
 
 
 async def test_an_opened_program_has_the_keyboard_until_it_is_closed(any_desktop: Desktop) -> None:
-    async def story(seat: DesktopController) -> tuple[bool, bool, bool]:
-        opened = await seat.opener.open("terminal")
-        active = seat.active_window()
+    async def story(controller: DesktopController) -> tuple[bool, bool, bool]:
+        opened = await controller.opener.open("terminal")
+        active = controller.active_window()
         had_keyboard = active is not None and active.ref == opened.window.ref
-        closed = await seat.backend.windows.close(opened.window.ref)
+        closed = await controller.backend.windows.close(opened.window.ref)
         return opened.is_new, had_keyboard, closed
 
     assert await any_desktop.run(story) == (True, True, True)

@@ -42,13 +42,13 @@ def _desktop(screen: Screen) -> Iterator[Desktop]:
         opened.close()
 
 
-async def _has_opened(seat: DesktopController) -> bool:
+async def _has_opened(controller: DesktopController) -> bool:
     """Wait until a window is active, or a menu that nobody lists takes the keys."""
     for _ in range(100):
-        windows = seat.backend.windows
+        windows = controller.backend.windows
         if any(window.is_active for window in windows.all()) or any(window.takes_keys for window in windows.shown()):
             return True
-        await seat.backend.windows.changed(0.2)
+        await controller.backend.windows.changed(0.2)
     return False
 
 
@@ -103,8 +103,8 @@ async def _found(desktop: Desktop, call: ToolCall) -> Control:
     return seen
 
 
-async def _waited(seat: DesktopController) -> None:
-    await seat.backend.windows.changed(0.2)
+async def _waited(controller: DesktopController) -> None:
+    await controller.backend.windows.changed(0.2)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

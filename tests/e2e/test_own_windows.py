@@ -96,10 +96,10 @@ def test_nothing_is_typed_into_another_wisps_composer(screen: Screen) -> None:
 
 @pytest.mark.usefixtures("presence")
 async def test_every_window_of_another_wisp_is_known_and_left_alone(screen: Screen, desktop: Desktop) -> None:
-    async def looked(seat: DesktopController) -> tuple[list[str], list[bool], list[bool]]:
-        own = [window for window in seat.backend.windows.shown() if window.is_own]
-        under = [seat.backend.windows.under(window.area.center).is_own for window in own]
-        return [window.ref for window in own], under, [seat.backend.windows.keyboard().is_own]
+    async def looked(controller: DesktopController) -> tuple[list[str], list[bool], list[bool]]:
+        own = [window for window in controller.backend.windows.shown() if window.is_own]
+        under = [controller.backend.windows.under(window.area.center).is_own for window in own]
+        return [window.ref for window in own], under, [controller.backend.windows.keyboard().is_own]
 
     with FixtureWindow("text", environment=screen.environment):
         refs, under, keyboard = await desktop.run(looked)
@@ -112,9 +112,9 @@ async def test_every_window_of_another_wisp_is_known_and_left_alone(screen: Scre
 
 @pytest.mark.usefixtures("presence")
 async def test_nothing_is_pressed_in_another_wisps_window(screen: Screen, desktop: Desktop) -> None:
-    async def places(seat: DesktopController) -> list[tuple[int, int]]:
-        own = [window.area.center for window in seat.backend.windows.shown() if window.is_own]
-        return [(at.x, at.y) for at in own if seat.backend.windows.under(at).is_own]
+    async def places(controller: DesktopController) -> list[tuple[int, int]]:
+        own = [window.area.center for window in controller.backend.windows.shown() if window.is_own]
+        return [(at.x, at.y) for at in own if controller.backend.windows.under(at).is_own]
 
     for x, y in await desktop.run(places):
         for call in (

@@ -41,8 +41,8 @@ async def read(desk: Desktop, tool: str, **arguments: JsonValue) -> ToolResult:
 
 
 async def window_called(desk: Desktop, title: str) -> Window:
-    async def find(seat: DesktopController) -> Window:
-        return seat.find_window(title)
+    async def find(controller: DesktopController) -> Window:
+        return controller.find_window(title)
 
     return await desk.run(find)
 
@@ -117,10 +117,10 @@ async def test_menus_of_it_are_black_too(desktop: VirtualDesktop) -> None:
         desk.close()
 
 
-async def _popups(seat: DesktopController) -> list[Rect]:
-    listed = {window.area for window in seat.backend.windows.all()}
-    areas = [window.area for window in seat.backend.windows.shown() if window.area not in listed]
-    return [area for area in areas if area.size.area > 2500 and area.overlap(seat.backend.screen.extent())]
+async def _popups(controller: DesktopController) -> list[Rect]:
+    listed = {window.area for window in controller.backend.windows.all()}
+    areas = [window.area for window in controller.backend.windows.shown() if window.area not in listed]
+    return [area for area in areas if area.size.area > 2500 and area.overlap(controller.backend.screen.extent())]
 
 
 async def test_under_a_compositor_it_is_black_too(desk: Desktop, desktop: VirtualDesktop) -> None:

@@ -31,8 +31,8 @@ def desk(desktop: VirtualDesktop) -> Iterator[Desktop]:
 
 
 async def controls(desk: Desktop) -> dict[str, Element]:
-    async def read(seat: DesktopController) -> dict[str, Element]:
-        outline = await seat.backend.accessibility.outline(OutlineRequest(window=TITLE))
+    async def read(controller: DesktopController) -> dict[str, Element]:
+        outline = await controller.backend.accessibility.outline(OutlineRequest(window=TITLE))
         return {element.name or element.role: element for element in outline.elements}
 
     return await desk.run(read)

@@ -88,16 +88,16 @@ async def test_points_of_a_capture_of_the_second_monitor_land_there(desk: Deskto
             window.forget()
 
 
-async def _click(seat: DesktopController) -> None:
+async def _click(controller: DesktopController) -> None:
     from app.desktop.backends import Button
 
-    seat.backend.pointer.button(Button.LEFT, down=True)
-    seat.backend.pointer.button(Button.LEFT, down=False)
+    controller.backend.pointer.button(Button.LEFT, down=True)
+    controller.backend.pointer.button(Button.LEFT, down=False)
 
 
 async def _found(desk: Desktop, query: str, app: str) -> Element:
-    async def find(seat: DesktopController) -> Element:
-        return next(m.element for m in await seat.backend.accessibility.find(query) if m.element.app == app)
+    async def find(controller: DesktopController) -> Element:
+        return next(m.element for m in await controller.backend.accessibility.find(query) if m.element.app == app)
 
     return await desk.run(find)
 

@@ -34,9 +34,11 @@ def desk(desktop: VirtualDesktop) -> Iterator[Desktop]:
 async def found(desk: Desktop, query: str, app: str) -> Element:
     """What is called so, as a second look by its ref tells it."""
 
-    async def find(seat: DesktopController) -> Element:
-        matches = [match.element for match in await seat.backend.accessibility.find(query) if match.element.app == app]
-        return await seat.backend.accessibility.element(matches[0].ref)
+    async def find(controller: DesktopController) -> Element:
+        matches = [
+            match.element for match in await controller.backend.accessibility.find(query) if match.element.app == app
+        ]
+        return await controller.backend.accessibility.element(matches[0].ref)
 
     return await desk.run(find)
 

@@ -145,8 +145,8 @@ async def test_what_changed_in_a_terminal_is_told_line_by_line(desk: Desktop, sc
 
 
 async def test_what_is_nowhere_comes_as_a_picture_to_point_in(desk: Desktop, screen: ScreenReading) -> None:
-    async def front(seat: DesktopController) -> Rect:
-        return seat.find_window("Ops").area
+    async def front(controller: DesktopController) -> Rect:
+        return controller.find_window("Ops").area
 
     tools = Tools(desk)
     with terminal("sleep 60"):

@@ -26,13 +26,13 @@ def desk(desktop: VirtualDesktop) -> Iterator[Desktop]:
     desk.close()
 
 
-async def _clicked(seat: DesktopController) -> tuple[Receipt, bool]:
+async def _clicked(controller: DesktopController) -> tuple[Receipt, bool]:
     """The receipt of a click into the window, and whether the screen shows its effect when the receipt is there."""
-    inside = seat.find_window("Repainting").area.center
+    inside = controller.find_window("Repainting").area.center
     spot = Rect(inside.x, inside.y, 1, 1)
-    before = seat.backend.screen.grab(spot)
-    seen = await seat.act(lambda: seat.hands.click(inside, Press()), spot)
-    return seen, seat.backend.screen.grab(spot) != before
+    before = controller.backend.screen.grab(spot)
+    seen = await controller.act(lambda: controller.input.click(inside, Press()), spot)
+    return seen, controller.backend.screen.grab(spot) != before
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ class Room:
         return result
 
     async def window(self, title: str) -> Window:
-        async def find(seat: DesktopController) -> Window:
-            return seat.find_window(title)
+        async def find(controller: DesktopController) -> Window:
+            return controller.find_window(title)
 
         return await self.desk.run(find)
 

@@ -29,8 +29,8 @@ from tests.support.onlooker import Onlooker
 _LIMIT_S = 60.0
 
 
-async def _type_much(seat: DesktopController) -> None:
-    await seat.hands.type_text("The quick brown fox. " * 4000)
+async def _type_much(controller: DesktopController) -> None:
+    await controller.input.type_text("The quick brown fox. " * 4000)
 
 
 async def test_the_stop_key_ends_input_while_the_event_loop_hangs(desktop: VirtualDesktop) -> None:

@@ -16,10 +16,10 @@ from app.desktop.headless import HeadlessDesktop
 from app.desktop.ocr.elements import OcrElements
 from app.desktop.ocr.rapid import TextBox
 from app.desktop.takeover import StopFlag
-from app.desktop.targets import Aim, Ambiguous, Located, Locator, Marksman, NotFound, OutOfReach, Search
+from app.desktop.targets import Aim, Ambiguous, Located, Locator, NotFound, OutOfReach, Search, TargetResolver
 
 
-class Told(NoAccessibility):
+class NoticeItem(NoAccessibility):
     """Accessibility that finds what the test gives it, or fails."""
 
     def __init__(
@@ -84,8 +84,10 @@ def line(text: str, x: int = 0, y: int = 0, score: float = 1.0) -> TextBox:
 PAGE = Window("w9", "Page", "viewer", Rect(0, 0, 1280, 800), 9)
 
 
-def locator(told: Told | None = None, ocr: Recogniser | None = None, windows: Sequence[Window] = (PAGE,)) -> Locator:
-    desktop = HeadlessDesktop(accessibility=told or Told())
+def locator(
+    told: NoticeItem | None = None, ocr: Recogniser | None = None, windows: Sequence[Window] = (PAGE,)
+) -> Locator:
+    desktop = HeadlessDesktop(accessibility=told or NoticeItem())
     desktop.opened.extend(windows)
     backend = desktop.backend(StopFlag())
 
@@ -101,7 +103,7 @@ async def locate(locator: Locator, description: str, area: Rect | None = None) -
 
 async def test_a_good_element_is_found_without_a_look_at_pixels() -> None:
     ocr = Recogniser((line("Save"),))
-    told = Told(match("Save", 1.0), match("Save As", 0.7, x=50, ref="e2"))
+    told = NoticeItem(match("Save", 1.0), match("Save As", 0.7, x=50, ref="e2"))
     found = await locate(locator(told, ocr), "Save")
     assert (found.point, found.how, found.element.ref, found.score) == (Point(20, 110), "accessibility", "e1", 1.0)
     assert [other.element.name for other in found.runners_up] == ["Save As"]
@@ -109,19 +111,21 @@ async def test_a_good_element_is_found_without_a_look_at_pixels() -> None:
 
 
 async def test_two_elements_that_fit_equally_are_asked_about() -> None:
-    told = Told(match("OK", 1.0), match("OK", 1.0, x=300, ref="e2"), match("OK then", 0.8, x=600, ref="e3"))
+    told = NoticeItem(match("OK", 1.0), match("OK", 1.0, x=300, ref="e2"), match("OK then", 0.8, x=600, ref="e3"))
     with pytest.raises(Ambiguous, match=r"2 things fit 'OK'.*e1 button 'OK' at \(20, 110\).*e2 button") as caught:
         await locate(locator(told), "OK")
     assert [candidate.element.ref for candidate in caught.value.candidates] == ["e1", "e2"]
 
 
 async def test_two_that_lie_on_each_other_are_one() -> None:
-    told = Told(match("OK", 1.0), match("OK", 1.0, role="label", ref="e2"))
+    told = NoticeItem(match("OK", 1.0), match("OK", 1.0, role="label", ref="e2"))
     assert (await locate(locator(told), "OK")).element.ref == "e1"
 
 
 async def test_what_programs_do_not_tell_is_read_off_their_windows() -> None:
-    found = await locate(locator(Told(match("Saved", 0.7)), Recogniser((line("Save draft", 200, 40),))), "save draft")
+    found = await locate(
+        locator(NoticeItem(match("Saved", 0.7)), Recogniser((line("Save draft", 200, 40),))), "save draft"
+    )
     assert (found.point, found.element.box, found.how) == (Point(250, 50), Rect(200, 40, 100, 20), "ocr")
     assert (found.element.ref, found.element.role, found.element.window) == ("t1", "writing", "Page")
     assert [other.element.name for other in found.runners_up] == ["Saved"]
@@ -129,7 +133,7 @@ async def test_what_programs_do_not_tell_is_read_off_their_windows() -> None:
 
 async def test_what_stands_further_down_on_a_page_is_scrolled_to_before_pixels_are_read() -> None:
     ocr = Recogniser((line("Terms"),))
-    found = await locate(locator(Told(further_down=match("Terms", 1.0, ref="e9")), ocr), "Terms")
+    found = await locate(locator(NoticeItem(further_down=match("Terms", 1.0, ref="e9")), ocr), "Terms")
     assert (found.element.ref, found.how, ocr.shown) == ("e9", "accessibility", [])
 
 
@@ -153,7 +157,7 @@ async def test_text_is_only_read_in_windows_that_tell_nothing() -> None:
     mute = Window("w2", "Terminal", "b", Rect(200, 0, 100, 100), 2)
     away = Window("w3", "Away", "c", Rect(400, 0, 100, 100), 3, is_minimised=True)
     ocr = Recogniser()
-    told = Told(elements=[match("Text", 1.0).element])
+    told = NoticeItem(elements=[match("Text", 1.0).element])
     with pytest.raises(NotFound):
         await locate(locator(told, ocr, [telling, mute, away]), "Anything")
     assert ocr.shown == [mute.area]
@@ -163,7 +167,7 @@ async def test_a_window_of_which_only_the_frame_is_told_tells_nothing() -> None:
     frame = match("Letter", 1.0, role="frame").element
     ocr = Recogniser((line("Sign in", 10, 10),))
     window = Window("w1", "Letter", "editor", Rect(0, 0, 200, 100), 1, is_active=True)
-    found = await locate(locator(Told(elements=[frame], empty=["Letter"]), ocr, [window]), "Sign in")
+    found = await locate(locator(NoticeItem(elements=[frame], empty=["Letter"]), ocr, [window]), "Sign in")
     assert (found.how, found.element.ref) == ("ocr", "t1")
 
 
@@ -171,7 +175,7 @@ async def test_text_that_another_window_covers_is_not_found() -> None:
     front = Window("w1", "Letter", "editor", Rect(0, 0, 100, 100), 1, is_active=True)
     behind = Window("w2", "Terminal", "b", Rect(0, 0, 400, 100), 2)
     ocr = Recogniser((line("Open", 10, 10), line("Open", 200, 10)))
-    told = Told(elements=[match("Text", 1.0).element])
+    told = NoticeItem(elements=[match("Text", 1.0).element])
     assert (await locate(locator(told, ocr, [front, behind]), "Open")).element.box.x == 200
 
 
@@ -186,26 +190,26 @@ async def test_a_text_that_is_about_to_show_is_waited_for() -> None:
 
 async def test_only_the_given_area_counts() -> None:
     area = Rect(200, 50, 100, 100)
-    told = Told(match("OK", 1.0), match("OK", 1.0, x=210, ref="e2"))
+    told = NoticeItem(match("OK", 1.0), match("OK", 1.0, x=210, ref="e2"))
     assert (await locate(locator(told), "OK", area)).element.ref == "e2"
 
 
 async def test_a_window_that_was_named_is_read_whatever_it_tells() -> None:
     window = Window("w1", "Letter", "editor", Rect(0, 0, 200, 100), 1)
-    told = Told(elements=[match("Text", 1.0).element])
+    told = NoticeItem(elements=[match("Text", 1.0).element])
     ocr = Recogniser((line("Stamp", 10, 10),))
     assert (await locate(locator(told, ocr, [window]), "Stamp", window.area)).how == "ocr"
 
 
 async def test_without_an_accessibility_bus_the_text_of_windows_is_found() -> None:
-    told = Told(failure="The accessibility bus does not answer.")
+    told = NoticeItem(failure="The accessibility bus does not answer.")
     found = await locate(locator(told, Recogniser((line("Open", 0, 0),))), "Open")
     assert (found.how, found.element.ref) == ("ocr", "t1")
 
 
 async def test_nothing_anywhere_is_said_with_what_is_nearest_who_was_silent_and_where_to_look() -> None:
     front = Window("w1", "Letter", "editor", Rect(1200, 0, 200, 100), 1, is_active=True)
-    told = Told(match("Preferences", 0.7), silent=["frozen"])
+    told = NoticeItem(match("Preferences", 0.7), silent=["frozen"])
     with pytest.raises(NotFound) as caught:
         await locate(locator(told, windows=[front]), "Properties")
     assert str(caught.value) == (
@@ -217,7 +221,7 @@ async def test_nothing_anywhere_is_said_with_what_is_nearest_who_was_silent_and_
 
 async def test_nothing_anywhere_and_no_bus_is_said() -> None:
     with pytest.raises(NotFound, match=r"fits 'Open'\. The accessibility bus does not answer\."):
-        await locate(locator(Told(failure="The accessibility bus does not answer.")), "Open")
+        await locate(locator(NoticeItem(failure="The accessibility bus does not answer.")), "Open")
 
 
 async def test_an_empty_description_is_a_mistake_of_the_call() -> None:
@@ -258,9 +262,9 @@ async def test_what_is_called_otherwise_under_the_pointer_is_not_pressed(
         return backend.screen.grab(area)
 
     aim = Aim(Point(20, 110), "name", match("Cancel", 1.0).element)
-    marksman = Marksman(backend, OcrElements(backend, grab, Recogniser()))
+    resolver = TargetResolver(backend, OcrElements(backend, grab, Recogniser()))
     if is_pressed:
-        await marksman.hit_test(aim)
+        await resolver.hit_test(aim)
         return
     with pytest.raises(OutOfReach, match=r'"Cancel" in "Letter" is now the .* Nothing was clicked'):
-        await marksman.hit_test(aim)
+        await resolver.hit_test(aim)

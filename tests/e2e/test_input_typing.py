@@ -46,8 +46,8 @@ def _run(screen: Screen, *command: str, given: str | None = None) -> str:
     return done.stdout
 
 
-async def _type(seat: DesktopController, text: str) -> tuple[Route, ...]:
-    return await seat.hands.type_text(text)
+async def _type(controller: DesktopController, text: str) -> tuple[Route, ...]:
+    return await controller.input.type_text(text)
 
 
 def _holds(window: FixtureWindow, text: str) -> None:

@@ -222,7 +222,7 @@ async def test_a_button_that_nobody_let_go_of_is_let_go_where_it_was_pressed(
     assert headless.done == [*moves, Moved(Point(1, 1)), Released(Button.LEFT)]
 
 
-async def _nothing(_seat: object) -> None:
+async def _nothing(_controller: object) -> None:
     return None
 
 

@@ -40,11 +40,11 @@ class Desk:
         self.shown = shown
         self.windows: Sequence[Window] = (Window("w1", "Letter", "mailer", AREA),)
         self.clock = FakeClock()
-        self.sameness = StalenessCheck(self._grab, lambda: self.windows, self._at, self.clock, self._rest)
+        self.staleness = StalenessCheck(self._grab, lambda: self.windows, self._at, self.clock, self._rest)
 
     def look(self, name: str = "c1") -> Capture:
         capture = Capture(name, Geometry(AREA, AREA.size), b"", "", None, self.clock.now(), "", self.shown)
-        self.sameness.captured(capture)
+        self.staleness.captured(capture)
         return capture
 
     async def _grab(self, area: Rect) -> Frame:
@@ -78,19 +78,19 @@ async def test_what_changed_by_itself_is_not_clicked() -> None:
     capture = desk.look()
     desk.shown = WORD
     with pytest.raises(TargetChanged, match="changed since the capture"):
-        await desk.sameness.check(PLACE, capture)
-    await desk.sameness.check(Point(20, 20), capture)
+        await desk.staleness.check(PLACE, capture)
+    await desk.staleness.check(Point(20, 20), capture)
 
 
 async def test_what_an_action_of_ours_changed_counts_as_seen() -> None:
     desk = Desk(PLAIN)
     capture = desk.look()
     desk.shown = WORD
-    desk.sameness.acted(WORD)
-    await desk.sameness.check(PLACE, capture)
+    desk.staleness.acted(WORD)
+    await desk.staleness.check(PLACE, capture)
     desk.shown = OTHER
     with pytest.raises(TargetChanged):
-        await desk.sameness.check(PLACE, capture)
+        await desk.staleness.check(PLACE, capture)
 
 
 async def test_another_window_there_is_refused_even_where_it_looks_alike() -> None:
@@ -98,7 +98,7 @@ async def test_another_window_there_is_refused_even_where_it_looks_alike() -> No
     capture = desk.look()
     desk.windows = (Window("w2", "Allow this?", "trap", AREA), *desk.windows)
     with pytest.raises(TargetChanged, match="'Allow this\\?'"):
-        await desk.sameness.check(PLACE, capture)
+        await desk.staleness.check(PLACE, capture)
 
 
 async def test_a_place_that_keeps_changing_is_clicked_after_a_fresh_look() -> None:
@@ -106,10 +106,10 @@ async def test_a_place_that_keeps_changing_is_clicked_after_a_fresh_look() -> No
     capture = desk.look()
     desk.shown = WORD
     with pytest.raises(TargetChanged):
-        await desk.sameness.check(PLACE, capture)
+        await desk.staleness.check(PLACE, capture)
     desk.clock.advance(1)
     fresh = desk.look("c2")
     desk.shown = OTHER
-    await desk.sameness.check(PLACE, fresh)
+    await desk.staleness.check(PLACE, fresh)
     with pytest.raises(TargetChanged):
-        await desk.sameness.check(PLACE, capture)
+        await desk.staleness.check(PLACE, capture)
