@@ -145,6 +145,7 @@ _FIELD_CODES = ("%f", "%F", "%u", "%U")
 _LAST_WORDS_CHARS = 300
 _ASKING_LIMIT_S = 2.0
 _COMMAND = "command:"
+_VIEWER = "Viewer"
 _TERMINALS = ("x-terminal-emulator", "xterm", "gnome-terminal", "konsole", "xfce4-terminal")
 
 
@@ -161,9 +162,13 @@ class DesktopEntries:
         self._running: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
         self._known: tuple[App, ...] = ()
         self._stamp: tuple[tuple[str, float], ...] = ()
-        self._launchers = Launchers(self.installed)
+        self._launchers = Launchers(self.described)
 
     def installed(self) -> tuple[App, ...]:
+        return tuple(app for app in self.described() if app.is_listed)
+
+    def described(self) -> tuple[App, ...]:
+        """All of which an entry says what they are, also those that menus do not show."""
         stamp = tuple((str(folder), folder.stat().st_mtime) for folder in self._folders())
         if stamp != self._stamp or not self._known:
             found: dict[str, App] = {}
@@ -291,7 +296,7 @@ class DesktopEntries:
 
 def launchers_here(environment: Mapping[str, str]) -> Launchers:
     """What is known of the installed programs."""
-    return Launchers(DesktopEntries(environment).installed)
+    return Launchers(DesktopEntries(environment).described)
 
 
 def _read(path: Path) -> App | None:
@@ -304,7 +309,10 @@ def _read(path: Path) -> App | None:
     except (Error, OSError, UnicodeDecodeError):  # so that one broken entry does not hide the others
         return None
     program = entry.getExec()
-    if entry.getType() != "Application" or entry.getHidden() or entry.getNoDisplay() or not program:
+    if entry.getType() != "Application" or entry.getHidden() or not program:
+        return None
+    is_listed = not entry.getNoDisplay()
+    if not is_listed and _VIEWER not in entry.getCategories():
         return None
     if entry.getTryExec() and not shutil.which(entry.getTryExec()):
         return None
@@ -313,7 +321,7 @@ def _read(path: Path) -> App | None:
     options = tuple(word for word in program.split()[1:] if word.startswith("-"))
     is_offered = not entry.getTerminal() and path.stem not in _unoffered()
     known_as = tuple(dict.fromkeys(w.lower() for w in words if w))
-    return App(str(path), entry.getName(), known_as, categories, is_offered, options)
+    return App(str(path), entry.getName(), known_as, categories, is_offered, options, is_listed)
 
 
 def defaults_in(environment: Mapping[str, str], kind: str) -> tuple[str, ...]:
