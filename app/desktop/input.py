@@ -40,6 +40,8 @@ _EDGE_PX = 3
 _MARGIN_S = 0.02
 _STEP_PX = 12
 _PACE_LIMIT_S = 1.0
+_LATE_LIMIT_S = 2.0
+"""A program may be busy so long before what it does with its input counts as unknown."""
 _HOLD_STEP_S = 0.02
 _AROUND_PX = 2
 _SUBMITTING = Patience(first_s=0.06, quiet_s=0.06, limit_s=0.6)
@@ -456,11 +458,11 @@ class InputController:
         """Return once the active program has worked off what was sent. False where it is late: any of that may still
         move the keyboard. True also for a program that never says.
         """
-        return not self._has_sent or await self._worked_off()
+        return not self._has_sent or await self._worked_off(_LATE_LIMIT_S)
 
-    async def _worked_off(self) -> bool:
+    async def _worked_off(self, limit_s: float = _PACE_LIMIT_S) -> bool:
         active = self._active()
-        is_late = active is not None and await self._backend.windows.answers(active.ref, _PACE_LIMIT_S) is False
+        is_late = active is not None and await self._backend.windows.answers(active.ref, limit_s) is False
         self._has_sent = is_late
         return not is_late
 
