@@ -54,7 +54,7 @@ from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import Family, Registry, TurnContext
 from app.tools.say import SAY, Speech
 from tests.conftest import DATA
-from tests.unit.agent.stage import FakeClock, Stage, texts
+from tests.support.stage import FakeClock, Stage, texts
 
 _NOT_OURS = {
     "cg-ex-context-injection": "our handlers get what the host owns as a TurnContext, never among their arguments",

@@ -20,7 +20,7 @@ from app.protocol.dialects.xml import XmlDialect
 from app.protocol.message import CallClosed, ImagePart, ResultPart, TextPart
 from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType, unbound
 from scripts.bench import fuzz
-from tests.unit.protocol.tools import ALL
+from tests.support.parsed_tools import ALL
 
 TEXTUAL: tuple[Dialect, ...] = (XmlDialect(), BatchDialect())
 EVERY: tuple[Dialect, ...] = (*TEXTUAL, NativeDialect())

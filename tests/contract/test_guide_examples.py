@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import DATA
-from tests.unit.tools_work.bench import Bench
+from tests.support.workbench import Bench
 
 _FILE = DATA / "conformance_work" / "guide_examples.json"
 _EXAMPLES: dict[str, str] = json.loads(_FILE.read_text(encoding="utf-8"))["examples"]

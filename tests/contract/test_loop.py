@@ -23,7 +23,7 @@ from app.agent.agent_events import (
 )
 from app.agent.policy import Mode
 from app.protocol.message import ImagePart, Role
-from tests.unit.agent.stage import PICTURE, Stage, texts
+from tests.support.stage import PICTURE, Stage, texts
 
 
 @pytest.fixture

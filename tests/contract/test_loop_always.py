@@ -16,7 +16,7 @@ from app.base.errors import BadAnswer, OverLimit, Unreachable
 from app.protocol.message import CallPart, ResultPart, Role
 from app.providers.api import NativeCallStarted, OpaqueBlock, Stopped, TextDelta, Thinking, Usage
 from app.providers.scripted import Fail, Pause, Reply, native_call
-from tests.unit.agent.stage import Stage
+from tests.support.stage import Stage
 
 _BATCH = json.dumps([{"name": "look", "args": {}}, {"name": "long", "args": {"name": "b"}}])
 

@@ -10,7 +10,7 @@ from typing import Any
 from app.agent.agent_events import Outcome, PassStarted, SayDelta, TagStart, ToolFinished, ToolRunning
 from app.agent.policy import Mode
 from app.protocol.message import ImagePart
-from tests.unit.agent.stage import PICTURE, Stage, texts
+from tests.support.stage import PICTURE, Stage, texts
 
 
 def _batch(*calls: tuple[str, dict[str, Any]]) -> str:

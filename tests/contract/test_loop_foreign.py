@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.agent.agent_events import Outcome, SayDelta
-from tests.unit.agent.stage import Stage
+from tests.support.stage import Stage
 
 _JSON = '{"name": "read", "arguments": {"path": "a"}}'
 _INLINE = '<read path="a"/>'

@@ -13,7 +13,7 @@ from app.base.errors import Refused, Unreachable
 from app.protocol.message import CallPart, Message, OpaquePart, ResultPart, Role, TextPart
 from app.providers.api import NativeCallEnded, NativeCallStarted, OpaqueBlock, Stopped, TextDelta, Thinking
 from app.providers.scripted import Fail, Pause, Step, native_call
-from tests.unit.agent.stage import PICTURE, Stage, texts
+from tests.support.stage import PICTURE, Stage, texts
 
 
 def _call(call_id: str, name: str, toolset: str = "", /, **args: Any) -> tuple[Step, ...]:

@@ -12,7 +12,7 @@ from app.protocol.dialects.api import DialectReader
 from app.protocol.dialects.batch import read_batch
 from app.protocol.dialects.xml import read_xml
 from app.protocol.message import CallClosed, CallQuoted
-from tests.unit.agent.stage import WORKBENCH, Stage
+from tests.support.stage import WORKBENCH, Stage
 
 _FIRST = {
     "xml": '<read path="notes"/>',

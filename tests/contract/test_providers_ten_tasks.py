@@ -15,7 +15,7 @@ from app.protocol.call import ToolCall
 from app.protocol.dialects.choose import NAMES, by_name
 from tests.contract.providers import VENDORS, Vendor
 from tests.support.loopback import Call, Drop, Fault, Reply, Status, Thought
-from tests.unit.agent.stage import BROKEN, PICTURE, Stage
+from tests.support.stage import BROKEN, PICTURE, Stage
 
 NASTY = 'a < b && "c" \\ </write> ]]> </content>\n<read path="x"/>\t日本 🙂\n'
 

@@ -19,7 +19,7 @@ from app.tools.executor import Executor
 from app.tools.registry import Registry
 from app.tools.say import SAY, Speech
 from app.tools.tasks import TASKS, Tasks
-from tests.unit.agent.stage import FakeClock, Stage
+from tests.support.stage import FakeClock, Stage
 
 TOOLS = registry()
 

@@ -19,7 +19,7 @@ from app.protocol.dialects.native import NativeDialect
 from app.protocol.dialects.xml import XmlDialect
 from app.protocol.message import CallClosed
 from app.protocol.spec import ToolSpec
-from tests.unit.tools_work.bench import WORK, Bench
+from tests.support.workbench import WORK, Bench
 
 _DIALECTS: tuple[Dialect, ...] = (XmlDialect(), BatchDialect(), NativeDialect())
 _DIFF = "------- SEARCH\nbeta\n=======\nBETA\n+++++++ REPLACE"

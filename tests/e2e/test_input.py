@@ -12,8 +12,8 @@ from PIL import Image
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.desktop.choose import open_desktop
 from tests.e2e.conftest import Screen
+from tests.support.desktop_tools import Tools, pointer_by_xdotool
 from tests.support.fixture_window import FixtureWindow
-from tests.support.hands import Tools, pointer_by_xdotool
 from tests.support.observer import observe, text_of
 from tests.support.waiting import eventually
 

@@ -19,9 +19,9 @@ from app.base import paths
 from app.base.errors import Cancelled, ToolFailed
 from app.desktop.choose import open_desktop
 from tests.e2e.conftest import Screen
+from tests.support.desktop_tools import Tools
 from tests.support.device import PersonsDevices
 from tests.support.fixture_window import FixtureWindow
-from tests.support.hands import Tools
 from tests.support.waiting import until
 
 

@@ -17,8 +17,8 @@ from app.base.errors import NeedsPerson, ToolFailed
 from app.desktop.choose import open_desktop
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.e2e.conftest import Screen
+from tests.support.desktop_tools import Tools
 from tests.support.fixture_window import FixtureWindow
-from tests.support.hands import Tools
 from tests.support.observer import observe, text_of
 from tests.support.waiting import eventually
 

@@ -16,9 +16,9 @@ from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.text_pieces import Route
 from tests.e2e.conftest import Screen
+from tests.support.desktop_tools import Tools
 from tests.support.exactness import random_text
 from tests.support.fixture_window import FixtureWindow
-from tests.support.hands import Tools
 from tests.support.waiting import eventually
 
 _STRINGS = 200

@@ -20,7 +20,7 @@ from app.tools.registry import TurnContext
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
 from tests.support.compositor import composited
-from tests.support.hands import Tools
+from tests.support.desktop_tools import Tools
 
 pytestmark = pytest.mark.timeout(120)
 

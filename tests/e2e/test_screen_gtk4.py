@@ -13,7 +13,7 @@ from app.desktop.desktop import Desktop
 from app.desktop.elements import Element, OutlineRequest
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
-from tests.support.hands import Tools
+from tests.support.desktop_tools import Tools
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)

@@ -19,8 +19,8 @@ from app.desktop.desktop import Desktop
 from app.desktop.elements import Element
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support import observer
+from tests.support.desktop_tools import Tools
 from tests.support.fixture_window import FixtureWindow
-from tests.support.hands import Tools
 from tests.support.repainting import COLOURS, SIDE_PX, repainting
 from tests.support.waiting import eventually
 

@@ -21,7 +21,7 @@ from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.tools.registry import TurnContext
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
-from tests.support.hands import Tools
+from tests.support.desktop_tools import Tools
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)

@@ -80,3 +80,9 @@ def test_nothing_waits_by_sleeping_in_the_product() -> None:
         if "time.sleep(" in line
     ]
     assert found == []
+
+
+def test_unit_tests_stand_where_their_subject_stands() -> None:
+    unit = ROOT / "tests" / "unit"
+    folders = {path.parent.relative_to(unit) for path in unit.rglob("test_*.py")}
+    assert [str(folder) for folder in sorted(folders) if not (APP / folder).is_dir()] == []

@@ -8,7 +8,7 @@ from app.agent.agent_events import UsageChanged
 from app.agent.budget import Budget, Ceilings, Price, price_of
 from app.providers.api import Usage
 from app.settings.store import Settings
-from tests.unit.agent.stage import FakeClock
+from tests.support.stage import FakeClock
 
 _WIDE = Ceilings(passes=100, seconds=100.0, tokens=1_000_000, cost_usd=100.0)
 

@@ -9,7 +9,7 @@ from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, 
 from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, ToolsDeclined, Unreachable
 from app.providers.api import Stopped, TextDelta, Usage
 from app.providers.scripted import Fail, Pause, Reply
-from tests.unit.agent.stage import Stage, texts
+from tests.support.stage import Stage, texts
 
 _DROP = Fail(Unreachable("The connection was lost."))
 

@@ -17,7 +17,7 @@ from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Grants
 from app.protocol.call import JsonValue, Media, ToolCall
 from app.protocol.spec import Effect
-from tests.unit.agent.stage import PICTURE, Stage
+from tests.support.stage import PICTURE, Stage
 
 SEND = Control("Letter", "mailer", "button", "Send")
 

@@ -11,7 +11,7 @@ from app.agent.turn import Evidence
 from app.protocol.call import Media, ToolResult
 from app.protocol.spec import Effect
 from app.providers.api import Stopped, TextDelta
-from tests.unit.agent.stage import Stage
+from tests.support.stage import Stage
 
 PICTURE = (Media("image/png", b"", 1, 1, ""),)
 

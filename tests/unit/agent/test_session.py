@@ -26,7 +26,7 @@ from app.base.errors import Refused
 from app.protocol.message import ImagePart, Role, user
 from app.providers.api import Usage
 from app.providers.scripted import Fail, Pause
-from tests.unit.agent.stage import PICTURE, Stage, texts
+from tests.support.stage import PICTURE, Stage, texts
 
 _FOREVER = Pause(-1)
 

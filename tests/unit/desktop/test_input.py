@@ -18,7 +18,7 @@ from app.desktop.headless import HeadlessDesktop, Moved, Pressed, Released, Scro
 from app.desktop.takeover import StopFlag
 from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult
 from app.tools.pictures import ModelSight, with_changed_part
-from tests.support.hands import Tools
+from tests.support.desktop_tools import Tools
 
 
 @pytest.fixture

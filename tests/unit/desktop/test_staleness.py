@@ -11,7 +11,7 @@ from app.desktop.backends import Frame, Window
 from app.desktop.capture import Capture, part_of
 from app.desktop.elements import Element
 from app.desktop.staleness import StalenessCheck, TargetChanged, is_alike
-from tests.unit.agent.stage import FakeClock
+from tests.support.stage import FakeClock
 
 AREA = Rect(0, 0, 200, 100)
 PLACE = Point(100, 50)

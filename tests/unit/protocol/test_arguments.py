@@ -10,7 +10,7 @@ from app.base.errors import ToolMisuse
 from app.protocol.arguments import to_call, unknown_tool
 from app.protocol.call import Block, Child, JsonValue
 from app.protocol.spec import ToolSpec
-from tests.unit.protocol.tools import APP, DONE, READ, SAY, WRITE
+from tests.support.parsed_tools import APP, DONE, READ, SAY, WRITE
 
 
 def _xml(spec: ToolSpec, attrs: Mapping[str, str], *children: Child, body: str = "") -> Mapping[str, JsonValue]:

@@ -13,7 +13,7 @@ from app.protocol.payload import load, well_formed
 from app.providers.api import NativeCallEnded
 from app.providers.pairing import call_ended
 from app.providers.wire_errors import Service, unreadable
-from tests.unit.journal.kept import Kept
+from tests.support.archived import Kept
 
 _HALF = r"smile \ud83d end"
 _MENDED = "smile \ufffd end"

@@ -12,7 +12,7 @@ from app.protocol.call import Block, ToolCall, ToolResult, tool_error
 from app.protocol.spec import ToolSpec
 from app.tools.executor import Execution, Executor, Gate, WrittenByThePerson
 from app.tools.registry import Registry, TurnContext
-from tests.unit.agent.stage import BROKEN, BUSY, LOCKED, WORKBENCH, FakeClock, Workbench
+from tests.support.stage import BROKEN, BUSY, LOCKED, WORKBENCH, FakeClock, Workbench
 
 _READ = Block("c1", "read", {"path": "a.txt"})
 _DONE = ToolResult(True, "read", {"path": "a.txt"}, "a.txt holds 3 lines.")

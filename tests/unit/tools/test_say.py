@@ -12,7 +12,7 @@ from app.protocol.message import CallClosed
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import Registry, TurnContext
 from app.tools.say import SAY, TONES, Speech
-from tests.unit.agent.stage import FakeClock
+from tests.support.stage import FakeClock
 
 
 def _result(block: Block) -> ToolResult:

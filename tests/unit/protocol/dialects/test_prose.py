@@ -1,0 +1,81 @@
+"""Where a tag counts: not in code, comments or reasoning, and not where it is only spoken of."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.parsed_tools import call, outline
+
+SAID = call("say", body="x")
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        "`<say>x</say>`",
+        "``<say>x</say> ` ``",
+        "```\n<say>x</say>\n```\nafter",
+        "```xml\n<say>x</say>\n```",
+        "~~~\n<say>x</say>\n~~~\n",
+        "- ```xml\n  <say>x</say>\n  ```\n",
+        "````\n```\n<say>x</say>\n```\n````\n",
+        "```<say>x</say>``` and",
+        "```\nnever closed <say>x</say>",
+        "<!-- <say>x</say> -->",
+        "<!-- <say>x</say>",
+        "use <read_file> to look",
+        "The <write_file> tool writes, the <say> tool talks.",
+        "<read_file> reads a file",
+        "call <think> when you must",
+        "the <results> of it",
+        "(see <say>)",
+    ],
+)
+def test_a_tag_that_is_only_quoted_is_text(quoted: str) -> None:
+    assert outline(quoted) == [quoted]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", ""),
+        ("Here: ", " there"),
+        ("a stray ` tick ", ""),
+        ("`code` ", ""),
+        ("```\ncode\n```\n", ""),
+        ("a < b ", ""),
+        ("**", "**"),
+        ("> ", ""),
+        ("it's <b>bold</b> ", ""),
+        ("<!-- c -->", "<!-- d -->"),
+        ("use <read_file> first.\n\n", ""),
+        ("```\ncode\n``` not closed\n```\n", ""),
+    ],
+)
+def test_a_call_among_prose_is_a_call_and_no_prose_is_lost(before: str, after: str) -> None:
+    assert outline(f"{before}<say>x</say>{after}") == [part for part in (before, SAID, after) if part]
+
+
+def test_a_mention_does_not_swallow_the_calls_after_it() -> None:
+    text = "First I use <read_file>, then <execute_command> or <write_file>.\n\n<say>x</say>"
+    assert outline(text) == [text.removesuffix("<say>x</say>"), SAID]
+
+
+def test_a_call_whose_payload_begins_like_a_sentence_is_still_a_call() -> None:
+    assert outline("So: <say> x, y</say>") == ["So: ", call("say", body=" x, y")]
+
+
+@pytest.mark.parametrize("name", ["think", "thinking"])
+def test_nothing_runs_in_reasoning(name: str) -> None:
+    assert outline(f"<{name}>a <say>x</say></{name}>b") == [("thought", "a <say>x</say>"), "b"]
+
+
+@pytest.mark.parametrize("name", ["tool_results", "results"])
+def test_results_that_the_model_wrote_are_set_apart(name: str) -> None:
+    assert outline(f"<{name}>84 <say>y</say></{name}><say>x</say>") == [("invented", "84 <say>y</say>"), SAID]
+    assert outline(f"<{name}>84 <say>y</say>") == [("invented", "84 <say>y</say>")]
+
+
+def test_very_long_prose_after_a_mention_is_let_go() -> None:
+    text = "use <read_file> " + "word " * 3000
+    assert outline(text) == [text]

@@ -1,0 +1,423 @@
+"""Facts about the person: kept, found by other words, put into the prompt where they fit, gone when forgotten."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import datetime
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.policy import Decision, Mode, Policy, Provenance, call_analysis
+from app.agent.policy.call_analysis import NobodyKnows
+from app.agent.policy.policy import PolicyDeps
+from app.assistant import assembled
+from app.base.clock import SystemClock
+from app.cli import main
+from app.commands import memory as command
+from app.protocol.call import Block, JsonValue, ToolCall, ToolResult
+from app.protocol.dialects.api import Dialect
+from app.protocol.dialects.batch import BatchDialect
+from app.protocol.dialects.native import NativeDialect
+from app.protocol.dialects.xml import XmlDialect
+from app.protocol.message import CallClosed
+from app.services.memory.store import Fact, FactStore
+from app.settings.store import Settings
+from app.tools.executor import Executor, WrittenByThePerson
+from app.tools.memory import MEMORY, MemoryTools, PastLine, Reminders
+from app.tools.registry import Registry, TurnContext
+from scripts.bench.memory import filled, questions
+from tests.conftest import DATA
+from tests.support.stage import Stage
+
+TOOLS = Registry(MEMORY)
+DIALECTS: tuple[Dialect, ...] = (XmlDialect(), BatchDialect(), NativeDialect())
+SAID = "Remember that my wife's name is Anna. I never want mails before nine!"
+
+
+class Past:
+    """Past conversations that hold one line."""
+
+    async def said(self, words: str, limit: int) -> list[PastLine]:
+        return [PastLine("c-1", "Kitchen", "2026-11-02", f"We spoke of {words}.")][:limit]
+
+
+class Bench:
+    """The tools of the memory over a file of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "memory.db"
+        self.memory = FactStore(self.path, SystemClock())
+        self.executor = Executor(TOOLS, [MemoryTools(self.memory, Past())], SystemClock())
+        self.audited: list[str] = []
+
+    async def run(self, block: Block, said: str | None = None, turn: str = "t1") -> ToolResult:
+        context = TurnContext("c1", audit=self._audit, turn_id=turn, said=said)
+        return (await self.executor.run(block, WrittenByThePerson(), context)).result
+
+    async def call(self, tool: str, said: str | None = None, turn: str = "t1", **arguments: JsonValue) -> ToolResult:
+        return await self.run(Block("c1", tool, args=arguments), said, turn)
+
+    async def _audit(self, kind: str, _details: Mapping[str, JsonValue]) -> None:
+        self.audited.append(kind)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    made.memory.close()
+
+
+def _block(dialect: Dialect, tool: str, arguments: Mapping[str, Any]) -> Block:
+    if dialect.name == "native":
+        return Block("c1", tool, args=arguments)
+    text = dialect.write([ToolCall("c1", tool, arguments)], TOOLS.specs)
+    reader = dialect.reader(TOOLS.specs)
+    [block] = [event.block for event in [*reader.feed(text), *reader.flush()] if isinstance(event, CallClosed)]
+    return block
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize(
+    ("tool", "arguments", "echo"),
+    [
+        ("remember", {"text": "my wife's name is Anna"}, "Remembered as #2."),
+        ("remember", {"kind": "rule", "text": "I never want mails before nine"}, "Remembered as #2."),
+        (
+            "remember",
+            {"quote": "my wife's name is Anna", "text": "They are married to Anna."},
+            "Remembered as #2.",
+        ),
+        ("remember", {"replaces": "1", "text": "my wife's name is Anna"}, "Remembered as #2. It replaces #1."),
+        ("recall", {"query": "spouse"}, "#1 ("),
+        ("recall", {"query": "kitchen", "in": "conversations"}, "2026-11-02 “Kitchen” (c-1): We spoke of kitchen."),
+        ("recall", {}, "#1 ("),
+        ("forget", {"id": "1"}, "Forgot for good: #1 My husband is Ben."),
+        ("forget", {"text": "husband Ben"}, "Forgot for good: #1 My husband is Ben."),
+    ],
+)
+async def test_each_tool_works_in_each_dialect(
+    bench: Bench, dialect: Dialect, tool: str, arguments: dict[str, Any], echo: str
+) -> None:
+    bench.memory.keep(Fact(0, "fact", "My husband is Ben.", "person", "", 1.0, "t0"))
+    result = await bench.run(_block(dialect, tool, arguments), SAID)
+    assert result.ok, result.llm_echo
+    assert result.llm_echo.startswith(echo)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "why"),
+    [
+        ("remember", {"text": "The person lives in Rome."}, "The person did not say so"),
+        ("remember", {"text": "The person lives in Rome.", "quote": "I live in Rome"}, "The person did not say so"),
+        ("remember", {"text": "…"}, "text is empty"),
+        ("remember", {"text": "wife " * 200}, "at most 500"),
+        (
+            "remember",
+            {"text": "the key is sk-ant-api03-" + "a" * 40},
+            "not remembered",
+        ),
+        ("remember", {"text": "my wife's name is Anna", "replaces": "99"}, "There is no fact #99."),
+        ("remember", {"text": "my wife's name is Anna", "replaces": "x"}, "names no facts"),
+        ("recall", {"in": "conversations"}, "query is empty"),
+        ("forget", {}, "Give id, or text"),
+        ("forget", {"id": "7"}, "There is no fact #7."),
+        ("forget", {"text": "quantum"}, "Nothing of that is remembered"),
+        ("forget", {"text": "name"}, "Nothing of that is remembered"),
+    ],
+)
+async def test_a_call_that_cannot_be_done_says_why_and_keeps_nothing(
+    bench: Bench, tool: str, arguments: dict[str, Any], why: str
+) -> None:
+    result = await bench.call(tool, SAID, **arguments)
+    assert (result.ok, why in result.llm_echo) == (False, True), result.llm_echo
+    assert bench.memory.all() == []
+
+
+async def test_a_fact_says_who_said_it_in_which_words_when_and_in_which_turn(bench: Bench) -> None:
+    await bench.call("remember", SAID, "t7", text="my wife's name is Anna")
+    await bench.call("remember", SAID, "t8", text="The person is married.", quote="my wife's name is Anna")
+    concluded, own = bench.memory.all()
+    assert (own.said_by, own.quote, own.turn, own.id) == ("person", "my wife's name is Anna", "t7", 1)
+    assert (concluded.said_by, concluded.quote, concluded.turn) == ("model", "my wife's name is Anna", "t8")
+    assert concluded.line() == f"#2 ({concluded.date}, concluded from “my wife's name is Anna”) The person is married."
+    assert bench.audited == ["fact_remembered", "fact_remembered"]
+
+
+async def test_what_the_person_writes_as_a_call_is_their_own(bench: Bench) -> None:
+    await bench.call("remember", None, text="The office closes at six.")
+    assert [fact.said_by for fact in bench.memory.all()] == ["person"]
+
+
+async def test_a_correction_names_the_fact_that_it_replaces_and_the_old_one_is_gone(bench: Bench) -> None:
+    said = "My dentist is Dr. Okafor. No, my dentist is Dr. Brandt now."
+    await bench.call("remember", said, text="My dentist is Dr. Okafor.")
+    second = await bench.call("remember", said, "t2", text="my dentist is Dr. Brandt now")
+    assert "remember it again with replaces:\n#1 " in second.llm_echo
+    third = await bench.call("remember", said, "t2", text="my dentist is Dr. Brandt now", replaces="#1")
+    assert "It replaces #1." in third.llm_echo
+    assert [fact.text for fact in bench.memory.all()] == ["my dentist is Dr. Brandt now"]
+
+
+async def test_the_same_words_are_kept_once(bench: Bench) -> None:
+    for turn in ("t1", "t2"):
+        await bench.call("remember", SAID, turn, text="my wife's name is Anna")
+    assert [fact.id for fact in bench.memory.all()] == [1]
+
+
+async def test_what_is_forgotten_is_in_no_answer_no_export_and_no_byte_of_the_file(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await bench.call("remember", None, text="My locker holds the zanzibarite.")
+    await bench.call("remember", None, text="My bicycle is green.")
+    assert any(b"zanzibarite" in path.read_bytes() for path in bench.path.parent.iterdir())
+    await bench.call("forget", id="1")
+    assert bench.memory.search("zanzibarite") == []
+    assert await Reminders(bench.memory)("Where is the zanzibarite in my locker?") == {}
+    print(command._exported(bench.memory.all(), as_json=True))
+    assert "zanzibarite" not in capsys.readouterr().out
+    assert [path.name for path in bench.path.parent.iterdir() if b"zanzibarit" in path.read_bytes()] == []
+
+
+async def test_a_turn_is_taken_back_from_the_memory_too(bench: Bench) -> None:
+    await bench.call("remember", None, "t1", text="My bicycle is green.")
+    await bench.call("remember", None, "t2", text="My bicycle is red.", replaces="1")
+    await bench.call("forget", None, "t3/1", id="2")
+    assert bench.memory.take_back("t3") == ["Remembered again: My bicycle is red."]
+    assert sorted(bench.memory.take_back("t2")) == [
+        "Forgot again: My bicycle is red.",
+        "Remembered again: My bicycle is green.",
+    ]
+    assert [(fact.id, fact.text) for fact in bench.memory.search("bicycle")] == [(1, "My bicycle is green.")]
+
+
+async def test_rules_are_always_in_the_prompt_and_facts_only_where_they_fit(bench: Bench) -> None:
+    bench.memory.keep(Fact(0, "rule", "I never want mails before nine.", "person", "", 1.0, "t"))
+    bench.memory.keep(Fact(0, "fact", "My dentist is Dr. Okafor.", "person", "", 1.0, "t"))
+    bench.memory.keep(Fact(0, "fact", "My bicycle is green.", "person", "", 1.0, "t"))
+    reminders = Reminders(bench.memory)
+    about = await reminders("Call my dentist, please.")
+    assert [heading.split(" ")[0] for heading in about] == ["Rules", "What"]
+    assert [("Okafor" in text, "bicycle" in text) for text in about.values()] == [(False, False), (True, False)]
+    assert list(await reminders("Open the calculator.")) == ["Rules that the person gave you to remember"]
+    [used] = [fact for fact in bench.memory.all() if fact.used_on and fact.kind == "fact"]
+    assert used.text == "My dentist is Dr. Okafor."
+
+
+async def test_what_the_prompt_gets_is_bounded(bench: Bench) -> None:
+    bench.memory.add_all(
+        Fact(0, kind, f"Invoice {number} of the harbour project goes to {'a' * 400}.", "person", "", 1.0, "t")
+        for kind in ("rule", "fact")
+        for number in range(60)
+    )
+    shown = await Reminders(bench.memory)("Which invoice of the harbour project goes where?")
+    assert len(shown) == 2
+    assert all(len(text) < 2_200 for text in shown.values())
+    assert "more: recall lists them" in shown["Rules that the person gave you to remember"]
+
+
+async def test_no_memory_costs_no_file(bench: Bench) -> None:
+    assert await Reminders(bench.memory)("Which nuts may I eat?") == {}
+    assert (await bench.call("recall", query="nuts")).llm_echo.startswith("Nothing of that is remembered")
+    assert list(bench.path.parent.iterdir()) == []
+
+
+def test_sixty_questions_find_their_fact_among_five_hundred(tmp_path: Path) -> None:
+    others = (DATA / "memory" / "others.txt").read_text(encoding="utf-8").splitlines()
+    asked = questions()
+    memory = FactStore(tmp_path / "memory.db", SystemClock())
+    memory.add_all(Fact(0, "fact", text, "person", "", 1.0, "t") for text in [*others, *(fact for fact, _, _ in asked)])
+    assert (len(others), len(asked)) == (440, 60)
+    literal = sum(fact in [one.text for one in memory.search(same, 3)] for fact, same, _ in asked)
+    paraphrased = sum(fact in [one.text for one in memory.search(other, 3)] for fact, _, other in asked)
+    memory.close()
+    assert literal == 60
+    assert paraphrased >= 45
+
+
+def test_the_bench_fills_a_memory_in_which_the_facts_are_found(tmp_path: Path) -> None:
+    memory = filled(tmp_path, 2_000)
+    found = [one.text for one in memory.search("Which Skoda do I drive?", 3)]
+    memory.close()
+    assert found[0].startswith("I drive a blue Skoda Octavia")
+
+
+def test_common_words_alone_still_find_what_holds_all_of_them(tmp_path: Path) -> None:
+    memory = FactStore(tmp_path / "memory.db", SystemClock())
+    texts = [f"The {word} stands in room {number}." for number in range(3_000) for word in ("lamp", "clock")]
+    texts.insert(2_500, "The lamp beside the clock stands there.")
+    memory.add_all(Fact(0, "fact", text, "person", "", 1.0, "t") for text in texts)
+    found = memory.search("lamp clock", 1)
+    memory.close()
+    assert [fact.text for fact in found] == ["The lamp beside the clock stands there."]
+
+
+_WRITES = """
+import sys
+from pathlib import Path
+from app.base.clock import SystemClock
+from app.services.memory.store import Fact, FactStore
+memory = FactStore(Path(sys.argv[1]), SystemClock())
+for number in range(10_000):
+    print(memory.keep(Fact(0, "fact", f"Fact number {number} of many.", "person", "", 1.0, "t")).id, flush=True)
+    if number % 3 == 2:
+        memory.forget([number - 1], "t")
+"""
+
+
+@pytest.mark.parametrize("after", [5, 40, 93])
+def test_a_killed_process_loses_no_fact_that_it_has_acknowledged(tmp_path: Path, after: int) -> None:
+    path = tmp_path / "memory.db"
+    with subprocess.Popen([sys.executable, "-c", _WRITES, str(path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        kept = [int(process.stdout.readline()) for _ in range(after)]
+        os.kill(process.pid, signal.SIGKILL)
+        kept += [int(line) for line in process.stdout.read().split("\n")[:-1]]
+    memory = FactStore(path, SystemClock())
+    there = {fact.id for fact in memory.all()}
+    # The facts that the process had forgotten, or may have been about to forget.
+    gone = {number - 1 for number in range(kept[-1]) if number % 3 == 2}
+    assert set(kept) - gone <= there
+    assert memory.search(f"fact number {kept[-1] - 1}", 1)
+    memory.close()
+    with sqlite3.connect(path) as db:
+        assert db.execute("pragma integrity_check").fetchone() == ("ok",)
+    db.close()
+
+
+def test_two_processes_share_one_memory(tmp_path: Path) -> None:
+    first, second = (FactStore(tmp_path / "memory.db", SystemClock()) for _ in range(2))
+    first.keep(Fact(0, "fact", "My bicycle is green.", "person", "", 1.0, "t"))
+    assert [fact.text for fact in second.search("bicycle")] == ["My bicycle is green."]
+    second.forget([1], "t")
+    assert first.all() == []
+    first.close()
+    second.close()
+
+
+def test_the_command_lists_exports_and_forgets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path))
+    assert main(["memory"]) == 0
+    assert main(["memory", "forget", "all"]) == 0
+    assert capsys.readouterr().out == "Forgotten: 0\n"
+    memory = FactStore(tmp_path / "data" / "memory.db", SystemClock())
+    memory.keep(Fact(0, "fact", "My bicycle is green.", "person", "", 86_400.0, "t"))
+    memory.keep(Fact(0, "rule", "Never mail before nine.", "person", "", 86_400.0, "t"))
+    memory.close()
+    assert main(["memory", "list", "bicycle"]) == 0
+    assert capsys.readouterr().out == "#1 (1970-01-02) My bicycle is green.\n"
+    assert main(["memory", "export"]) == 0
+    rules, facts = capsys.readouterr().out.split("\n\n# Facts\n\n")
+    assert rules == "# Rules\n\n- #2 (1970-01-02) Never mail before nine."
+    assert facts == "- #1 (1970-01-02) My bicycle is green.\n"
+    assert main(["memory", "forget", "x"]) == 1
+    assert main(["memory", "forget", "#1", "2"]) == 0
+    assert capsys.readouterr().out == "Forgotten: 2\n"
+    assert command.run(argparse.Namespace(what="export", json=True)) == 0
+    assert capsys.readouterr().out == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "tainted", "mode", "decision"),
+    [
+        ("remember", {"text": "x"}, (), Mode.ASK, Decision.ALLOW),
+        ("forget", {"id": "1"}, (), Mode.AUTO, Decision.ALLOW),
+        ("remember", {"text": "x"}, ("web",), Mode.ASK, Decision.ASK),
+        ("remember", {"text": "x"}, ("screen",), Mode.YOLO, Decision.ASK),
+        ("forget", {"id": "1"}, ("outside",), Mode.AUTO, Decision.ASK),
+        ("remember", {"text": "x"}, (), Mode.PLAN, Decision.DENY),
+        ("recall", {"query": "x"}, ("web",), Mode.PLAN, Decision.ALLOW),
+    ],
+)
+def test_the_memory_changes_unasked_only_while_nobody_elses_words_were_read(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], tainted: tuple[str, ...], mode: Mode, decision: Decision
+) -> None:
+    policy = Policy(tmp_path, mode, surroundings=PolicyDeps(NobodyKnows()), persons=tmp_path / "none.toml")
+    spec = next(spec for spec in TOOLS.specs if spec.name == tool)
+    assert policy.decide(ToolCall("c", tool, arguments), spec, (), Provenance(tainted)).decision is decision
+
+
+@pytest.mark.parametrize(
+    ("arguments", "source", "personal"),
+    [({"query": "x"}, "", "memory"), ({"query": "x", "in": "conversations"}, "conversation", "memory")],
+)
+def test_past_conversations_bring_others_words_and_facts_do_not(
+    tmp_path: Path, arguments: dict[str, Any], source: str, personal: str
+) -> None:
+    policy = Policy(tmp_path, Mode.ASK, surroundings=PolicyDeps(NobodyKnows()), persons=tmp_path / "none.toml")
+    spec = next(spec for spec in TOOLS.specs if spec.name == "recall")
+    act = policy.read(ToolCall("c", "recall", arguments), spec)
+    assert (call_analysis.source_of(act, spec), call_analysis.personal_in(act, spec)) == (source, personal)
+
+
+def _offline(folder: Path, **more: object) -> Settings:
+    return Settings({"model.provider": "offline", "files.workspace": str(folder), **more}, {})
+
+
+async def test_a_person_without_a_model_has_things_remembered_recalled_and_forgotten(tmp_path: Path) -> None:
+    said: list[str] = []
+    for wish in (
+        "Please remember that my dentist is Dr. Okafor, in the Bergstrasse.",
+        "What do you know about my dentist?",
+        "forget that my dentist is Dr. Okafor",
+        "what do you know about my dentist",
+    ):
+        async with assembled(_offline(tmp_path), dry_run=True) as assistant:
+            said.append((await assistant.send(wish)).text)
+    kept = f"#1 ({datetime.date.today()}) my dentist is Dr. Okafor, in the Bergstrasse"
+    assert said == [
+        "All done: I will remember “my dentist is Dr. Okafor, in the Bergstrasse”.",
+        f"All done: I looked up “my dentist”. This is what I remember:\n{kept}",
+        "All done: I forgot “my dentist is Dr. Okafor”.",
+        "All done: I looked up “my dentist”. I remember nothing about that.",
+    ]
+
+
+async def test_a_fact_reaches_the_model_in_the_facts_of_the_moment_and_past_words_are_found(tmp_path: Path) -> None:
+    async with assembled(_offline(tmp_path), dry_run=True) as assistant:
+        await assistant.run(Block("c1", "remember", args={"text": "My dentist is Dr. Okafor.", "kind": "rule"}))
+        await assistant.send("what do you know about my teeth")
+        assert await assistant.take_back(assistant.by_hand) == ["Forgot again: My dentist is Dr. Okafor."]
+    async with assembled(_offline(tmp_path), dry_run=True) as assistant:
+        found = await assistant.run(Block("c1", "recall", args={"query": "dentist", "in": "conversations"}))
+    assert "what do you know about my teeth" in found.llm_echo
+
+
+async def test_what_fits_the_persons_words_reaches_the_model_beside_the_stable_prompt(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.memory.keep(Fact(0, "fact", "My dentist is <b>Dr. Okafor</b>.", "person", "", 1.0, "t"))
+    reminders = Reminders(bench.memory)
+
+    async def remind(said: str) -> tuple[Mapping[str, str], bool]:
+        return await reminders(said), True
+
+    stage = Stage(tmp_path, "Done.", "Done.", remind=remind)
+    await stage.send("Open the calculator.")
+    await stage.send("Call my dentist.")
+    first, second = stage.provider.requests
+    assert first.system == second.system
+    assert [("Okafor" in one.context, "Okafor" in one.system) for one in (first, second)] == [
+        (False, False),
+        (True, False),
+    ]
+
+
+def test_waiting_for_the_disk_holds_nothing_up(bench: Bench) -> None:
+    async def together() -> list[ToolResult]:
+        calls = [bench.call("remember", None, text=f"Shelf {number} holds paint.") for number in range(20)]
+        return await asyncio.gather(*calls)
+
+    assert all(result.ok for result in asyncio.run(together()))
+    assert len(bench.memory.search("paint", 50)) == 20

@@ -1,0 +1,179 @@
+"""Moving, copying and making folders: all or nothing, nothing overwritten, the same walls, one undo."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.policy import Decision, Mode, Policy, Provenance
+from app.agent.policy.call_analysis import NobodyKnows
+from app.agent.policy.policy import PolicyDeps
+from app.protocol.call import ToolCall
+from app.tools.arrange import ARRANGEMENTS
+from tests.support.workbench import Bench
+
+
+def _fill(bench: Bench) -> None:
+    for name, text in {"a.txt": "alpha", "b.txt": "beta", "photos/1.jpg": "one", "photos/deep/2.jpg": "two"}.items():
+        (bench.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (bench.root / name).write_text(text)
+
+
+def _tree(folder: Path) -> dict[str, str]:
+    """Every entry below, with its content; folders with an empty one."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_text() if path.is_file() else "" for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "there", "gone"),
+    [
+        ("move_file", {"source": ["a.txt"], "destination": ["z.txt"]}, {"z.txt": "alpha"}, ["a.txt"]),
+        ("move_file", {"source": ["a.txt"], "destination": ["photos"]}, {"photos/a.txt": "alpha"}, ["a.txt"]),
+        (
+            "move_file",
+            {"source": ["a.txt", "photos"], "destination": ["new/place/"]},
+            {"new/place/a.txt": "alpha", "new/place/photos/deep/2.jpg": "two"},
+            ["a.txt", "photos"],
+        ),
+        (
+            "move_file",
+            {"source": ["a.txt", "b.txt"], "destination": ["2026-a.txt", "2026-b.txt"]},
+            {"2026-a.txt": "alpha", "2026-b.txt": "beta"},
+            ["a.txt", "b.txt"],
+        ),
+        (
+            "copy_file",
+            {"source": ["photos", "a.txt"], "destination": ["backup/"]},
+            {"backup/photos/deep/2.jpg": "two", "backup/a.txt": "alpha", "photos/1.jpg": "one", "a.txt": "alpha"},
+            [],
+        ),
+        ("make_folder", {"path": ["x/y/z", "photos"]}, {"x/y/z": ""}, []),
+    ],
+)
+async def test_it_happens_and_one_undo_takes_all_of_it_back(
+    bench: Bench, tool: str, arguments: dict[str, Any], there: dict[str, str], gone: list[str]
+) -> None:
+    _fill(bench)
+    before = _tree(bench.root)
+    result = await bench.call(tool, **arguments)
+    assert result.ok, result.llm_echo
+    after = _tree(bench.root)
+    assert there.items() <= after.items()
+    assert [name for name in gone if name in after] == []
+    assert (await bench.call("undo_last_change")).ok
+    assert _tree(bench.root) == before
+    assert bench.checkpoints.changes() == []
+
+
+async def test_a_turn_with_edits_between_is_taken_back_whole(bench: Bench) -> None:
+    _fill(bench)
+    before = _tree(bench.root)
+    await bench.call("make_folder", path=["old"])
+    await bench.call("move_file", source=["a.txt", "photos"], destination=["old/"])
+    await bench.call("write_file", path="old/a.txt", content="changed")
+    await bench.call("copy_file", source=["old"], destination=["older"])
+    undone, problems = bench.changes.restore("t1")
+    assert (len(undone) > 5, problems) == (True, [])
+    assert _tree(bench.root) == before
+
+
+async def test_a_preview_changes_nothing(bench: Bench) -> None:
+    _fill(bench)
+    before = _tree(bench.root)
+    result = await bench.call("move_file", source=["a.txt", "photos"], destination=["old/"], preview=True)
+    assert result.llm_echo == "Would move 2 with 3 entries in folders:\na.txt → old/a.txt\nphotos → old/photos"
+    assert _tree(bench.root) == before
+    assert bench.checkpoints.changes() == []
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "why"),
+    [
+        (["a.txt"], ["b.txt"], "'b.txt' is there already"),
+        (["a.txt", "b.txt"], ["x", "x"], "several sources would become 'x'"),
+        (["a.txt", "photos/1.jpg", "photos"], ["x/"], "lies in another source"),
+        (["a.txt", "b.txt"], ["x", "y", "z"], "2 sources and 3 destinations"),
+        (["photos"], ["photos/deep/"], "lies in 'photos' itself"),
+        (["."], ["x"], "stays where it is"),
+        (["link.txt"], ["x"], "is a link to 'a.txt'"),
+        (["a.txt"], ["/etc/"], "outside the folders that may be changed"),
+        (["a.txt"], [".git/hooks/"], "is protected"),
+        (["a.txt"], [".envrc"], "is protected"),
+        (["repository"], ["elsewhere/"], "is protected"),
+        (["device:/.ssh/id_rsa"], ["x"], "holds keys"),
+        (["a.txt", "nowhere"], ["x/"], "there is no 'nowhere'"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["move_file", "copy_file"])
+async def test_what_may_not_or_cannot_be_leaves_everything_as_it_is(
+    bench: Bench, tool: str, source: list[str], destination: list[str], why: str
+) -> None:
+    _fill(bench)
+    (bench.root / "link.txt").symlink_to("a.txt")
+    (bench.root / "repository/.git").mkdir(parents=True)
+    (bench.root / "repository/.git/config").write_text("x")
+    (bench.home / ".ssh").mkdir()
+    (bench.home / ".ssh/id_rsa").write_text("x")
+    before = _tree(bench.root)
+    result = await bench.call(tool, source=list(source), destination=list(destination))
+    assert (result.ok, why in result.llm_echo) == (False, True), result.llm_echo
+    assert _tree(bench.root) == before
+    assert bench.checkpoints.changes() == []
+
+
+async def test_what_fails_on_the_way_undoes_what_was_done(bench: Bench) -> None:
+    _fill(bench)
+    before = _tree(bench.root)
+    (bench.root / "b.txt").chmod(0)
+    if os.access(bench.root / "b.txt", os.R_OK):  # root reads everything: a pipe fails for it too
+        (bench.root / "b.txt").unlink()
+        os.mkfifo(bench.root / "b.txt")
+        before = {name: text for name, text in before.items() if name != "b.txt"}
+    result = await bench.call("copy_file", source=["photos", "b.txt"], destination=["new/"])
+    assert not result.ok
+    assert {name: text for name, text in _tree_of_files(bench.root).items() if name != "b.txt"} == {
+        name: text for name, text in before.items() if text and name != "b.txt"
+    }
+    assert bench.checkpoints.changes() == []
+
+
+def _tree_of_files(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+async def test_what_came_into_a_new_folder_since_stays_and_a_taken_name_is_told(bench: Bench) -> None:
+    _fill(bench)
+    await bench.call("move_file", source=["a.txt"], destination=["new/"])
+    (bench.root / "new/other.txt").write_text("mine")
+    (bench.root / "a.txt").write_text("another")
+    undone = await bench.call("undo_last_change")
+    assert "'a.txt' is there again, so 'new/a.txt' was not moved back." in undone.llm_echo
+    assert _tree_of_files(bench.root / "new") == {"a.txt": "alpha", "other.txt": "mine"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "decision"),
+    [
+        ("move_file", {"source": ["a.txt"], "destination": ["b/"]}, Decision.ALLOW),
+        ("move_file", {"source": ["a.txt"], "destination": ["/srv/b/"]}, Decision.ASK),
+        ("copy_file", {"source": ["/srv/a.txt"], "destination": ["b/"]}, Decision.ASK),
+        ("copy_file", {"source": [".env"], "destination": ["notes.txt"]}, Decision.ASK),
+        ("move_file", {"source": [".wisp/policy.toml"], "destination": ["b/"]}, Decision.DENY),
+        ("copy_file", {"source": ["a.toml"], "destination": [".wisp/policy.toml"]}, Decision.DENY),
+        ("make_folder", {"path": [".git/hooks"]}, Decision.DENY),
+        ("make_folder", {"path": ["b"]}, Decision.ALLOW),
+    ],
+)
+@pytest.mark.parametrize("mode", [Mode.ASK, Mode.AUTO])
+def test_every_path_of_the_call_is_judged(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], decision: Decision, mode: Mode
+) -> None:
+    (tmp_path / ".env").write_text("KEY=hunter2")
+    policy = Policy(tmp_path, mode, surroundings=PolicyDeps(NobodyKnows()), persons=tmp_path / "none.toml")
+    spec = next(spec for spec in ARRANGEMENTS.tools if spec.name == tool)
+    assert policy.decide(ToolCall("c", tool, arguments), spec, (), Provenance()).decision is decision

@@ -1,0 +1,239 @@
+"""Writing, editing, deleting and taking back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from app.services.files.changes import MOST_EDITED_BYTES, ChangeOrigin, Changes
+from app.services.files.checkpoints import Checkpoints
+from tests.support.workbench import Bench
+
+_DIFF = "------- SEARCH\ntwo\n=======\nTWO\n+++++++ REPLACE"
+
+
+def _state(folder: Path) -> dict[str, bytes | None]:
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+async def test_a_new_file_has_exactly_the_given_bytes(bench: Bench) -> None:
+    text = "  one\r\n\ttwo é 🙂\n\nlast without end"
+    result = await bench.call("write_file", path="a/b/c.txt", content=text)
+    assert (bench.root / "a/b/c.txt").read_bytes() == text.encode()
+    assert result.llm_echo == f"Created 'a/b/c.txt': 4 lines, {len(text.encode())} bytes."
+    assert bench.audited == ["file_written"]
+
+
+async def test_both_names_and_both_spellings_write(bench: Bench) -> None:
+    await bench.xml('<write_file path="a.txt"><![CDATA[\nif a < b && c:\n]]></write_file>')
+    await bench.xml("<write_to_file><path>b.txt</path><content>\nif a < b && c:\n</content></write_to_file>")
+    assert _state(bench.root) == {"a.txt": b"if a < b && c:\n", "b.txt": b"if a < b && c:\n"}
+
+
+async def test_the_mode_stays_and_nothing_is_left_beside(bench: Bench) -> None:
+    file = bench.root / "run.sh"
+    file.write_text("old")
+    file.chmod(0o751)
+    await bench.call("write_file", path="run.sh", content="new")
+    assert (stat.S_IMODE(file.stat().st_mode), list(bench.root.iterdir())) == (0o751, [file])
+
+
+async def test_a_new_file_gets_the_usual_mode(bench: Bench) -> None:
+    before = os.umask(0o027)
+    try:
+        await bench.call("write_file", path="a.txt", content="new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((bench.root / "a.txt").stat().st_mode) == 0o640
+
+
+async def test_a_link_within_the_workspace_is_written_through(bench: Bench) -> None:
+    (bench.root / "real.txt").write_text("old")
+    (bench.root / "link.txt").symlink_to(bench.root / "real.txt")
+    await bench.call("write_file", path="link.txt", content="new")
+    assert ((bench.root / "link.txt").is_symlink(), (bench.root / "real.txt").read_text()) == (True, "new")
+
+
+async def test_a_hard_link_elsewhere_keeps_its_content(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "far.txt").write_text("old")
+    os.link(tmp_path / "far.txt", bench.root / "near.txt")
+    await bench.call("write_file", path="near.txt", content="new")
+    assert ((tmp_path / "far.txt").read_text(), (bench.root / "near.txt").read_text()) == ("old", "new")
+
+
+@pytest.mark.parametrize(
+    ("path", "where"),
+    [
+        ("wisp:/a.txt", "project/a.txt"),
+        ("bor:/b/a.txt", "project/b/a.txt"),
+        ("device:/a.txt", "home/a.txt"),
+        ("~/b.txt", "home/b.txt"),
+    ],
+)
+async def test_the_forms_of_paths_lead_where_they_say(bench: Bench, tmp_path: Path, path: str, where: str) -> None:
+    result = await bench.call("write_file", path=path, content="x")
+    assert (result.ok, (tmp_path / where).read_text()) == (True, "x")
+
+
+async def test_what_was_made_before_the_workspace_was_its_place_is_still_found(bench: Bench, tmp_path: Path) -> None:
+    old = tmp_path / "wisp/data/files"
+    (old / "poem.txt").write_text("roses")
+    (old / "other.txt").write_text("old")
+    (bench.root / "other.txt").write_text("new")
+    seen = [(await bench.call("read_file", path=f"{name}")).llm_echo for name in ("wisp:/poem.txt", "bor:/other.txt")]
+    assert seen == ["1 | roses", "1 | new"]
+
+
+async def test_an_edit_changes_the_block_and_nothing_else(bench: Bench) -> None:
+    (bench.root / "a.txt").write_bytes(b"one\r\ntwo\r\nthree")
+    result = await bench.xml(f'<replace_in_file path="a.txt"><![CDATA[\n{_DIFF}\n]]></replace_in_file>')
+    assert (bench.root / "a.txt").read_bytes() == b"one\r\nTWO\r\nthree"
+    assert result.llm_echo == "Edited 'a.txt'. block 1: line 2 became 1."
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-16-be", "cp1252"])
+async def test_an_edit_keeps_the_charset(bench: Bench, codec: str) -> None:
+    head = "\ufeff" if codec == "utf-16-be" else ""
+    text = head + "Straße und Frühstück und Öl und Äpfel für alle.\n" * 10
+    (bench.root / "a.txt").write_bytes((text + "two\n").encode(codec))
+    await bench.call("replace_in_file", path="a.txt", diff=_DIFF)
+    assert (bench.root / "a.txt").read_bytes() == (text + "TWO\n").encode(codec)
+
+
+async def test_a_character_that_the_charset_lacks_is_named_and_nothing_changes(bench: Bench) -> None:
+    data = "Straße, Öl, Äpfel, Frühstück.\ntwo\n".encode("latin-1")
+    (bench.root / "a.txt").write_bytes(data)
+    result = await bench.call("replace_in_file", path="a.txt", diff=_DIFF.replace("TWO", "🙂"))
+    assert (result.ok, "diff: the character U+1F642 cannot be written" in result.llm_echo) == (False, True)
+    assert (bench.root / "a.txt").read_bytes() == data
+
+
+async def test_a_diff_that_fits_twice_is_refused_with_line_numbers(bench: Bench) -> None:
+    (bench.root / "a.txt").write_text("two\none\ntwo\n")
+    result = await bench.call("replace_in_file", path="a.txt", diff=_DIFF)
+    assert result.llm_echo == (
+        "replace_in_file: diff: SEARCH of block 1 is in the file 2 times, at lines 1, 3. Add lines before or after it "
+        "until it fits one place only. Nothing was changed."
+    )
+    assert (bench.root / "a.txt").read_text() == "two\none\ntwo\n"
+
+
+async def test_one_bad_block_leaves_the_whole_file(bench: Bench) -> None:
+    (bench.root / "a.txt").write_text("one\ntwo\n    return total\n")
+    bad = _DIFF.replace("two", "    return totals * 2")
+    result = await bench.call("replace_in_file", path="a.txt", diff=f"{_DIFF}\n{bad}")
+    assert result.llm_echo == (
+        "replace_in_file: diff: SEARCH of block 2 is not in the file. The nearest lines are:\n2 | two\n"
+        "3 |     return total\nRead the file again and copy the lines exactly. Nothing was changed."
+    )
+    assert (bench.root / "a.txt").read_text() == "one\ntwo\n    return total\n"
+
+
+async def test_what_was_found_by_indentation_is_told(bench: Bench) -> None:
+    (bench.root / "a.txt").write_text("if x:\n    two\n")
+    result = await bench.call("replace_in_file", path="a.txt", diff=_DIFF)
+    assert result.llm_echo == "Edited 'a.txt'. block 1: line 2 became 1 (found although indentation differs)."
+    assert (bench.root / "a.txt").read_text() == "if x:\n    TWO\n"
+
+
+async def test_equal_search_and_replace_say_so(bench: Bench) -> None:
+    (bench.root / "a.txt").write_text("two\n")
+    result = await bench.call("replace_in_file", path="a.txt", diff=_DIFF.replace("TWO", "two"))
+    assert result.llm_echo == "'a.txt' is as it was: SEARCH and REPLACE are the same."
+
+
+async def test_a_deleted_file_is_in_the_trash_and_comes_back(bench: Bench) -> None:
+    (bench.root / "a.txt").write_text("old")
+    result = await bench.xml("<delete_file><path>a.txt</path></delete_file>")
+    assert (result.llm_echo, (bench.trash / "a.txt").read_text()) == ("'a.txt' was moved to the trash.", "old")
+    undone = await bench.xml("<undo_last_change/>")
+    assert undone.llm_echo == "Took back delete_file: 'a.txt' is as it was before."
+    assert (bench.root / "a.txt").read_text() == "old"
+
+
+async def test_without_a_trash_a_file_is_deleted_and_still_comes_back(bench: Bench) -> None:
+    changes = Changes(bench.workspace, bench.checkpoints, lambda _folder, _name: False)
+    (bench.root / "a.txt").write_text("old")
+    done = changes.delete(bench.workspace.locate("a.txt"), ChangeOrigin("t1", "delete_file"))
+    assert (done.trashed, (bench.root / "a.txt").exists()) == (False, False)
+    await bench.call("undo_last_change")
+    assert (bench.root / "a.txt").read_text() == "old"
+
+
+async def test_changes_are_taken_back_one_by_one(bench: Bench) -> None:
+    await bench.call("write_file", path="a.txt", content="1")
+    (bench.root / "a.txt").chmod(0o600)
+    await bench.call("write_file", path="a.txt", content="2")
+    await bench.call("replace_in_file", path="a.txt", diff=_DIFF.replace("two", "2").replace("TWO", "3"))
+    seen = []
+    for _ in range(3):
+        await bench.call("undo_last_change")
+        seen.append((bench.root / "a.txt").read_text() if (bench.root / "a.txt").exists() else None)
+    assert seen == ["2", "1", None]
+    assert (await bench.call("undo_last_change")).llm_echo == "undo_last_change: There is no change of a file to undo."
+
+
+async def test_what_somebody_else_changed_since_is_not_taken_back(bench: Bench) -> None:
+    await bench.call("write_file", path="a.txt", content="ours")
+    (bench.root / "a.txt").write_text("theirs")
+    result = await bench.call("undo_last_change")
+    assert (result.ok, (bench.root / "a.txt").read_text()) == (False, "theirs")
+    assert "'a.txt' was changed by somebody else since" in result.llm_echo
+
+
+async def test_a_whole_turn_is_taken_back_and_others_stay(bench: Bench) -> None:
+    (bench.root / "old.txt").write_text("old")
+    await bench.xml('<write_file path="first.txt">1</write_file>', turn="t1")
+    await bench.xml('<write_file path="old.txt">new</write_file>', turn="t2")
+    await bench.xml('<write_file path="second.txt">2</write_file>', turn="t2")
+    await bench.xml('<delete_file path="old.txt"/>', turn="t2")
+    assert bench.checkpoints.turns() == ["t1", "t2"]
+    undone, problems = bench.changes.restore("t2")
+    assert ([change.tool for change in undone], problems) == (["delete_file", "write_file", "write_file"], [])
+    assert _state(bench.root) == {"first.txt": b"1", "old.txt": b"old"}
+
+
+async def test_a_turn_is_taken_back_after_a_restart(bench: Bench, tmp_path: Path) -> None:
+    await bench.xml('<write_file path="a.txt">1</write_file>', turn="t7")
+    again = Changes(bench.workspace, Checkpoints(tmp_path / "checkpoints"))
+    again.restore("t7")
+    assert _state(bench.root) == {}
+
+
+async def test_content_too_big_to_be_kept_is_told(bench: Bench, tmp_path: Path) -> None:
+    small = Changes(bench.workspace, Checkpoints(tmp_path / "small", most_bytes=10))
+    (bench.root / "a.txt").write_text("x" * 11)
+    done = small.write(bench.workspace.locate("a.txt"), (b"new",), ChangeOrigin("t", "write_file"))
+    assert (done.undoable, (bench.root / "a.txt").read_text()) == (False, "new")
+
+
+async def test_missing_and_empty_content_name_the_argument(bench: Bench) -> None:
+    (bench.root / "a.txt").write_text("old")
+    missing = await bench.xml('<write_file path="a.txt"/>')
+    empty = await bench.call("write_file", path="a.txt", content="")
+    assert missing.llm_echo == "write_file: write_file needs content: the whole content."
+    assert empty.llm_echo.startswith("write_file: content is empty, and 'a.txt' is not.")
+    assert (bench.root / "a.txt").read_text() == "old"
+
+
+async def test_an_empty_file_can_be_made(bench: Bench) -> None:
+    result = await bench.call("write_file", path="__init__.py", content="")
+    assert (result.ok, (bench.root / "__init__.py").read_bytes()) == (True, b"")
+
+
+async def test_a_file_too_big_for_blocks_is_left_alone(bench: Bench) -> None:
+    with (bench.root / "big.txt").open("wb") as file:
+        file.truncate(MOST_EDITED_BYTES + 1)
+    result = await bench.call("replace_in_file", path="big.txt", diff=_DIFF)
+    assert "path: 'big.txt' has 64000001 bytes" in result.llm_echo
+
+
+async def test_edits_side_by_side_lose_nothing(bench: Bench) -> None:
+    (bench.root / "a.txt").write_text("".join(f"line {number}\n" for number in range(20)))
+    diffs = [_DIFF.replace("two", f"line {number}").replace("TWO", f"LINE {number}") for number in range(20)]
+    await asyncio.gather(*(bench.call("replace_in_file", path="a.txt", diff=diff) for diff in diffs))
+    assert (bench.root / "a.txt").read_text() == "".join(f"LINE {number}\n" for number in range(20))
