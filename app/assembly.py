@@ -40,7 +40,7 @@ from app.tools.exec import COMMANDS, WAITS, CommandJudge, Commands, Waits
 from app.tools.file import FILES, Files
 from app.tools.memory import MEMORY, MemoryTools, PastWords, Reminders
 from app.tools.pictures import ModelSight
-from app.tools.registry import Registry
+from app.tools.registry import DOCS, Registry, ToolDocs
 from app.tools.say import SAY, Speech
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.search import CODE, SEARCH, Code, Searches
@@ -55,7 +55,7 @@ from app.tools.windows import WINDOWS, WindowTools
 def registry() -> Registry:
     """The shapes of all tools; no service is opened for it."""
     return Registry(
-        *(SAY, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
+        *(SAY, DOCS, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
         *(FILES, EDITS, SEARCH, CODE, ARRANGEMENTS, COMMANDS, WAITS, WEB, TASKS, MEMORY, SKILLS),
     )
 
@@ -147,6 +147,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
     desktop, clock, workspace, processes = own.desktop, own.clock, own.workspace, own.processes
     return (
         Speech(),
+        ToolDocs(registry().specs),
         Watching(desktop, own.sight),
         Computer(desktop, own.sight),
         Goals(desktop, own.sight),

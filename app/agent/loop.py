@@ -6,6 +6,7 @@ The loop knows no tool by name: what a spec feeds back and what a result says de
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 from app.agent.agent_events import Notice, Outcome, PassStarted, State, TurnEnded
@@ -23,9 +24,9 @@ from app.agent.subagent import Pursuit
 from app.agent.turn import Turn
 from app.base.errors import ContextOverflow, ToolsDeclined, WispError
 from app.protocol.call import WAITING
-from app.protocol.dialects.api import Pacing
+from app.protocol.dialects.api import Answer, Pacing, introduced
 from app.protocol.dialects.choose import by_name
-from app.protocol.message import Message, Role, user
+from app.protocol.message import CallPart, Message, Role, user
 from app.providers.api import Request
 from app.settings.catalog import MAX_TOKENS
 
@@ -39,6 +40,8 @@ class Loop:
     def __init__(self, parts: SessionDeps, history: History, approvals: Approvals) -> None:
         self._history = history
         self._approvals = approvals
+        calls = (part.name for message in history.messages for part in message.parts if isinstance(part, CallPart))
+        self._met = list(dict.fromkeys(calls))
         self._speak(parts)
 
     def rename(self, name: str) -> None:
@@ -50,7 +53,7 @@ class Loop:
         self._parts = parts
         self._is_yolo = parts.policy.mode is Mode.YOLO
         taught = tuple(spec for spec in parts.registry.specs if not (spec.needs_answer and self._is_yolo))
-        self.system, self._schemas = teaching(parts.dialect, taught, parts.settings, parts.tool_names)
+        self.system, self._schemas = teaching(parts.dialect, taught, parts.settings, parts.tool_names, self._met)
         self._compactor = Compactor(parts, self._history, self.system)
 
     async def run(self, turn: Turn) -> TurnEnded:
@@ -147,6 +150,17 @@ class Loop:
         if answers:
             kept.append(Entry(EntryKind.RESULTS, self._parts.dialect.answer(answers)))
         self._history.extend(*kept)
+        self._meet(answers)
+
+    def _meet(self, answers: Sequence[Answer]) -> None:
+        """Rare tools that were called or asked for are declared from the next pass on."""
+        met = dict.fromkeys(name for answer in answers for name in (*introduced(answer), answer.tool))
+        new = [
+            name for name in met if name not in self._met and (spec := self._parts.registry.find(name)) and spec.rare
+        ]
+        if new:
+            self._met += new
+            self._speak(self._parts)
 
     def _judge(self, turn: Turn, one: ModelPass, calls: Calls) -> TurnEnded | None:
         """How the turn ends after this pass, or None for another pass."""

@@ -7,7 +7,7 @@ import json
 import locale
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -55,16 +55,17 @@ def system_prompt(dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Setti
 
 
 def teaching(
-    dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Settings, names: Mapping[str, str]
+    dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Settings, names: Mapping[str, str], met: Sequence[str] = ()
 ) -> tuple[str, tuple[Mapping[str, JsonValue], ...]]:
-    """The system prompt and the declared tools. `names` are what this family of models calls some of them.
+    """The system prompt and the declared tools, with the rare ones that were `met`. `names` are what this family of
+    models calls some of them.
 
     Where no checklist is kept, nothing teaches one.
     """
     keeps_list = settings[FOCUS_CHAIN]
     taught = tuple(spec for spec in specs if keeps_list or not spec.is_checklist)
     system = system_prompt(dialect, taught, settings) + (f"\n{told('checklist')}\n" if keeps_list else "")
-    schemas = dialect.schemas(taught)
+    schemas = dialect.schemas(taught, met)
     if names:
         schemas = tuple(json.loads(_renamed(json.dumps(schemas), names)))
     return _renamed(system, names), schemas if keeps_list else tuple(map(_without_list, schemas))

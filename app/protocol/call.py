@@ -37,6 +37,8 @@ class ToolResult:
 
 CHANGED_PART = "changed_part"
 """Under this name a payload says which part of the screen, in its pixels, changed without a word of its program."""
+INTRODUCED = "introduced"
+"""Under this name a payload says of which tools the model wants the docs."""
 FINISHED = "finished"
 WAITING = "waiting"
 

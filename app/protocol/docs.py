@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from app.protocol.call import JsonValue
-from app.protocol.spec import PROGRESS, Param, ToolSpec, ValueType
+from app.protocol.spec import PROGRESS, Param, RareFamily, ToolSpec, ValueType
 
 _SENTENCE = re.compile(r"(?<=[.:])\s+(?=[A-Z])")
-_RARE = "### Tools by one line\nThe answer to your first call of one tells what else it takes."
+_FAMILIES = """### Rarer tools, by family
+Behind each stands what it must be given. The answer to its first call tells what else it takes, and tool_docs does."""
 _SHOWN_KIND = {
     ValueType.INTEGER: "integer",
     ValueType.NUMBER: "number",
@@ -27,10 +28,19 @@ def xml(specs: Sequence[ToolSpec]) -> str:
 
 
 def taught(specs: Sequence[ToolSpec], write: Callable[[Sequence[ToolSpec]], str]) -> str:
-    """The docs of all tools as `write` spells them, and one line for each rare one."""
-    rare = [f"- {spec.name}{_needed(spec)}: {brief(spec)}" for spec in specs if spec.is_rare]
-    common = write([spec for spec in specs if not spec.is_rare])
-    return "\n".join([f"{common}\n\n{_RARE}", *rare]) if rare else common
+    """The docs of all tools as `write` spells them, and one line for each rare family."""
+    parts = (write([spec for spec in specs if not spec.rare]), families(specs))
+    return "\n\n".join(part for part in parts if part)
+
+
+def families(specs: Sequence[ToolSpec]) -> str:
+    """One line for each rare family: its name, its purpose, its tools with what they must be given."""
+    found: dict[RareFamily, list[str]] = {}
+    for spec in specs:
+        if spec.rare:
+            found.setdefault(spec.rare, []).append(f"{spec.name}{_needed(spec)}")
+    lines = [f"- {family.name} ({family.purpose}): {', '.join(tools)}" for family, tools in found.items()]
+    return "\n".join([_FAMILIES, *lines]) if lines else ""
 
 
 def _needed(spec: ToolSpec) -> str:
@@ -44,10 +54,10 @@ def batch(specs: Sequence[ToolSpec]) -> str:
 
 
 def brief(spec: ToolSpec) -> str:
-    """The purpose of a tool in its first sentence, and the names of what it may be given, unless it is a rare one."""
+    """The purpose of a tool in its first sentence, and the names of what it may be given."""
     purpose = _SENTENCE.split(spec.description, maxsplit=1)[0].rstrip(".:")
     more = ", ".join(param.name for param in spec.params if not param.required)
-    return f"{purpose}. Also: {more}." if more and not spec.is_rare else f"{purpose}."
+    return f"{purpose}. Also: {more}." if more else f"{purpose}."
 
 
 def is_told(spec: ToolSpec) -> bool:

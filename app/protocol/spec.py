@@ -39,6 +39,14 @@ HARMLESS = frozenset({Effect.READS, Effect.TALKS})
 """Effects that change nothing outside the conversation."""
 
 
+@dataclass(frozen=True, slots=True)
+class RareFamily:
+    """Tools that few conversations need. `purpose` says in a few words what they are for."""
+
+    name: str
+    purpose: str
+
+
 class ValueType(StrEnum):
     """The type of an argument, named as JSON Schema names it."""
 
@@ -96,7 +104,7 @@ class ToolSpec:
     `is_speech` marks a tool that only says its body to the person.
     `needs_answer` marks a tool that is left out of the docs in YOLO mode, because there the person does not answer.
     `is_checklist` marks a tool that is left out of the docs where no checklist is kept.
-    `is_rare` marks a tool that is taught by one line; the answer to its first call tells the rest.
+    A tool with a `rare` family shares one line of the prompt with it; the answer to its first call tells the rest.
     `is_wait` marks a tool that waits for the earlier calls of a message, and that the later ones wait for.
     `effect` is what every call does. Where the arguments change that, `effects_by_call` names all effects of one call.
     `open` accepts any attribute (used for shapes read from a file, never by our own tools).
@@ -117,7 +125,7 @@ class ToolSpec:
     is_wait: bool = False
     needs_answer: bool = False
     is_checklist: bool = False
-    is_rare: bool = False
+    rare: RareFamily | None = None
     splits: tuple[tuple[str, tuple[str, ...]], ...] = ()
     open: bool = False
     effects_by_call: EffectsByCall | None = None

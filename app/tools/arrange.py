@@ -9,7 +9,7 @@ from functools import partial
 from app.base.errors import ToolMisuse
 from app.base.ids import unique
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.files.moving import Moves, Step
 from app.tools.registry import Family, TurnContext
 
@@ -96,6 +96,8 @@ _DESTINATION = Param(
 )
 _PREVIEW = Param("preview", ValueType.FLAG, "true only tells what would go where")
 
+_RARE = RareFamily("moving", "move, copy and make many files and folders at once")
+
 ARRANGEMENTS = Family(
     Arrangements,
     (
@@ -113,7 +115,7 @@ ARRANGEMENTS = Family(
                 "<move_file><source>a.pdf</source><source>b.pdf</source><destination>bills/</destination></move_file>",
             ),
             effects_by_call=effects,
-            is_rare=True,
+            rare=_RARE,
         ),
         ToolSpec(
             name="copy_file",
@@ -124,7 +126,7 @@ ARRANGEMENTS = Family(
             children=(_SOURCE, _DESTINATION),
             examples=("<copy_file><source>plan.xlsx</source><destination>backup/</destination></copy_file>",),
             effects_by_call=effects,
-            is_rare=True,
+            rare=_RARE,
         ),
         ToolSpec(
             name="make_folder",
@@ -133,7 +135,7 @@ ARRANGEMENTS = Family(
             execute=Arrangements.make,
             children=(Param("path", description="one <path> each", required=True, many=True, aliases=("paths",)),),
             examples=("<make_folder><path>2026/bills</path></make_folder>",),
-            is_rare=True,
+            rare=_RARE,
         ),
     ),
 )

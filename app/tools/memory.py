@@ -12,7 +12,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.texts import clip_line, without_secrets
 from app.base.values import dataclass
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
+from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.memory.store import Fact, FactStore
 from app.tools.registry import Family, TurnContext
 
@@ -208,6 +208,8 @@ def _payload(fact: Fact) -> dict[str, JsonValue]:
     return {**shown, "quote": fact.quote, "path": f"#{fact.id}"}
 
 
+_RARE = RareFamily("memory", "keep, find and remove what the person wants remembered")
+
 MEMORY = Family(
     MemoryTools,
     (
@@ -234,7 +236,7 @@ MEMORY = Family(
                 takes_json=True,
             ),
             examples=("<remember>My dentist is Dr. Okafor.</remember>",),
-            is_rare=True,
+            rare=_RARE,
         ),
         ToolSpec(
             name="recall",
@@ -255,7 +257,7 @@ MEMORY = Family(
                 Param("limit", ValueType.INTEGER, "how many", minimum=1, maximum=_MOST_FOUND),
             ),
             examples=('<recall query="wife spouse name"/>',),
-            is_rare=True,
+            rare=_RARE,
         ),
         ToolSpec(
             name="forget",
@@ -267,7 +269,7 @@ MEMORY = Family(
                 Param("text", description="or words that one fact holds"),
             ),
             examples=('<forget id="12"/>',),
-            is_rare=True,
+            rare=_RARE,
         ),
     ),
 )

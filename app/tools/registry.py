@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from app.base.errors import ToolMisuse
 from app.base.values import dataclass, field
-from app.protocol.call import JsonValue, ToolCall
-from app.protocol.spec import ToolSpec
+from app.protocol.call import INTRODUCED, JsonValue, ToolCall, ToolResult
+from app.protocol.spec import Effect, Param, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,39 @@ async def admitted(_step: ToolCall) -> str:
     """Admit every step: for tools without a gate."""
     return ""
 
+
+class ToolDocs:
+    """The handler of tool_docs. The dialect adds the docs, because it knows how calls are written."""
+
+    def __init__(self, specs: Sequence[ToolSpec]) -> None:
+        self._specs = specs
+
+    async def show(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
+        wanted = call.text("name").strip().casefold()
+        families = {spec.rare.name: None for spec in self._specs if spec.rare}
+        if wanted in families:
+            names = [spec.name for spec in self._specs if spec.rare and spec.rare.name == wanted]
+        else:
+            names = [spec.name for spec in self._specs if wanted in (spec.name, *spec.aliases)]
+        if not names:
+            raise ToolMisuse(f"name: there is no tool or family {wanted!r}. The families: {', '.join(families)}.")
+        listed: list[JsonValue] = list(names)
+        return ToolResult(True, call.name, {INTRODUCED: listed}, f"The docs of {', '.join(names)}.")
+
+
+DOCS = Family(
+    ToolDocs,
+    (
+        ToolSpec(
+            name="tool_docs",
+            description="Read the docs of one of the rarer tools, or of a family of them.",
+            effect=Effect.TALKS,
+            execute=ToolDocs.show,
+            attrs=(Param("name", description="a tool or a family", required=True),),
+            examples=('<tool_docs name="memory"/>',),
+        ),
+    ),
+)
 
 HEARD = "the person has said something, which you read next."
 

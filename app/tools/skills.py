@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from app.base.texts import clip_line
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.skills import CATALOGUE_CHARS, MOST_LISTED, FoundSkills, Skill, Skills
 from app.tools.registry import Family, TurnContext
 
@@ -102,7 +102,7 @@ SKILLS = Family(
                 Param("start", ValueType.INTEGER, "the character to go on at, as the answer said", minimum=0),
             ),
             examples=('<use_skill name="file-clean-up"/>',),
-            is_rare=True,
+            rare=RareFamily("skills", "playbooks for kinds of work, to open before such work"),
         ),
     ),
 )

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from app.base.errors import ToolMisuse
 from app.protocol.call import FINISHED, WAITING, JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
+from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.tasks import Checklist, Item, parse_options, render
 from app.tools.registry import Family, TurnContext
 
@@ -120,6 +120,8 @@ def _payload(name: str, description: str) -> Param:
     return Param(name, description=description, required=True, close=Close.LAST, short=False)
 
 
+_RARE = RareFamily("conversation", "begin afresh, take a name")
+
 TASKS = Family(
     Tasks,
     (
@@ -176,6 +178,7 @@ TASKS = Family(
             execute=Tasks.new_task,
             children=(_payload("context", "the summary"),),
             examples=("<new_task><context>Current work: …</context></new_task>",),
+            rare=_RARE,
         ),
         ToolSpec(
             name="reset_chat",
@@ -183,6 +186,7 @@ TASKS = Family(
             effect=Effect.SETTINGS,
             execute=Tasks.reset_chat,
             examples=("<reset_chat/>",),
+            rare=_RARE,
         ),
         ToolSpec(
             name="set_ai_name",
@@ -191,6 +195,7 @@ TASKS = Family(
             execute=Tasks.set_name,
             attrs=(Param("name", description="the new name", required=True),),
             examples=('<set_ai_name name="Robin"/>',),
+            rare=_RARE,
         ),
     ),
 )

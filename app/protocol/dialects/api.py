@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Protocol
 
 from app.base.values import dataclass
-from app.protocol.call import Block, JsonValue, ToolCall, ToolResult
+from app.protocol.call import INTRODUCED, Block, JsonValue, ToolCall, ToolResult
 from app.protocol.message import Message, ReaderEvent
 from app.protocol.spec import ToolSpec
 
@@ -63,27 +63,41 @@ class Answer:
 INTRODUCES = "What {name} takes:"
 
 
+def introduced(answer: Answer) -> tuple[str, ...]:
+    """The tools whose docs the answer is asked for."""
+    names = answer.result.payload.get(INTRODUCED)
+    return tuple(str(name) for name in names) if isinstance(names, (list, tuple)) else ()
+
+
 class Introductions:
-    """The docs of tools that are taught by one line: they come with the answer to the first call of one, and to every
-    call that fails.
+    """The docs of tools that are taught by less: they come with the answer to the first call of one, to every call that
+    fails, and to a call that asks for them.
     """
 
     def __init__(self, write: Callable[[Sequence[ToolSpec]], str]) -> None:
         self._write = write
         self._specs: dict[str, ToolSpec] = {}
+        self._by_line: set[str] = set()
         self._given: set[str] = set()
 
-    def begin(self, specs: Iterable[ToolSpec]) -> None:
-        """These tools were taught by one line."""
-        self._specs = {spec.name: spec for spec in specs}
+    def begin(self, specs: Sequence[ToolSpec], by_line: Iterable[ToolSpec]) -> None:
+        """Of these tools, those `by_line` were taught by one line. Those of an earlier time stay known, because a goal
+        within a conversation has fewer tools.
+        """
+        self._specs |= {spec.name: spec for spec in specs}
+        self._by_line |= {spec.name for spec in by_line}
 
     def due(self, answer: Answer) -> tuple[str, ...]:
         """What the answer has to tell of its tool; empty where nothing is."""
-        spec = None if answer.toolset else self._specs.get(answer.tool)
-        if spec is None or (answer.result.ok and answer.tool in self._given):
-            return ()
-        self._given.add(answer.tool)
-        return (f"{INTRODUCES.format(name=spec.name)}\n{self._write((spec,))}",)
+        names = [name for name in introduced(answer) if name in self._specs]
+        if (
+            not answer.toolset
+            and answer.tool in self._by_line
+            and not (answer.result.ok and answer.tool in self._given)
+        ):
+            names.append(answer.tool)
+        self._given.update(names)
+        return tuple(f"{INTRODUCES.format(name=name)}\n{self._write((self._specs[name],))}" for name in names)
 
 
 class Dialect(Protocol):
@@ -94,8 +108,10 @@ class Dialect(Protocol):
         """The tool docs for the system prompt, byte-identical for equal specs."""
         ...
 
-    def schemas(self, specs: Sequence[ToolSpec]) -> tuple[Mapping[str, JsonValue], ...]:
-        """JSON schemas to declare with the request; empty unless calls are native."""
+    def schemas(self, specs: Sequence[ToolSpec], met: Sequence[str] = ()) -> tuple[Mapping[str, JsonValue], ...]:
+        """JSON schemas to declare with the request; empty unless calls are native. Rare tools are declared once they
+        were `met`, behind all others and in that order, so that what was declared before stays as it was.
+        """
         ...
 
     def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:

@@ -350,10 +350,14 @@ class BatchDialect:
         self._introductions = Introductions(docs.batch)
 
     def teach(self, specs: Sequence[ToolSpec]) -> str:
-        self._introductions.begin(spec for spec in specs if spec.is_rare)
+        self._introductions.begin(specs, [spec for spec in specs if spec.rare])
         return f"{self._guide.strip()}\n\n{docs.taught(specs, docs.batch)}\n".lstrip()
 
-    def schemas(self, specs: Sequence[ToolSpec]) -> tuple[Mapping[str, JsonValue], ...]:  # noqa: ARG002
+    def schemas(
+        self,
+        specs: Sequence[ToolSpec],  # noqa: ARG002
+        met: Sequence[str] = (),  # noqa: ARG002
+    ) -> tuple[Mapping[str, JsonValue], ...]:
         return ()
 
     def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:

@@ -35,9 +35,10 @@ from app.protocol.spec import PROGRESS, Param, ToolSpec
 class NativeDialect:
     """Its reader reads prose only; the calls come from `native_calls.NativeCalls`.
 
-    Every tool is declared, and in the same words from pass to pass, since what is declared stands in the vendor's
-    cache. Tools that are not `in_full` are declared by a line and the bare names and types of their arguments; their
-    docs come with the answer to their first call, and to every call that fails.
+    Tools are declared in the same words from pass to pass, since what is declared stands in the vendor's cache. Tools
+    that are not `in_full` are declared by a line and the bare names and types of their arguments; their docs come with
+    the answer to their first call, and to every call that fails. Rare tools share one line of the prompt with their
+    family, and are declared once they were met.
     """
 
     name = "native"
@@ -49,20 +50,25 @@ class NativeDialect:
         self._in_full = in_full
         self._introductions = Introductions(docs.batch)
 
-    def teach(self, specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002
-        return self._guide.strip() + "\n"
+    def teach(self, specs: Sequence[ToolSpec]) -> str:
+        return f"{self._guide.strip()}\n\n{docs.families(specs)}".strip() + "\n"
 
-    def schemas(self, specs: Sequence[ToolSpec]) -> tuple[Mapping[str, JsonValue], ...]:
+    def schemas(self, specs: Sequence[ToolSpec], met: Sequence[str] = ()) -> tuple[Mapping[str, JsonValue], ...]:
         """In the neutral form `{"name", "description", "input_schema"}`; providers spell it for their wire."""
         known: set[Param] = set()
         with_progress = next((spec for spec in specs if not spec.is_speech), None)
         declared: list[Mapping[str, JsonValue]] = []
-        for spec in specs:
+        for spec in (spec for spec in specs if not spec.rare):
             is_brief = self._is_brief(spec)
             shape = docs.compact(spec, known, is_brief=is_brief, has_progress=spec is with_progress)
             purpose = docs.brief(spec) if is_brief else spec.description
             declared.append({"name": spec.name, "description": purpose, "input_schema": shape})
-        self._introductions.begin(spec for spec in specs if self._is_brief(spec) and not docs.is_told(spec))
+        rare = {spec.name: spec for spec in specs if spec.rare}
+        for spec in (rare[name] for name in met if name in rare):
+            shape = docs.compact(spec, set())
+            declared.append({"name": spec.name, "description": spec.description, "input_schema": shape})
+        by_line = (spec for spec in specs if spec.rare or (self._is_brief(spec) and not docs.is_told(spec)))
+        self._introductions.begin(specs, by_line)
         return tuple(declared)
 
     def _is_brief(self, spec: ToolSpec) -> bool:

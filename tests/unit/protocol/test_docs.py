@@ -18,7 +18,7 @@ from app.protocol.call import ToolResult
 from app.protocol.dialects.api import Answer, Dialect
 from app.protocol.dialects.choose import NAMES, by_name
 from app.protocol.message import ResultPart
-from app.protocol.spec import Effect, Param, ToolSpec, ValueType, unbound
+from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType, unbound
 from app.settings.store import Settings
 from tests.support.parsed_tools import ALL, APP, READ
 
@@ -118,8 +118,9 @@ _RARE = tuple(
             Param("size", ValueType.INTEGER, minimum=1),
         ),
         children=(Param("html", description="what it shows", required=True), Param("doc", description="about it")),
+        rare=RareFamily(f"family {number // 3}", "make and change things of its kind on the desktop"),
     )
-    for number in range(8)
+    for number in range(25)
 )
 
 
@@ -130,17 +131,23 @@ def _prefix_tokens(name: str, *more: ToolSpec) -> float:
 
 
 @pytest.mark.parametrize(
-    ("name", "most", "most_with_all"), [("xml", 7200, 8500), ("batch", 7200, 8500), ("native", 6500, 8500)]
+    ("name", "most", "most_with_all"), [("xml", 7200, 8500), ("batch", 7200, 8500), ("native", 6500, 7500)]
 )
 def test_what_a_model_reads_first_stays_small(name: str, most: int, most_with_all: int) -> None:
     assert _prefix_tokens(name) <= most
     assert _prefix_tokens(name, *_RARE) <= most_with_all
 
 
-def test_native_tools_are_all_declared_and_the_checklist_once() -> None:
-    declared = by_name("native").schemas(registry().specs)
-    assert [tool["name"] for tool in declared] == [spec.name for spec in registry()]
+def test_native_tools_are_declared_except_the_rare_ones_and_the_checklist_once() -> None:
+    specs = registry().specs
+    declared = by_name("native").schemas(specs)
+    assert [tool["name"] for tool in declared] == [spec.name for spec in specs if not spec.rare]
     assert json.dumps(declared).count("task_progress") == 1
+
+
+def test_what_every_conversation_needs_is_no_rare_tool() -> None:
+    families = {spec.rare.name for spec in registry() if spec.rare}
+    assert families == {"moving", "memory", "skills", "conversation"}
 
 
 def test_every_tool_that_is_declared_in_full_exists() -> None:
