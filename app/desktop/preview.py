@@ -33,6 +33,8 @@ _PATIENCE_S = 2.0
 """A program that does not answer in this time is unknown. So long an act that is judged waits for it."""
 _CLIPBOARD_S = 0.5
 _LOOK_AGAIN_S = 0.05
+_BETWEEN_S = 0.4
+"""A program that moves the keyboard tells so long later where to."""
 _TERMINAL = "terminal"
 _EDITABLE = "editable"
 _WORDED = frozenset({"button", "toggle button", "push button"})
@@ -124,6 +126,7 @@ class TargetPreview(Generic[H]):
         self._find = find
         self._clock = clock
         self._kept: OrderedDict[tuple[str, H], _Kept] = OrderedDict()
+        self._held_in = ""
 
     async def foresee(self, call_id: str, target: H) -> PreviewedTarget:
         """What a call with this target would meet. Raises as `find`, and again when the call aims."""
@@ -184,8 +187,7 @@ class TargetPreview(Generic[H]):
         window = next((window for window in self._backend.windows.all() if window.is_active), None)
         if menu := next((shown for shown in self._backend.windows.shown() if shown.takes_keys), None):
             return self._met(None, menu)
-        pid = window.pid if window else 0
-        scene = await self._scene(SceneRequest(pid=pid, with_bindings=request.with_bindings))
+        scene = await self._focused(window, request)
         element = scene.element
         if element is not None and window is not None and element.pid not in (0, window.pid):
             element, scene = None, replace(scene, element=None, is_described=False)
@@ -195,6 +197,22 @@ class TargetPreview(Generic[H]):
         symbols = tuple((key, made) for key in request.keys if (made := keyboard.symbols_of(key)))
         pasted = await self._pasted() if request.pastes else None
         return replace(self._met(element, window, scene), pasted=pasted, symbols=symbols)
+
+    async def _focused(self, window: Window | None, request: FocusRequest) -> Scene:
+        """The scene around what has the keyboard. Where a control of the window had it, and now none says so, the
+        keyboard is on its way to one that is not known.
+        """
+        ref = window.ref if window else ""
+        limit = self._clock.now() + _BETWEEN_S
+        while True:
+            pid = window.pid if window else 0
+            scene = await self._scene(SceneRequest(pid=pid, with_bindings=request.with_bindings))
+            has_left = scene.element is None and scene.is_described and not scene.is_menu_open and self._held_in == ref
+            if not has_left or self._clock.now() >= limit:
+                break
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        self._held_in = ref if scene.element is not None else ""
+        return replace(scene, has_answered=False) if has_left else scene
 
     async def of_element(self, ref: str) -> PreviewedTarget:
         """An element by its ref. Errors as `Accessibility.element`."""
