@@ -130,6 +130,7 @@ class TargetPreview(Generic[H]):
 
     async def foresee(self, call_id: str, target: H) -> PreviewedTarget:
         """What a call with this target would meet. Raises as `find`, and again when the call aims."""
+        self._held_in = ""
         try:
             aim = await self._find(target)
         except WispError as error:
@@ -199,8 +200,8 @@ class TargetPreview(Generic[H]):
         return replace(self._met(element, window, scene), pasted=pasted, symbols=symbols)
 
     async def _focused(self, window: Window | None, request: FocusRequest) -> Scene:
-        """The scene around what has the keyboard. Where a control of the window had it, and now none says so, the
-        keyboard is on its way to one that is not known.
+        """The scene around what has the keyboard. Where a control of the window had it, nothing was pointed at since,
+        and now none says that it has it, the keyboard is on its way to one that is not known.
         """
         ref = window.ref if window else ""
         limit = self._clock.now() + _BETWEEN_S
@@ -216,6 +217,7 @@ class TargetPreview(Generic[H]):
 
     async def of_element(self, ref: str) -> PreviewedTarget:
         """An element by its ref. Errors as `Accessibility.element`."""
+        self._held_in = ""
         element = await self._backend.accessibility.element(ref)
         return await self.met_by(Aim(element.box.center, "ref", element))
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from Xlib import X
@@ -189,7 +190,7 @@ class X11Windows:
             return Window(
                 ref=f"w{number:x}",
                 title=self._title(window),
-                app=names[1] or names[0],
+                app=names[1] or names[0] or _file_of(pid),
                 area=self._area(window),
                 pid=pid,
                 is_active=is_active,
@@ -391,6 +392,14 @@ class X11Windows:
         finally:
             del self._pings[stamp]
         return True
+
+
+def _file_of(pid: int) -> str:
+    """The name of the file that a process runs, for windows that do not say whose they are; "" where none."""
+    try:
+        return Path(os.readlink(f"/proc/{pid}/exe")).name
+    except OSError:  # because the process has ended or belongs to another user
+        return ""
 
 
 def _number(ref: str) -> int:

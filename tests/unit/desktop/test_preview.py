@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.desktop.backends import Window
 from app.desktop.elements import Element, NoAccessibility, Scene, SceneRequest
 from app.desktop.headless import HeadlessDesktop
 from app.desktop.preview import FocusRequest, TargetPreview
 from app.desktop.takeover import StopFlag
+from app.desktop.targets import Aim
 from tests.support.stage import FakeClock
 
 _WINDOW = Window("w1", "Form", "form", Rect(0, 0, 9, 9), is_active=True)
@@ -41,8 +41,8 @@ async def _done() -> bool:
     return True
 
 
-async def _nothing_found(target: str) -> Any:
-    raise AssertionError(target)
+async def _found(target: str) -> Aim:
+    return Aim(Point(3, 3), target)
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,18 @@ async def test_a_keyboard_that_has_left_a_control_is_followed_to_the_next_one_or
     headless, clock = HeadlessDesktop(), FakeClock()
     headless.opened.append(_WINDOW)
     backend = replace(headless.backend(StopFlag()), accessibility=_Telling(scenes, clock))
-    preview = TargetPreview[str](backend, _nothing_found, clock, _done)
+    preview = TargetPreview[str](backend, _found, clock, _done)
     await preview.focus(FocusRequest())
     met = await preview.focus(FocusRequest())
     assert (met.name, met.is_known) == (name, is_known)
+    assert (await preview.focus(FocusRequest())).is_known
+
+
+async def test_a_keyboard_that_a_click_took_from_a_control_need_not_be_with_another_one() -> None:
+    headless, clock = HeadlessDesktop(), FakeClock()
+    headless.opened.append(_WINDOW)
+    backend = replace(headless.backend(StopFlag()), accessibility=_Telling((_NAME, _NOTHING), clock))
+    preview = TargetPreview[str](backend, _found, clock, _done)
+    await preview.focus(FocusRequest())
+    await preview.foresee("c1", "Sign")
     assert (await preview.focus(FocusRequest())).is_known
