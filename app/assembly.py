@@ -23,7 +23,7 @@ from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.moving import Moves
 from app.services.files.places import Workspace
-from app.services.memory.store import FactStore
+from app.services.memory import FactStore
 from app.services.processes.commands import Processes
 from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
@@ -33,11 +33,10 @@ from app.services.tasks import Checklist
 from app.services.web.pages import Pages
 from app.settings.catalog import COMMAND_SANDBOX, MODE, STOP_KEY, SUMMON_KEY, WORKSPACE, YOLO_MINUTES
 from app.settings.store import Settings
-from app.tools.arrange import ARRANGEMENTS, Arrangements
 from app.tools.computer import COMPUTER, Computer
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, CommandJudge, Commands, Waits
-from app.tools.file import FILES, Files
+from app.tools.file import ARRANGEMENTS, FILES, Arrangements, Files
 from app.tools.memory import MEMORY, MemoryTools, PastWords, Reminders
 from app.tools.pictures import ModelSight
 from app.tools.registry import DOCS, Registry, ToolDocs

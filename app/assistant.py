@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from app.agent.agent_events import AgentEvent, TurnEnded, TurnStarted
-from app.agent.archive import Archive
 from app.agent.deps import ConversationRequests, Nearby, SessionDeps
 from app.agent.inspection import DesktopInspector
 from app.agent.prompt import MachineFacts
+from app.agent.recording import Archive
 from app.agent.session import Session
 from app.agent.watchdog_client import WatchdogClient
 from app.assembly import (

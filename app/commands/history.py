@@ -7,7 +7,7 @@ import asyncio
 import datetime
 import sys
 
-from app.agent.archive import ExportFormat, PastConversation
+from app.agent.recording import ExportFormat, PastConversation
 from app.commands import options as shared
 from app.history.archive import JournalArchive
 from app.history.archive import archive as open_archive

@@ -12,7 +12,7 @@ from app.base import ids
 from app.base.clock import SystemClock
 from app.base.errors import WispError
 from app.commands import options as shared
-from app.services.memory.store import Fact, FactStore
+from app.services.memory import Fact, FactStore
 
 _LISTED = 50
 

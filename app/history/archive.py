@@ -28,10 +28,9 @@ from app.agent.agent_events import (
     TurnStarted,
     to_json,
 )
-from app.agent.archive import ExportFormat, PastConversation, Spent
 from app.agent.prompt import ending, told
+from app.agent.recording import ExportFormat, PastConversation, Spent, entry_of, event_of, message_of
 from app.agent.recovery import BegunCall, Remains
-from app.agent.serialization import entry_of, event_of, message_of
 from app.agent.session import Session
 from app.base import paths
 from app.base.clock import Clock
@@ -40,11 +39,11 @@ from app.base.texts import cleaned, clip_line, without_secrets
 from app.base.values import dataclass
 from app.history.recorder import JournalRecord
 from app.protocol.call import JsonValue, ToolCall
+from app.services import memory
 from app.services.journal import rows
 from app.services.journal.audit import AuditEntry, append
 from app.services.journal.database import Database, Work
 from app.services.journal.rows import ConversationRow, Left, StoredEvent
-from app.services.memory import matching
 from app.settings.catalog import HISTORY_DAYS, KEEP_HISTORY
 from app.settings.store import Settings
 from app.tools.memory import PastLine
@@ -141,7 +140,7 @@ class JournalArchive:
 
     async def said(self, words: str, limit: int, but: str = "") -> list[PastLine]:
         """What was said in conversations, found by words or others that stand for them. Raises WispError."""
-        stems = sorted(matching.read(words).stems)
+        stems = sorted(memory.read(words).stems)
         found = await self._db.run(partial(rows.said, stems=stems, limit=limit, but=but)) if stems else []
         return [PastLine(where, title, _day(at), " ".join(text.split())) for where, title, at, text in found]
 

@@ -12,8 +12,7 @@ import psutil
 
 from app.agent import agent_events
 from app.agent.agent_events import AgentEvent
-from app.agent.recording import Entry, EntryKind
-from app.agent.serialization import event_to_text, is_shown, message_to_text, values_to_text
+from app.agent.recording import Entry, EntryKind, event_to_text, is_shown, message_to_text, values_to_text
 from app.base import ids
 from app.base.clock import Clock
 from app.base.texts import WITHHELD, clip_line, clip_middle, shown, without_secrets

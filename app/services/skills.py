@@ -18,8 +18,8 @@ from app.base import paths, resources
 from app.base.errors import ToolFailed, WispError
 from app.base.texts import clip_line
 from app.base.values import dataclass
+from app.services import memory
 from app.services.files import origins, places
-from app.services.memory import matching
 
 FILE = "SKILL.md"
 MOST_LISTED = 40
@@ -91,13 +91,13 @@ class FoundSkills:
 
     def fitting(self, words: str, limit: int) -> list[Skill]:
         """The offered skills whose name or description fits the words, the best first."""
-        asked = matching.read(words)
+        asked = memory.read(words)
         offered = dict(enumerate(self.offered))
         postings: dict[str, list[int]] = {}
         for number, skill in offered.items():
-            for stem in set(matching.stems_of(f"{skill.name} {skill.description}").split()):
+            for stem in set(memory.stems_of(f"{skill.name} {skill.description}").split()):
                 postings.setdefault(stem, []).append(number)
-        found = matching.scored(asked, postings, len(offered), limit, rare=0)
+        found = memory.scored(asked, postings, len(offered), limit, rare=0)
         least = _NEAR_BEST * max((match.score for match in found), default=0.0)
         return [offered[match.id] for match in found if match.is_strong and match.score >= least]
 

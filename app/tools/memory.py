@@ -13,7 +13,7 @@ from app.base.texts import clip_line, without_secrets
 from app.base.values import dataclass
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
-from app.services.memory.store import Fact, FactStore
+from app.services.memory import Fact, FactStore
 from app.tools.registry import Family, TurnContext
 
 _FACT_CHARS = 500

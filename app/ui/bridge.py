@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.agent import agent_events as agent
-from app.agent.archive import Archive
+from app.agent.recording import Archive
 from app.base.errors import WispError
 from app.ui.presenter.presenter import Presenter
 from app.ui.presenter.view import View

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.base.clock import SystemClock
-from app.services.memory.store import Fact, FactStore
+from app.services.memory import Fact, FactStore
 
 DATA = Path(__file__).resolve().parents[2] / "tests" / "data" / "memory"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.agent.agent_events import AgentEvent
-from app.agent.archive import PastConversation
+from app.agent.recording import PastConversation
 from app.base import ids
 from app.base.clock import SystemClock
 from app.history.archive import Journal, JournalArchive, Trail

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
-from app.agent.archive import ExportFormat, PastConversation
+from app.agent.recording import ExportFormat, PastConversation
 from app.ui.bubble.speech import AskedRow
 from app.ui.gallery import samples
 from app.ui.gallery.board import MemoryArchive

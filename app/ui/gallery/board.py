@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from app.agent.agent_events import AgentEvent, to_json
-from app.agent.archive import ExportFormat, PastConversation, Spent
+from app.agent.recording import ExportFormat, PastConversation, Spent
 from app.base.errors import WispError
 from app.ui.bubble.window import BubbleWindow, ChipWindow
 from app.ui.composer.attachments import Attached

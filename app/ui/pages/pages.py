@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication, QDate, QEvent, QLocale, QObject, QP
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QMenu, QWidget
 
-from app.agent.archive import ExportFormat, PastConversation, Spent
+from app.agent.recording import ExportFormat, PastConversation, Spent
 from app.ui.buttons import GlyphButton, WordButton
 from app.ui.pages.listing import ListEntry, ListView, Page
 from app.ui.presenter.view import News

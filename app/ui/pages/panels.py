@@ -14,7 +14,7 @@ from PySide6.QtCore import QCoreApplication, QObject, QStandardPaths, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from app.agent.agent_events import AgentEvent
-from app.agent.archive import ExportFormat
+from app.agent.recording import ExportFormat
 from app.base.errors import WispError
 from app.ui.bridge import Agent, BackgroundTasks, Inbox
 from app.ui.buttons import GlyphButton

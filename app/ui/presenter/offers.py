@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.agent import agent_events as agent
-from app.agent.archive import Spent
+from app.agent.recording import Spent
 from app.base.texts import clip_line
 from app.ui.presenter.cards import added
 from app.ui.presenter.view import Approval, News, Offer, ShownPicture, TakeBack, View

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from app.agent.agent_events import Outcome, Scope
-from app.agent.archive import Spent
+from app.agent.recording import Spent
 from app.base.values import dataclass
 from app.ui.orb.state import Orb
 

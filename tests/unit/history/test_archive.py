@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from app.agent.agent_events import Outcome, SayDelta, TagStart, ToolFinished, TurnEnded, TurnStarted
-from app.agent.archive import ExportFormat, Spent
 from app.agent.policy import Mode
+from app.agent.recording import ExportFormat, Spent
 from app.assistant import assembled
 from app.base import paths
 from app.base.errors import WispError

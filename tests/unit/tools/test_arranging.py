@@ -12,7 +12,7 @@ from app.agent.policy import Decision, Mode, Policy, Provenance
 from app.agent.policy.call_analysis import NobodyKnows
 from app.agent.policy.policy import PolicyDeps
 from app.protocol.call import ToolCall
-from app.tools.arrange import ARRANGEMENTS
+from app.tools.file import ARRANGEMENTS
 from tests.support.workbench import Bench
 
 

@@ -29,7 +29,7 @@ from app.protocol.dialects.batch import BatchDialect
 from app.protocol.dialects.native import NativeDialect
 from app.protocol.dialects.xml import XmlDialect
 from app.protocol.message import CallClosed
-from app.services.memory.store import Fact, FactStore
+from app.services.memory import Fact, FactStore
 from app.settings.store import Settings
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.memory import MEMORY, MemoryTools, PastLine, Reminders
@@ -265,7 +265,7 @@ _WRITES = """
 import sys
 from pathlib import Path
 from app.base.clock import SystemClock
-from app.services.memory.store import Fact, FactStore
+from app.services.memory import Fact, FactStore
 memory = FactStore(Path(sys.argv[1]), SystemClock())
 for number in range(10_000):
     print(memory.keep(Fact(0, "fact", f"Fact number {number} of many.", "person", "", 1.0, "t")).id, flush=True)

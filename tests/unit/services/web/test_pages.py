@@ -11,8 +11,7 @@ import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.services.web.addresses import Address
-from app.services.web.fetching import MOST_BYTES
-from app.services.web.pages import Pages, WebPage
+from app.services.web.pages import MOST_BYTES, Pages, WebPage
 from tests.support.site import Reply, Site, site
 
 PAGE = b"""<html><head><title>The  title</title><script>bad()</script></head><body>

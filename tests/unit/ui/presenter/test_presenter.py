@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.agent import agent_events as agent
-from app.agent.archive import Spent
+from app.agent.recording import Spent
 from app.protocol.call import JsonValue, Media
 from app.ui.orb.state import Orb
 from app.ui.presenter import cards, offers, presenter

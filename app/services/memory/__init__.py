@@ -1,1 +1,0 @@
-"""What Wisp keeps about a person between conversations."""
