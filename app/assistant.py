@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
-from app.agent.agent_events import AgentEvent, TurnEnded, TurnStarted
+from app.agent.agent_events import AgentEvent, Notice, TurnEnded, TurnStarted
 from app.agent.deps import ConversationRequests, Nearby, SessionDeps
 from app.agent.inspection import DesktopInspector
-from app.agent.prompt import MachineFacts
+from app.agent.prompt import MachineFacts, ending
 from app.agent.recording import Archive
-from app.agent.session import Session
-from app.agent.watchdog_client import WatchdogClient
+from app.agent.session import Listener, Session
 from app.assembly import (
     Belongings,
     Keeper,
@@ -47,6 +46,7 @@ from app.services.files.changes import Changes
 from app.services.files.places import Workspace
 from app.services.processes.commands import Processes
 from app.services.tasks import Checklist
+from app.services.watchdog import WatchdogProcess, WatchdogWord
 from app.settings.catalog import (
     BACKEND,
     DIALECT,
@@ -65,6 +65,7 @@ from app.tools.registry import Registry, TurnContext
 _COMMAND_CHARS = 80
 _INTERRUPTED = "Wisp was ended in the middle of “{title}”. It is among your conversations, to be gone on with."
 _LOOK = "screen_capture"
+_WATCHDOG_SENTENCES = {"ended": "watchdog_ended", "hung": "watchdog_hung"}
 
 
 class Assistant:
@@ -297,3 +298,67 @@ async def assembled(
         yield assistant
     finally:
         await assistant.close()
+
+
+class WatchdogClient:
+    """The watchdog of one assistant: tells it what goes on, and the person what it had to do."""
+
+    def __init__(self, session: Session, desktop: Desktop, guard: WatchdogProcess | None = None) -> None:
+        self._session = session
+        self._is_real = desktop.name != "headless"
+        self._guard = guard or WatchdogProcess(self._report)
+        self._listeners: list[Listener] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_running = False
+        session.subscribe(self._follow)
+        desktop.on_stop(self._stop_asked)
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """The session's events, and what the watchdog reports."""
+        unsubscribe = self._session.subscribe(listener)
+        self._listeners.append(listener)
+
+        def end() -> None:
+            unsubscribe()
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return end
+
+    def begin(self) -> None:
+        """Before a turn, on the loop it runs on. A desktop on which nothing happens needs no watching."""
+        self._loop = asyncio.get_running_loop()
+        if self._is_real:
+            self._guard.begin()
+
+    def close(self) -> None:
+        self._guard.close()
+
+    def _follow(self, event: AgentEvent) -> None:
+        if isinstance(event, TurnStarted):
+            self._is_running = True
+        elif isinstance(event, TurnEnded):
+            self._is_running = False
+            self._guard.tell(WatchdogWord.STOPPED)
+
+    def _stop_asked(self) -> None:
+        """On whatever thread the stop was raised."""
+        self._guard.tell(WatchdogWord.STOP)
+        self._soon(self._stop_heard)
+
+    def _stop_heard(self) -> None:
+        self._guard.tell(WatchdogWord.HEARD if self._is_running else WatchdogWord.STOPPED)
+
+    def _report(self, word: str, count: int) -> None:
+        """On the guard's thread; the person reads it as soon as the loop runs again."""
+        if word in _WATCHDOG_SENTENCES:
+            notice = Notice("warning", ending(_WATCHDOG_SENTENCES[word]).format(count=count))
+            self._soon(lambda: self._tell(notice))
+
+    def _tell(self, event: AgentEvent) -> None:
+        for listener in tuple(self._listeners):
+            listener(event)
+
+    def _soon(self, act: Callable[[], None]) -> None:
+        if self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(act)

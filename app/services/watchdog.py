@@ -1,15 +1,31 @@
-"""When a program counts as hung, and what is to be done then. Words in, deeds out; no clock and no process."""
+"""The watchdog: when a program counts as hung, what is done then, and the process that watches.
+
+`Vigil` gets words and returns deeds; it has no clock and no process.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import StrEnum
+from pathlib import Path
 
 import psutil
 
+from app.base.startup import worker_command
 from app.services.processes.starting import RUN_MARK
+
+_log = logging.getLogger(__name__)
+_ROOT = Path(__file__).resolve().parents[2]
+_CLOSING_S = 2.0
+
+Report = Callable[[str, int], None]
 
 BEAT_S = 1.0
 """So often the program says that it lives."""
@@ -116,3 +132,78 @@ def _mark(process: psutil.Process) -> str:
     with suppress(*_GONE):  # because it may have ended, or belong to another user
         return process.environ().get(RUN_MARK, "")
     return ""
+
+
+class WatchdogProcess:
+    """Started with the first turn. `report(word, count)` is called on a thread of its own with what was done.
+
+    Where no second process can be had, that is logged, and all goes on without.
+    """
+
+    def __init__(self, report: Report, environment: Mapping[str, str] | None = None) -> None:
+        self._report = report
+        self._environment = environment
+        self._process: subprocess.Popen[bytes] | None = None
+        self._beating: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """On the event loop whose life is watched; a second time does nothing."""
+        if self._process is not None:
+            return
+        try:
+            self._process = subprocess.Popen(
+                worker_command("watchdog", str(os.getpid())),
+                cwd=_ROOT,
+                env={**(self._environment or os.environ), "PYTHONPATH": str(_ROOT)},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # so that Ctrl+C in the terminal does not end the watchdog too
+            )
+        except OSError as error:
+            _log.warning("There is no watchdog: %s", error)
+            return
+        # Looked up by name, because Windows lacks it before Python 3.12.
+        set_blocking = getattr(os, "set_blocking", None)
+        if set_blocking and self._process.stdin:
+            set_blocking(self._process.stdin.fileno(), False)
+        threading.Thread(target=self._listen, name="watchdog", daemon=True).start()
+        self._beat()
+
+    def tell(self, word: WatchdogWord) -> None:
+        """Send a word to the watchdog, from any thread. Returns at once, also if the watchdog is gone."""
+        process = self._process
+        if process and process.stdin:
+            with suppress(OSError, ValueError):  # because the watchdog may have ended, or its pipe may be full
+                os.write(process.stdin.fileno(), f"{word}\n".encode())
+
+    def close(self) -> None:
+        """Say goodbye: nothing needs watching any more."""
+        if self._beating:
+            self._beating.cancel()
+        process = self._process
+        if process is None:
+            return
+        self.tell(WatchdogWord.BYE)
+        if process.stdin:
+            with suppress(OSError):  # because the watchdog may have closed the pipe first
+                process.stdin.close()
+        try:
+            process.wait(_CLOSING_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _beat(self) -> None:
+        self.tell(WatchdogWord.BEAT)
+        self._beating = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
+
+    def _listen(self) -> None:
+        process = self._process
+        if process is None or process.stdout is None:
+            return
+        with process.stdout as lines:
+            for line in lines:
+                word, _, count = line.decode().strip().partition(" ")
+                if count.isdigit():
+                    self._report(word, int(count))
