@@ -19,11 +19,13 @@ from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 from app.tools.pictures import (
     ModelSight,
+    Texts,
     everything,
     in_words,
     payload_of,
     region_in,
     shown,
+    texts_between,
     texts_in,
     window_changes_since,
 )
@@ -204,13 +206,19 @@ def _condition(call: ToolCall) -> tuple[Condition, str]:
 def _text_shows(text: str) -> Condition:
     wanted = text.casefold()
 
+    def is_in(written: Texts) -> bool:
+        return wanted in " ".join(element.name for element in written.elements).casefold()
+
     async def ask(controller: DesktopController, _left_s: float) -> bool:
         outline = await everything(controller)
         told = (part for element in outline.elements for part in (element.name, element.value, element.window))
         if any(wanted in part.casefold() for part in told):
             return True
-        written = await texts_in(controller, controller.written.mute(outline)[:_WINDOWS_READ])
-        return wanted in " ".join(element.name for element in written.elements).casefold()
+        mute = controller.written.mute(outline)
+        others = [window for window in controller.backend.windows.all() if window not in mute]
+        if is_in(await texts_in(controller, mute[:_WINDOWS_READ])):
+            return True
+        return is_in(await texts_between(controller, outline, others[:_WINDOWS_READ]))
 
     return ask
 
