@@ -38,7 +38,8 @@ _INTERFACE = "org.a11y.atspi.Event.Object"
 _DAEMON = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 _REGISTRAR = (spi.REGISTRY, "/org/a11y/atspi/registry", "org.a11y.atspi.Registry")
 _CHILDREN = "ChildrenChanged"
-_EFFECTS = frozenset({"checked", "selected", "expanded", "indeterminate", "sensitive", "showing", "visible"})
+_UNDECIDED = "indeterminate"
+_EFFECTS = frozenset({"checked", "selected", "expanded", _UNDECIDED, "sensitive", "showing", "visible"})
 """States that change as the effect of an act; `pressed` does for toggle buttons only."""
 _SIGHT = frozenset({"showing", "visible"})
 _NO_EFFECT_ROLES = frozenset({"tool tip"})
@@ -109,7 +110,7 @@ class LastRead:
         """What was known of the object no longer holds; `now` is what it is instead."""
         before = self.node(key)
         if before is not None and now is not None:
-            before.name = now.name
+            before.name, before.states = now.name, now.states
         elif key[0] in self._programs:
             self._outdated.setdefault(key[0], set()).add(key)
 
@@ -168,7 +169,7 @@ class Following:
         self._news = asyncio.Event()
 
     def note(self, event: _Event) -> None:
-        if event.key[0] not in self._programs or self._feed.is_restless(event):
+        if event.key[0] not in self._programs or self._feed.is_restless(event) or self._feed.is_empty(event):
             return
         place = (event.subject, event.kind, event.detail)
         before = self._events.pop(place, None)
@@ -268,6 +269,13 @@ class ChangeFeed:
         since = self._now() - _RESTLESS_S
         times = self._recent.get((event.key, event.kind), ())
         return sum(at > since for at in times) >= _RESTLESS_TIMES
+
+    def is_empty(self, event: _Event) -> bool:
+        """Whether it says nothing: GTK 4 adds to each tick and press that the object is not `indeterminate`."""
+        if event.detail != _UNDECIDED or event.is_on:
+            return False
+        before = self.last_read.node(event.key)
+        return before is None or not before.has(_UNDECIDED)
 
     def _note(self, message: Message) -> None:
         if message.interface != _INTERFACE or message.sender is None or message.path is None:

@@ -86,10 +86,10 @@ async def _changed(programs: Programs, last_read: LastRead, *events: tuple[Any, 
     return await following.told(Rect(0, 0, 10, 10))
 
 
-def _read(*nodes: tuple[str, str, str]) -> LastRead:
+def _read(*nodes: tuple[str, str, str], states: int = _SHOWING) -> LastRead:
     """A window that held these when it was read: path, role, name."""
     last_read, window = LastRead(), Node((_PROGRAM, "/window"), "frame")
-    window.children = [Node((_PROGRAM, path), role, name, states=_SHOWING) for path, role, name in nodes]
+    window.children = [Node((_PROGRAM, path), role, name, states=states) for path, role, name in nodes]
     last_read.keep(Program(_PROGRAM, windows=[window]))
     return last_read
 
@@ -98,6 +98,21 @@ async def test_a_text_that_changed_is_told_with_what_it_was(programs: Programs) 
     programs.objects["/a"] = ("label", "1 item", "", ())
     told = await _told(programs, _read(("/a", "label", "0 items")), ("/a", "PropertyChange", "accessible-name", 0))
     assert told == ('label "0 items" became "1 item".',)
+
+
+@pytest.mark.parametrize(
+    ("states", "told"),
+    [
+        (_SHOWING, ('check box "Agree" is now checked.',)),
+        (_SHOWING | spi.BITS["indeterminate"], ('check box "Agree" is no longer indeterminate.',)),
+    ],
+)
+async def test_a_tick_is_not_hidden_by_a_state_that_the_box_never_had(
+    programs: Programs, states: int, told: tuple[str, ...]
+) -> None:
+    programs.objects["/a"] = ("check box", "Agree", "", ())
+    events = (("/a", "StateChanged", "checked", 1), ("/a", "StateChanged", "indeterminate", 0))  # as GTK 4 sends them
+    assert await _told(programs, _read(("/a", "check box", "Agree"), states=states), *events) == told
 
 
 async def test_nothing_of_a_password_is_told(programs: Programs) -> None:
