@@ -11,6 +11,7 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from app.agent.agent_events import (
     TagStart,
     ThoughtDelta,
     ToolFinished,
+    ToolRunning,
     TurnEnded,
     to_json,
 )
@@ -32,10 +34,10 @@ from app.assembly import registry, why_moved
 from app.assistant import assembled
 from app.base import logs, paths
 from app.base.startup import STOPPED, stop_on_signals
-from app.base.texts import cleaned, clip_line, for_people
+from app.base.texts import cleaned, for_people
 from app.commands import options as shared
 from app.commands.options import on_a_display
-from app.protocol.call import Media
+from app.protocol.call import JsonValue, Media
 from app.settings.store import Settings
 from app.ui.presenter.wording import words_for
 
@@ -118,7 +120,6 @@ _EXIT_CODES = """exit codes:
   130  stopped
 """
 _MISUSED = 2
-_LINE_CHARACTERS = 400
 _SPEECH_CHARACTERS = 300
 """So much of what is said after a failure waits, to see whether it names the failure itself."""
 _DRY = "[dry run] "
@@ -199,11 +200,14 @@ class TurnPrinter:
         self._speech: set[str] = set()
         self._failure = ""
         self._held_speech = ""
+        self._asked: dict[str, Mapping[str, JsonValue]] = {}
 
     def __call__(self, event: AgentEvent) -> None:
         if isinstance(event, SayDelta):
             self._hear(event.text)
             return
+        if isinstance(event, ToolRunning):
+            self._asked[event.call_id] = event.arguments
         if isinstance(event, TagStart) and event.voiced:
             self._speech.add(event.call_id)
         elif isinstance(event, (TagStart, ToolFinished, Notice)):
@@ -217,10 +221,11 @@ class TurnPrinter:
             self._end(event)
 
     def _finished(self, event: ToolFinished) -> None:
+        told = " ".join(_outcome(event, self._asked.pop(event.call_id, {})).split())
         if not event.ok:
-            self._failure = " ".join(_outcome(event).split())
+            self._failure = told
         elif event.call_id not in self._speech:
-            self._line(f"  ✓ {clip_line(_outcome(event), _LINE_CHARACTERS)}")
+            self._line(f"  ✓ {told}")
         if asks := _keep_or_put_back(event):
             self._release()
             self._line(asks)
@@ -274,14 +279,18 @@ def _names(said: str, failure: str) -> bool:
     return bool(reason) and reason in " ".join(said.split()).translate(_QUOTES).lower()
 
 
-def _outcome(event: ToolFinished) -> str:
-    """Say what a call did, without what only the model needs: ids, places, what it should do next."""
-    if event.payload.get("denied") or (event.ok and "proof" not in event.payload):
+def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue]) -> str:
+    """Say what a call did in a few words, without what only the model needs: what it read, ids, places."""
+    if event.payload.get("denied"):
         return event.echo
     words = words_for(event.tool)
-    done = f"{words.past if event.ok else words.failed} {words.object_of(event.payload, str)}".strip()
+    known = {"tool": event.tool.replace("_", " "), **arguments, **event.payload}
+    done = f"{words.past if event.ok else words.failed} {words.object_of(known, str)}".strip()
     if event.ok:
-        return done if event.payload["proof"] == "confirmed" else f"{done} (not confirmed)"
+        code = event.payload.get("exit_code")
+        notes = [f"exit code {code}"] if code else []
+        notes += ["not confirmed"] if event.payload.get("proof", "confirmed") != "confirmed" else []
+        return f"{done} ({', '.join(notes)})" if notes else done
     why = "" if event.payload.get("for_model") else for_people(event.echo.removeprefix(f"{event.tool}: "))
     return f"{done}: {why}" if why else done
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from app.agent.agent_events import AgentEvent, Outcome, SayDelta, TagStart, ToolFinished, TurnEnded
+from app.agent.agent_events import AgentEvent, Outcome, SayDelta, TagStart, ToolFinished, ToolRunning, TurnEnded
 from app.commands import doctor
 from app.commands.do import TurnPrinter
 
@@ -49,12 +51,12 @@ def _ended(text: str, outcome: Outcome = Outcome.FINISHED) -> TurnEnded:
         ),
         pytest.param(
             [_finished(_MISSING, ok=False), _finished("Clicked.", ok=True), _ended("Done.")],
-            f"  ✗ {_TOLD}\n  ✓ Clicked.\nDone.\n",
+            f"  ✗ {_TOLD}\n  ✓ Clicked a place on the screen\nDone.\n",
             id="a failure comes before the next act",
         ),
         pytest.param(
             [*_said("Which file?"), _finished("Looked.", ok=True), _ended("Which file?", Outcome.WAITING)],
-            "Which file?\n  ✓ Looked.\nWhich file?\n",
+            "Which file?\n  ✓ Clicked a place on the screen\nWhich file?\n",
             id="a question is the last thing on the screen",
         ),
         pytest.param(
@@ -71,6 +73,36 @@ def test_a_turn_is_told_once_whole_and_in_order(
     for event in events:
         printer(event)
     assert capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "payload", "echo", "printed"),
+    [
+        ("read_screen", {}, {}, 'Pixels of c1.\ne1 frame "Calculator" (0,0,9,9)\n' * 20, "Read the screen"),
+        ("read_screen", {"window": "Calculator"}, {}, "e1 frame", "Read Calculator"),
+        (
+            "open_app",
+            {"name": "calculator"},
+            {},
+            'Opened. "Calculator" shows e2 button "7", e3 button "8".',
+            "calculator",
+        ),
+        ("execute_command", {"command": "ls *.txt"}, {"exit_code": 2}, "no such file", "Ran ls *.txt (exit code 2)"),
+        ("execute_command", {"command": "ls"}, {"exit_code": 0}, "a.txt\nb.txt", "Ran ls"),
+        ("computer_key", {"keys": "F9"}, {"proof": "unverifiable"}, "Pressed F9.", "Pressed F9 (not confirmed)"),
+        ("weather/today", {}, {}, "22 degrees, and so on", "Used weather/today"),
+    ],
+)
+def test_what_was_done_is_one_short_sentence_and_not_what_the_model_reads(
+    tool: str, arguments: dict[str, str], payload: dict[str, Any], echo: str, printed: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    printer = TurnPrinter()
+    printer(ToolRunning("c1", tool, arguments))
+    printer(ToolFinished("c1", tool, True, tool, payload, echo))
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("  ✓ ")
+    assert (line.endswith(printed), len(line) < 60) == (True, True), line
 
 
 @pytest.mark.parametrize("address", [None, "unix:path=/nowhere/bus"])
