@@ -37,7 +37,7 @@ class RunRecord:
     the wall, `network` that it was granted the network, `before` what its workspace held then. `left_at` is when the
     turn stopped waiting for it. `set_aside` and `unclear` say what it left that could run by itself (see `SettledRun`),
     `deleted`, `lost` and `asks` which files of the workspace are gone (see `Deleted`), `unsettled` the sentence if an
-    error kept this from being known. `turn_began` is when its turn began.
+    error or the size of the workspace kept this from being known. `turn_began` is when its turn began.
     """
 
     id: str
@@ -94,7 +94,8 @@ class RunRecord:
             found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
             known = {name: value for name, value in found.items() if name in {each.name for each in fields(RunRecord)}}
             before = known["before"]
-            held = Before(before["workspace"], tuple(before["absent"]), tuple(before["repositories"]))
+            paths = tuple(before["absent"]), tuple(before["repositories"])
+            held = Before(before["workspace"], *paths, is_whole=before.get("is_whole", True))
             record = RunRecord(**{**known, "before": held})
             record._take_settled(folder)
             return record
@@ -323,6 +324,8 @@ class Processes:
         record = run.record
         now = self._clock.wall()
         left = record.left_at if record.left_at is not None else record.started_at if is_earlier else now
+        if not record.before.is_whole:
+            record.unsettled = _UNSEARCHED
         record.note(run.folder, wall.settle(run.folder, record.before, Period(record.started_at, left, now)))
 
     def _earlier(self) -> list[Run]:
@@ -398,6 +401,12 @@ def _is_forgotten(folder: Path) -> bool:
         return False
     shutil.rmtree(folder, ignore_errors=True)
     return True
+
+
+_UNSEARCHED = (
+    " The workspace has more folders than are searched for repositories: git's hooks and configuration in the others "
+    "were not protected from it."
+)
 
 
 @contextmanager

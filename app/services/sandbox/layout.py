@@ -162,12 +162,14 @@ def _existing(candidates: Iterable[Path]) -> Iterator[Path]:
 class Before:
     """What a workspace held when a run began: its repositories, and which names that run by themselves were `absent`.
 
-    All are absolute paths. Without a `workspace` nothing is known, and nothing is touched later.
+    All are absolute paths. Without a `workspace` nothing is known, and nothing is touched later. `is_whole`: all
+    folders that may hold a repository were looked at.
     """
 
     workspace: str = ""
     absent: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,14 +81,14 @@ class Protection:
 
 def of(workspace: Path) -> Protection:
     """What is protected in this workspace, as it is now."""
-    repositories = list(_repositories(workspace))
+    repositories, is_whole = _repositories(workspace)
     pinned = [path for path in repositories if path.is_dir() and not path.is_symlink()]
     names = starting_in(workspace)
     names += [folder / name for folder in pinned for name in table()["protected"]["git"]]
     names += [path for path in repositories if path.is_file()]
     fixed = [path for path in names if path.exists() and os.path.realpath(path) == str(path)]
     absent = [path for path in names if not os.path.lexists(path)]
-    before = Before(str(workspace), tuple(map(str, absent)), tuple(map(str, repositories)))
+    before = Before(str(workspace), tuple(map(str, absent)), tuple(map(str, repositories)), is_whole)
     return Protection(tuple(fixed), tuple(pinned), before)
 
 
@@ -98,7 +98,7 @@ def settle(before: Before, period: Period) -> SettledRun:
         return SettledRun()
     workspace = Path(before.workspace)
     suspects = [Path(path) for path in before.absent]
-    for repository in _repositories(workspace):
+    for repository in _repositories(workspace)[0]:
         if str(repository) not in before.repositories:
             suspects += _suspects(workspace, repository)
     aside: dict[str, str] = {}
@@ -138,9 +138,10 @@ def put_back(workspace: Path, set_aside: Mapping[str, str]) -> tuple[list[str], 
     return done, problems
 
 
-def _repositories(workspace: Path) -> Iterator[Path]:
-    """Each .git down to some depth; links are not followed, and only so many folders are looked at."""
+def _repositories(workspace: Path) -> tuple[list[Path], bool]:
+    """Each .git down to some depth, and whether all folders there were looked at. Links are not followed."""
     rules = table()["protected"]
+    found: list[Path] = []
     level, left = [workspace], rules["folders"]
     for _ in range(rules["depth"]):
         below: list[Path] = []
@@ -148,11 +149,14 @@ def _repositories(workspace: Path) -> Iterator[Path]:
             with suppress(OSError), os.scandir(folder) as entries:  # because the command may have deleted the folder
                 for entry in entries:
                     if entry.name == _GIT:
-                        yield Path(entry.path)
+                        found.append(Path(entry.path))
                     elif entry.is_dir(follow_symlinks=False) and entry.name not in rules["skipped"]:
                         below.append(Path(entry.path))
         left -= len(level)
-        level = below if left > 0 else []
+        if left < 0:
+            return found, False
+        level = below
+    return found, True
 
 
 def _suspects(workspace: Path, repository: Path) -> list[Path]:

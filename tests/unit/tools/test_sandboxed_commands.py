@@ -55,6 +55,13 @@ async def test_the_network_is_there_only_where_it_was_asked_for(bench: Bench, po
     assert await _output(bench, dial, network=True) == "reached\n"
 
 
+async def test_a_command_in_a_workspace_too_large_to_search_says_what_was_not_protected(bench: Bench) -> None:
+    sentence = "more folders than are searched for repositories"
+    few = await bench.call("execute_command", command="mkdir f{1..600}")
+    many = await bench.call("execute_command", command="true")
+    assert (sentence in few.llm_echo, sentence in many.llm_echo) == (False, True), many.llm_echo
+
+
 async def test_the_network_brings_no_socket_of_the_session(bench: Bench) -> None:
     name = "\0wisp-test-door"
     with socket.socket(socket.AF_UNIX) as door:

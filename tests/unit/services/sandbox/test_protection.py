@@ -51,6 +51,13 @@ def test_what_is_there_is_fixed_and_repositories_stay_where_they_are(space: Path
     )
 
 
+@pytest.mark.parametrize(("folders", "is_whole"), [(490, True), (600, False)])
+def test_a_search_that_ends_before_the_last_folder_says_so(space: Path, folders: int, *, is_whole: bool) -> None:
+    for number in range(folders):
+        (space / f"folder{number:03}").mkdir()
+    assert protection.of(space).before.is_whole == is_whole
+
+
 def test_what_has_appeared_gets_another_name(space: Path) -> None:
     before = protection.of(space).before
     (space / ".mcp.json").write_text("{}")
