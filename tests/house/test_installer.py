@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LINUX = ROOT / "installer" / "linux"
@@ -60,3 +65,44 @@ def test_python3_xlib_is_installed_nowhere() -> None:
 def test_the_scripts_of_the_package_are_valid_shell() -> None:
     for script, shell in ((ROOT / "scripts" / "package", "bash"), (LINUX / "check", "sh")):
         subprocess.run([shell, "-n", str(script)], check=True)
+
+
+_HOLDS = """
+import fcntl, sys, time
+with open(sys.argv[1], "w") as lock:
+    fcntl.lockf(lock, fcntl.LOCK_EX)
+    print("held", flush=True)
+    time.sleep(1.5)
+"""
+_APT = """#!/bin/sh
+case "$*" in
+    *update*) exec /usr/bin/apt-get -o Dir::State::lists={lists} -o Dir::Etc::sourcelist=/dev/null \\
+        -o Dir::Etc::sourceparts=/dev/null -o Dir::Cache={lists} "$@" ;;
+    *) echo "$@" >>{installed}; exit 7 ;;
+esac
+"""
+_SUDO = """#!/bin/sh
+[ "$1" = -n ] && shift
+exec "$@"
+"""
+
+
+@pytest.mark.skipif(not shutil.which("apt-get"), reason="another system, without apt")
+def test_the_set_up_waits_for_another_apt(tmp_path: Path) -> None:
+    lists, installed, commands = (tmp_path / name for name in ("lists", "installed", "commands"))
+    for folder in (lists / "partial", commands):
+        folder.mkdir(parents=True)
+    for name, script in {
+        "apt-get": _APT.format(lists=lists, installed=installed), "sudo": _SUDO, "dpkg-query": "#!/bin/sh\n",
+    }.items():  # fmt: skip
+        (commands / name).write_text(script, encoding="utf-8")
+        (commands / name).chmod(0o755)
+    environment = os.environ | {"PATH": f"{commands}:{os.environ['PATH']}"}
+    with subprocess.Popen([sys.executable, "-c", _HOLDS, str(lists / "lock")], stdout=subprocess.PIPE) as other:
+        assert other.stdout
+        other.stdout.readline()
+        done = subprocess.run(
+            [ROOT / "scripts" / "setup"], env=environment, capture_output=True, text=True, check=False
+        )
+    assert (done.returncode, "another apt is at work" in done.stderr) == (7, True), done.stderr
+    assert "DPkg::Lock::Timeout=300" in installed.read_text(encoding="utf-8")

@@ -323,6 +323,8 @@ class ChangeFeed:
             asked += [] if before is not None else [objects.role(self._bus, node)]
             asked += [] if before is not None and event.fate == "went" else [objects.name(self._bus, node)]
             await asyncio.gather(*asked)
+            if event.detail == "pressed" and node.role == "button" and node.key[0] in self._bus.vague:
+                node.role = "toggle button"  # GTK before 4.10 has no role for it, and presses no other button
             if event.kind in ("TextChanged", "PropertyChange"):
                 node.value = await objects.value(self._bus, node)
             if event.fate == "came" and event.child and node.shows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +16,10 @@ from app.cli import COMMANDS, main
 from app.commands.doctor import CheckVerdict, examine
 from app.services.processes.commands import RunRecord
 from app.services.sandbox.layout import Before, SettledRun
+from tests.support.walls import needs_wall
+
+ROOT = Path(__file__).parents[3]
+_FOLDERS = ("WISP_DATA_DIR", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -52,6 +57,36 @@ def test_an_unknown_command_gets_the_nearest_that_would_work(
 def test_what_cannot_be_used_is_named(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
     assert f"wisp: {sentence}" in capsys.readouterr().err
+
+
+@needs_wall
+@pytest.mark.parametrize("words", [["do", "list the windows", "--dry-run"], ["undo", "--list"], ["doctor"]])
+def test_a_home_that_cannot_be_written_is_named_with_the_way_round_it(words: list[str], tmp_path: Path) -> None:
+    (home := tmp_path / "home").mkdir()
+    unset = (part for name in _FOLDERS for part in ("--unsetenv", name))
+    wall = [
+        "bwrap",
+        "--bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--ro-bind",
+        str(home),
+        str(home),
+        "--setenv",
+        "HOME",
+        str(home),
+    ]
+    done = subprocess.run(
+        [*wall, *unset, sys.executable, "-m", "app", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    (sentence,) = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert re.fullmatch(
+        rf"wisp: The folder {home}/\S+ cannot be made \(Read-only file system\)\. Name another one: WISP_DATA_DIR=.*",
+        sentence,
+    )
 
 
 def test_a_call_that_is_nearly_one_is_answered_like_a_call(capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,6 +115,15 @@ async def test_a_tick_is_not_hidden_by_a_state_that_the_box_never_had(
     assert await _told(programs, _read(("/a", "check box", "Agree"), states=states), *events) == told
 
 
+@pytest.mark.parametrize(("is_vague", "told"), [(True, ('toggle button "Bold" is now pressed.',)), (False, ())])
+async def test_a_button_that_is_held_down_is_no_effect_and_one_that_stays_down_is(
+    programs: Programs, told: tuple[str, ...], *, is_vague: bool
+) -> None:
+    programs.objects["/a"] = ("button", "Bold", "", ())
+    programs.vague |= {_PROGRAM} if is_vague else set()
+    assert await _told(programs, _read(("/a", "button", "Bold")), ("/a", "StateChanged", "pressed", 1)) == told
+
+
 async def test_nothing_of_a_password_is_told(programs: Programs) -> None:
     programs.objects["/a"] = ("password text", "Password", "hunter2", ())
     told = await _told(programs, LastRead(), ("/a", "TextChanged", "insert", 0, Variant("s", "hunter2")))
