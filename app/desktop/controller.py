@@ -42,6 +42,10 @@ from app.desktop.verification import (
 
 _AFTER_AN_ACT = Patience(first_s=0.5)
 """Nothing is only called a no-op after a while: programs may answer a click when a timer of theirs has run out."""
+_TILL_QUIET = Patience(first_s=0.25, quiet_s=0.25, limit_s=1.0)
+"""Before pixels are to prove something: what is drawn later than they are judged looks as if it moved by itself."""
+_IN_A_TERMINAL_S = 0.15
+"""What is typed comes back from another program, and then what that one says."""
 _LIT_UP = Patience(first_s=0.05, limit_s=0.3)
 _ANSWER_LIMIT_S = 10.0
 _LOOK_AGAIN_S = 0.1
@@ -145,7 +149,8 @@ class DesktopController:
             before = _Before(windows, self.backend.windows.shown(), proving.window or _meant(windows, where), where)
             changes = await self._follow(before.meant)
             try:
-                seen, lines = await self._watched(do, before, patience or _AFTER_AN_ACT, proving, changes)
+                patience = _patience(patience or _AFTER_AN_ACT, before)
+                seen, lines = await self._watched(do, before, patience, proving, changes)
                 return await self._with_changes(seen, before, lines)
             finally:
                 changes.close()
@@ -221,6 +226,7 @@ class DesktopController:
         elif before.meant and answer.cancelled() and any(window.ref == before.meant.ref for window in after):
             return told.with_doubt(f"{before.meant.title!r} has not answered yet: it is busy or frozen."), lines
         elif (is_mute or before.where is None) and not lines and told.regions and told.proof == "unverifiable":
+            settled = await watch.settle(_TILL_QUIET)
             told = await self._seen_in_pixels(told, before, watch, settled)
         self._pixels.note(settled.frame)
         return told if settled.is_calm else told.restless(), lines
@@ -434,6 +440,11 @@ async def _ended(*tasks: asyncio.Task[object]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _patience(patience: Patience, before: _Before) -> Patience:
+    is_shell = before.where is None and before.meant is not None and is_terminal(before.meant.app)
+    return replace(patience, quiet_s=max(patience.quiet_s, _IN_A_TERMINAL_S)) if is_shell else patience
 
 
 def _meant(windows: Sequence[Window], where: Rect | None) -> Window | None:

@@ -10,6 +10,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
 from app.base.texts import clip_line
 from app.desktop import verification
+from app.desktop.accessibility.constants import VALUES
 from app.desktop.backends import Button, KeyboardMoved, Window
 from app.desktop.capture import bounds_of
 from app.desktop.controller import DesktopController, Proving, Target
@@ -136,7 +137,11 @@ async def drag(controller: DesktopController, call: ToolCall) -> ToolResult:
     points = [aim.point for aim in aims]
     seconds = call.integer("duration_ms", _DRAG_MS) / 1000
     places = bounds_of(aim.place for aim in aims)
-    seen = await controller.act(lambda: controller.drag(aims, press, seconds), places)
+    dragged = aims[0].element or await controller.preview.at(points[0])
+    # GTK 4 and Chromium report nothing of a slider that moves.
+    slider = dragged if dragged and dragged.role in VALUES and not dragged.is_("editable") else None
+    proof = Proving(lambda: verification.of_click(controller.backend, slider))
+    seen = await controller.act(lambda: controller.drag(aims, press, seconds), places, proof=proof)
     space = controller.screen_capture.model_space()
     payload: dict[str, JsonValue] = {"path": [[p.x, p.y] for p in points], "button": press.button.value}
     return _done(call, payload, f"Dragged from {aims[0].told(space)} to {aims[-1].told(space)}.", seen)

@@ -30,8 +30,8 @@ _SURE = 0.9
 _NEAR_PX = 8
 _NAME_CHARACTERS = 60
 _NEAREST = 3
-_ROW_PX = 160
-"""So far to both sides of what changed, the rest of its line is read, too."""
+_ROW_PX, _LINE_PX = 160, 24
+"""So far to both sides of what changed, and above and below it, it is read, too: at an edge lines are not found."""
 _MOST_PX = 500_000
 _STATES = frozenset({"showing", "visible", "sensitive"})
 
@@ -111,9 +111,12 @@ class OcrElements:
         async def lines(frame: Frame) -> list[TextBox]:
             read = await self._ocr.read_text(blackened(part_of(frame, region), secrets))
             there = [line for line in read if any(line.box.overlap(_grown(part, _EDGE_PX)) for part in parts)]
-            return [line for line in there if line.score >= _SURE and _is_of(window, line.box.center, stack)]
+            return [line for line in there if _is_of(window, line.box.center, stack)]
 
-        return rewritten(await lines(before), await lines(after))
+        old, new = await lines(before), await lines(after)
+        unsure = [line.box for line in (*old, *new) if line.score < _SURE]
+        sure = ([line for line in told if not any(map(line.box.overlap, unsure))] for told in (old, new))
+        return rewritten(*sure)
 
     async def element(self, ref: str) -> Element:
         """Read the line again. Raises ToolMisuse for an unknown ref, and ToolFailed if the line is gone."""
@@ -313,7 +316,7 @@ def _trimmed(part: Rect, boxes: Iterable[Rect]) -> Rect:
 def _around(parts: Sequence[Rect], within: Rect | None) -> Rect | None:
     """The rows of the parts, of the first ones where all would take too long to read."""
     for count in range(len(parts), 0, -1):
-        rows = (Rect(p.x - _ROW_PX, p.y - _MARGIN_PX, p.width + 2 * _ROW_PX, p.height + 2 * _MARGIN_PX) for p in parts)
+        rows = (Rect(p.x - _ROW_PX, p.y - _LINE_PX, p.width + 2 * _ROW_PX, p.height + 2 * _LINE_PX) for p in parts)
         around = bounds_of(itertools.islice(rows, count))
         region = within and around and around.overlap(within)
         if region and region.size.area <= _MOST_PX:

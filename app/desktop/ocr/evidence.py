@@ -86,6 +86,8 @@ def _run_together(text: str) -> str:
 
 
 _CLOCK = re.compile(r"\d:\d\d")
+_DOTS = "•●○◦◉◎·° "
+"""A radio button is read along with its name."""
 _LEAST_LETTERS = 2
 """A tick or a dot is read as a letter, too."""
 
@@ -117,7 +119,7 @@ def _lacking_in(those: Sequence[TextBox], lines: Sequence[TextBox]) -> list[Text
 
 
 def _spelt(line: TextBox) -> str:
-    return _run_together(_folded(normal(line.text)))
+    return _run_together(_folded(normal(line.text.strip(_DOTS))))
 
 
 def _in_quotes(line: TextBox) -> str:
@@ -188,9 +190,9 @@ class PixelEvidence:
         told = await self._texts_changed(window, before, after, parts) if parts else []
         bounds = bounds_of(parts)
         if not told and place is not None:
-            apart = [part for tile in merged(tiles, _MARK_GAP_PX) if (part := tile.overlap(window.area))]
-            near = [part for part in apart if part.overlap(_grown(place, _NEAR_PX))]
-            told = ["A mark there changed."] if any(is_mark(before, after, part) for part in near) else []
+            near = [part for part in parts if part.overlap(_grown(place, _NEAR_PX))]
+            spots = [spot for part in near for spot in spots_in(before, after, part)]
+            told = ["A mark there changed."] if any(is_mark(before, after, spot) for spot in spots) else []
         if not told and place is None and is_terminal and bounds and bounds.width <= _CURSOR_PX < bounds.height:
             told = ["The cursor went to another line."]
         return tuple(told[:_MOST_TEXTS])
@@ -198,6 +200,37 @@ class PixelEvidence:
 
 def _is_cursor(area: Rect) -> bool:
     return max(area.width, area.height) <= _CURSOR_PX
+
+
+def spots_in(before: Frame, after: Frame, part: Rect) -> list[Rect]:
+    """The areas in a part that changed apart from each other, as the dots of two radio buttons do."""
+    from PIL import Image, ImageChops
+
+    size = (part.width, part.height)
+    pictures = (Image.frombytes("RGBX", size, part_of(frame, part).bgrx).convert("RGB") for frame in (before, after))
+    changed = ImageChops.difference(*pictures).convert("L").point([0] + [255] * 255)
+    spots: list[Rect] = []
+    for top, bottom in _runs(changed.getprojection()[1]):
+        band = changed.crop((0, top, part.width, bottom))
+        spots += [
+            Rect(part.x + left, part.y + top, right - left, bottom - top)
+            for left, right in _runs(band.getprojection()[0])
+        ]
+    return spots
+
+
+def _runs(line: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Start and end of each run of what changed; gaps of a few pixels belong to it."""
+    start = end = -1
+    for place, has_changed in enumerate(line):
+        if not has_changed:
+            continue
+        if start >= 0 and place - end > _MARK_GAP_PX:
+            yield start, end
+            start = place
+        start, end = max(start, 0) if start >= 0 else place, place + 1
+    if start >= 0:
+        yield start, end
 
 
 def is_mark(before: Frame, after: Frame, area: Rect) -> bool:

@@ -257,7 +257,23 @@ def _lines(*texts: str) -> list[TextBox]:
         (("Bill", "10:41:59"), ("BiII", "10:42:00"), []),
         (("Plain words",), ("Plainwords",), []),
         (("C Large",), ("C Large", "C"), []),
+        (("•Small", "Large"), ("Small", "• Large"), []),
     ],
 )
 def test_lines_that_differ_are_told(before: tuple[str, ...], after: tuple[str, ...], told: list[str]) -> None:
     assert rewritten(_lines(*before), _lines(*after)) == told
+
+
+@pytest.mark.parametrize(("score", "told"), [(0.99, ['New: "Small".']), (0.85, [])])
+async def test_a_line_that_was_there_but_badly_read_is_not_told_as_new(score: float, told: list[str]) -> None:
+    line = TextBox("Small", Rect(120, 120, 60, 20), 0.99)
+    room = _Room()
+    before, after = (Frame(_WINDOW.area, bytes([shade]) * (_WINDOW.area.size.area * 4)) for shade in (1, 2))
+    room.screen.lines = (line,)
+    first = () if score > 0.9 else (replace(line, text="CSmaII", score=score),)
+
+    async def read_text(frame: Frame) -> tuple[TextBox, ...]:
+        return first if frame.bgrx[:1] == b"\1" else (line,)
+
+    room.screen.read_text = read_text  # type: ignore[method-assign]  # two pictures that are read differently
+    assert await room.written.changed(_WINDOW, before, after, [line.box]) == told
