@@ -34,18 +34,17 @@ from app.services.web.pages import Pages
 from app.settings.catalog import COMMAND_SANDBOX, MODE, STOP_KEY, SUMMON_KEY, WORKSPACE, YOLO_MINUTES
 from app.settings.store import Settings
 from app.tools.computer import COMPUTER, Computer
+from app.tools.conversation import SAY, TASKS, Speech, Tasks, checklist_payload
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, CommandJudge, Commands, Waits
 from app.tools.file import ARRANGEMENTS, FILES, Arrangements, Files
 from app.tools.memory import MEMORY, MemoryTools, PastWords, Reminders
 from app.tools.pictures import ModelSight
 from app.tools.registry import DOCS, Registry, ToolDocs
-from app.tools.say import SAY, Speech
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.search import CODE, SEARCH, Code, Searches
 from app.tools.skills import SKILLS, SkillHints, SkillTools
 from app.tools.subagent import GOALS, Goals
-from app.tools.tasks import TASKS, Tasks, checklist_payload
 from app.tools.watching import WATCHING, Watching
 from app.tools.web import WEB, Web
 from app.tools.windows import WINDOWS, WindowTools

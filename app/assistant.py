@@ -39,7 +39,7 @@ from app.desktop.privacy import private_by
 from app.history.archive import Journal, PastSaid, journal_of
 from app.protocol.call import Block, Media, ToolResult
 from app.protocol.dialects.choose import by_name
-from app.providers import catalog
+from app.providers import profiles
 from app.providers.profiles import Profile
 from app.services.files import places
 from app.services.files.changes import Changes
@@ -193,7 +193,7 @@ def assemble(
     `attended` says that somebody can answer approvals; `dry_run` gives it a desktop on which nothing really happens.
     `allowed` are rules in their short form for this run.
     """
-    chosen = catalog.choose(settings)
+    chosen = profiles.choose(settings)
     clock = SystemClock()
     processes, judge = commands_of(settings, clock)
     policy = judged_by(settings, judge, allowed)
@@ -231,7 +231,7 @@ def assemble(
         record=journal.record,
         turn_ids=ids.counter(f"turn-{ids.unique()}-"),
         attended=attended,
-        follows_plan=chosen.provider.name == catalog.OFFLINE,
+        follows_plan=chosen.provider.name == profiles.OFFLINE,
         window_tokens=chosen.profile.context_tokens,
         tool_names=chosen.profile.tool_names,
     )
@@ -247,7 +247,7 @@ def _nearby(own: Belongings, settings: Settings, *, dry_run: bool) -> Nearby:
 
 def _belongings(
     settings: Settings,
-    chosen: catalog.ChosenProvider,
+    chosen: profiles.ChosenProvider,
     desktop: Desktop,
     conversation: ConversationRequests,
     processes: Processes,
@@ -279,10 +279,10 @@ def _budget(profile: Profile) -> PictureBudget:
 
 def _takes_pictures(settings: Settings, model: str) -> bool:
     """False once it is known that the model takes none."""
-    return catalog.takes_pictures(settings, model) is not False
+    return profiles.takes_pictures(settings, model) is not False
 
 
-def _dialect_name(settings: Settings, chosen: catalog.ChosenProvider) -> str:
+def _dialect_name(settings: Settings, chosen: profiles.ChosenProvider) -> str:
     """A provider that speaks only one dialect is not asked for another."""
     only: str = getattr(chosen.provider, "dialect", "")
     return only or settings[DIALECT] or chosen.profile.dialect

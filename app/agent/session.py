@@ -25,13 +25,13 @@ from app.agent.agent_events import (
 )
 from app.agent.budget import Budget, Ceilings, price_of, summed
 from app.agent.budget import told as usage_told
+from app.agent.context import Remains, continuable
 from app.agent.deps import ConversationRequests, ConversationWishes, SessionDeps
 from app.agent.gate import Approvals
 from app.agent.loop import Loop
 from app.agent.policy import Mode, Policy
 from app.agent.prompt import ending, told
 from app.agent.recording import Entry, EntryKind, History
-from app.agent.recovery import Remains, continuable
 from app.agent.turn import Learned, Mood, Tell, Turn, Words
 from app.base import ids, texts
 from app.base.errors import WispError

@@ -90,12 +90,12 @@ class ThisMachine:
         return [ModelServer(found.name, found.base_url, found.models) for found in await local_endpoints()]
 
     async def tried(self, provider: str, key: str, base_url: str = "") -> str:
-        from app.providers import catalog
+        from app.providers import profiles
         from app.settings import store
 
         settings = store.load().with_values(model__base_url=base_url)
         try:
-            made = catalog.make(provider, settings, lambda name: key or store.key_of(name))
+            made = profiles.make(provider, settings, lambda name: key or store.key_of(name))
             try:
                 await made.models()
             finally:

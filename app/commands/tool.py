@@ -33,7 +33,7 @@ from app.protocol.call import Block, Media, ToolResult, tool_error
 from app.protocol.dialects.api import Pacing
 from app.protocol.dialects.choose import by_name
 from app.protocol.message import BatchClosed, CallClosed, CallCut, Misread, ReaderEvent
-from app.providers import catalog
+from app.providers import profiles
 from app.settings.store import Settings
 
 _CHUNK_BYTES = 65_536
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     logs.to_file()
-    given = argparse.Namespace(workspace=options.workspace, provider=catalog.OFFLINE)
+    given = argparse.Namespace(workspace=options.workspace, provider=profiles.OFFLINE)
     settings = shared.settings_of(given)  # no model is asked, so that no key is looked up either
     with on_a_display(needed=not options.dry_run) as own:
         own.announce()

@@ -53,8 +53,6 @@ def _do(deed: Deed, parent: int) -> None:
 
         _tell(f"ended {end_commands(parent)}")
     if (display := os.environ.get("DISPLAY")) and sys.platform.startswith("linux"):
-        from app.desktop.x11.letting_go import let_go
-
         _tell(f"let_go {let_go(display)}")
 
 
@@ -74,6 +72,36 @@ def _tell(line: str) -> None:
         print(line, flush=True)
     except OSError:  # because the parent closed the pipe: the work itself is done
         return
+
+
+def let_go(display_name: str) -> int:
+    """Release every key and button that X holds as pressed. Returns how many; 0 where the display cannot be reached."""
+    # Imported here because other systems have no Xlib, and because most watchdogs end without a need for it.
+    from Xlib import X
+    from Xlib.display import Display
+    from Xlib.error import ConnectionClosedError, DisplayError
+    from Xlib.ext import xtest
+
+    try:
+        display = Display(display_name)
+    except (DisplayError, OSError):  # because the X server may be gone too
+        return 0
+    try:
+        keys = [
+            octet * 8 + bit for octet, byte in enumerate(display.query_keymap()) for bit in range(8) if byte >> bit & 1
+        ]
+        mask = int(display.screen().root.query_pointer().mask)
+        known = ((X.Button1Mask, 1), (X.Button2Mask, 2), (X.Button3Mask, 3))
+        buttons = [number for button, number in known if mask & button]
+        for number in buttons:
+            xtest.fake_input(display, X.ButtonRelease, number)
+        for keycode in keys:
+            xtest.fake_input(display, X.KeyRelease, keycode)
+        display.sync()
+    except (ConnectionClosedError, OSError):  # because the X server may end meanwhile
+        return 0
+    display.close()
+    return len(keys) + len(buttons)
 
 
 if __name__ == "__main__":

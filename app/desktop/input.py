@@ -16,11 +16,9 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.values import dataclass, replace
 from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Window, WindowCame
-from app.desktop.keys import Chord
-from app.desktop.programs import is_terminal
-from app.desktop.takeover import InputGuard, TakeoverMonitor
-from app.desktop.text_pieces import (
+from app.desktop.keys import (
     PACE_CHARS,
+    Chord,
     Piece,
     Route,
     Taker,
@@ -30,6 +28,8 @@ from app.desktop.text_pieces import (
     with_lead,
     with_short_lead,
 )
+from app.desktop.programs import is_terminal
+from app.desktop.takeover import InputGuard, TakeoverMonitor
 from app.desktop.verification import Patience
 
 _BETWEEN_CLICKS_S = 0.06

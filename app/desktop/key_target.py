@@ -14,7 +14,7 @@ from app.base.errors import ToolFailed
 from app.base.values import dataclass
 from app.desktop.backends import Backend, Landing, Window
 from app.desktop.elements import Element
-from app.desktop.text_pieces import Taker
+from app.desktop.keys import Taker
 
 _LIMIT_S = 0.4
 """A program that does not answer in this time is not waited for; what it has is not known."""

@@ -28,9 +28,9 @@ from app.agent.agent_events import (
     TurnStarted,
     to_json,
 )
+from app.agent.context import BegunCall, Remains
 from app.agent.prompt import ending, told
 from app.agent.recording import ExportFormat, PastConversation, Spent, entry_of, event_of, message_of
-from app.agent.recovery import BegunCall, Remains
 from app.agent.session import Session
 from app.base import paths
 from app.base.clock import Clock

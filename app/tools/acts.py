@@ -17,11 +17,10 @@ from app.desktop.controller import DesktopController, Proving, Target
 from app.desktop.elements import SECRET, Element, TakesNoValue
 from app.desktop.input import Press
 from app.desktop.key_target import KeyTarget
-from app.desktop.keys import Chord, chord, chords, modifiers
+from app.desktop.keys import Chord, Taker, chord, chords, modifiers
 from app.desktop.ocr.elements import is_written
 from app.desktop.programs import is_terminal
 from app.desktop.screen_capture import Spot
-from app.desktop.text_pieces import Taker
 from app.desktop.verification import Patience, Proof, Receipt
 from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult
 from app.tools.registry import Admit, admitted

@@ -31,9 +31,9 @@ from app.protocol.call import ToolCall, ToolResult
 from app.protocol.dialects.choose import by_name
 from app.protocol.spec import Effect, Param, ToolSpec
 from app.settings.store import Settings
+from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
-from app.tools.say import SAY, Speech
 from tests.contract.providers import ANTHROPIC, OPENAI, Vendor
 from tests.support.loopback.replies import Broken, Call, Drop, Fault, Part, Reply, Stall, Status, Text
 from tests.support.loopback.server import Seen

@@ -44,9 +44,9 @@ from app.providers.scripted import Reply, Scripted, native_call
 from app.services.journal.audit import ChainHead, verify
 from app.services.journal.database import Database
 from app.settings.store import Settings
+from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
-from app.tools.say import SAY, Speech
 
 _TURNS = 6
 _LONGEST_S = 0.5

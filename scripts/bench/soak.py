@@ -28,7 +28,7 @@ from Xlib.ext import res
 from app.agent.agent_events import Outcome
 from app.assistant import Assistant, assemble
 from app.desktop.x11.virtual import VirtualDesktop
-from app.providers import catalog
+from app.providers import profiles
 from app.providers.api import Request, Stopped, StreamEvent, TextDelta, Usage
 from app.settings.store import Settings
 
@@ -126,8 +126,8 @@ def main() -> int:
         os.environ.update(virtual.environment)
         os.environ["WISP_DATA_DIR"] = name
         settings = Settings({"model.provider": "offline", "files.workspace": name}, {})
-        choose = catalog.choose
-        catalog.choose = lambda chosen: replace(choose(chosen), provider=Endless())
+        choose = profiles.choose
+        profiles.choose = lambda chosen: replace(choose(chosen), provider=Endless())
         display = Display(virtual.environment["DISPLAY"])
         began = time.monotonic()
 

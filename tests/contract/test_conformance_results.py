@@ -49,10 +49,10 @@ from app.protocol.spec import ValueType as Type
 from app.providers.api import TextDelta
 from app.services.files.places import Workspace
 from app.services.processes.commands import Processes, Run
+from app.tools.conversation import SAY, Speech
 from app.tools.exec import COMMANDS, Commands
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import Family, Registry, TurnContext
-from app.tools.say import SAY, Speech
 from tests.conftest import DATA
 from tests.support.stage import FakeClock, Stage, texts
 

@@ -15,9 +15,9 @@ from app.base.clock import SystemClock
 from app.protocol.call import ToolCall, ToolResult
 from app.protocol.dialects.choose import NAMES, by_name
 from app.protocol.spec import Effect, Param, RareFamily, ToolSpec, ValueType
+from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import DOCS, Family, Registry, ToolDocs, TurnContext
-from app.tools.say import SAY, Speech
 from tests.contract.providers import VENDORS, Vendor
 from tests.support.loopback import Call, Reply
 from tests.support.stage import Stage

@@ -15,10 +15,9 @@ from app.protocol.call import Block, JsonValue
 from app.protocol.dialects.choose import by_name
 from app.protocol.message import CallClosed
 from app.services.tasks import Checklist
+from app.tools.conversation import SAY, TASKS, Speech, Tasks
 from app.tools.executor import Executor
 from app.tools.registry import Registry
-from app.tools.say import SAY, Speech
-from app.tools.tasks import TASKS, Tasks
 from tests.support.stage import FakeClock, Stage
 
 TOOLS = registry()

@@ -14,7 +14,7 @@ from Xlib.display import Display
 
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
-from app.desktop.text_pieces import Route
+from app.desktop.keys import Route
 from tests.e2e.conftest import Screen
 from tests.support.desktop_tools import Tools
 from tests.support.exactness import random_text

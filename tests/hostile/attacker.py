@@ -17,7 +17,7 @@ from app.assistant import Assistant, assemble
 from app.protocol.call import ToolResult
 from app.protocol.dialects.choose import by_name
 from app.protocol.message import Role, TextPart
-from app.providers import catalog
+from app.providers import profiles
 from app.providers.api import Request
 from app.providers.profiles import profile_of
 from app.providers.scripted import Scripted, native_call
@@ -164,7 +164,7 @@ def _assembled(provider: Scripted, case: Case, here: Room, *, attended: bool, dr
         if case.pages:  # the room's server is the outer world, although it runs on this machine
             patch.setattr("app.assembly.Pages", partial(Pages, loopback=True))
         patch.setattr(
-            catalog, "choose", lambda _settings: catalog.ChosenProvider(provider, "model", profile_of("model"))
+            profiles, "choose", lambda _settings: profiles.ChosenProvider(provider, "model", profile_of("model"))
         )
         return assemble(settings, dry_run=dry_run, attended=attended)
 

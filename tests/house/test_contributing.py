@@ -25,7 +25,7 @@ from app.desktop.takeover import StopFlag
 from app.protocol.call import Block, ToolCall, ToolResult
 from app.protocol.dialects.choose import NAMES, by_name
 from app.protocol.spec import Effect, Param, ToolSpec, unbound
-from app.providers import catalog
+from app.providers import profiles
 from app.settings import providers, store
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import Family, Registry, TurnContext
@@ -98,7 +98,7 @@ def test_a_provider_is_a_function_and_a_row(shipped: Path) -> None:
     file.write_text(f"{file.read_text(encoding='utf-8')}\n[example]\n{row}", encoding="utf-8")
     assert "EXAMPLE_API_KEY" in providers.key_variables()
     assert "example" in [known.id for known in providers.with_keys()]
-    assert catalog.make("example", store.load(), lambda _: "").name == "offline"
+    assert profiles.make("example", store.load(), lambda _: "").name == "offline"
 
 
 def test_a_tone_is_a_row_and_two_colours(shipped: Path) -> None:

@@ -20,9 +20,9 @@ from app.protocol.dialects.choose import by_name
 from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
 from app.providers.scripted import Reply, Scripted
 from app.settings.store import Settings
+from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
-from app.tools.say import SAY, Speech
 
 PICTURE = Media(b"picture", "image/png", 280, 280, "the screen")
 

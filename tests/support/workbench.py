@@ -20,13 +20,13 @@ from app.services.processes.commands import CommandLimits, Processes
 from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
 from app.services.tasks import Checklist
+from app.tools.conversation import TASKS, Tasks
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, Commands, Waits
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.file import ARRANGEMENTS, FILES, Arrangements, Files
 from app.tools.registry import Registry, TurnContext
 from app.tools.search import CODE, SEARCH, Code, Searches
-from app.tools.tasks import TASKS, Tasks
 
 WORK = Registry(FILES, EDITS, ARRANGEMENTS, SEARCH, COMMANDS, WAITS, CODE, TASKS)
 QUICK = CommandLimits(return_s=1.0, background_s=3.0, quiet_s=0.3)

@@ -12,7 +12,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
 from app.base.texts import clip_line
 from app.base.values import dataclass, replace
-from app.desktop.accessibility import acting, matching, objects, reach
+from app.desktop.accessibility import acting, matching, objects, scenes
 from app.desktop.accessibility import constants as spi
 from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.changes import ChangeFeed, LastRead
@@ -226,7 +226,7 @@ class AtSpi:
         seen = self._refs.last_seen(ref)
         if seen is None:
             return ""
-        return await reach.obstacle(self._bus, seen, point, self._stack().popups(seen.element.pid))
+        return await scenes.obstacle(self._bus, seen, point, self._stack().popups(seen.element.pid))
 
     async def press(self, ref: str) -> str:
         key, element = await self._live(ref)

@@ -21,8 +21,8 @@ from Xlib.protocol.request import SetSelectionOwner
 from app.base.errors import ToolFailed
 from app.desktop.backends import Formats
 from app.desktop.keys import chord as read_chord
+from app.desktop.keys import slices
 from app.desktop.takeover import StopFlag
-from app.desktop.text_pieces import slices
 from app.desktop.x11.connection import Connection
 from app.desktop.x11.keyboard import X11Keyboard, symbols_of
 from app.desktop.x11.windows import X11Windows

@@ -17,8 +17,7 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.ids import WINDOW_MARK
 from app.desktop.backends import Frame, Landing, Window
-from app.desktop.x11.composite import drawn, own_pixels
-from app.desktop.x11.connection import Connection, Marks, read_marks
+from app.desktop.x11.connection import Connection, Marks, drawn, own_pixels, read_marks
 
 _LIMIT_S = 2.0
 _CLOSING_S = 5.0

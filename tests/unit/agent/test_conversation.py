@@ -18,11 +18,10 @@ from app.protocol.call import JsonValue
 from app.protocol.message import user
 from app.providers.profiles import profile_of
 from app.services.tasks import Checklist
+from app.tools.conversation import SAY, TASKS, Speech, Tasks
 from app.tools.exec import COMMANDS
 from app.tools.executor import Executor
 from app.tools.registry import Registry
-from app.tools.say import SAY, Speech
-from app.tools.tasks import TASKS, Tasks
 from tests.support.stage import FakeClock, Stage
 
 

@@ -13,9 +13,9 @@ from app.agent.deps import Nearby
 from app.desktop.choose import open_desktop
 from app.providers.api import Stopped, TextDelta, Usage
 from app.providers.scripted import Reply
+from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import Registry
-from app.tools.say import SAY, Speech
 from app.tools.subagent import GOALS, Goals
 from tests.support.stage import WORKBENCH, FakeClock, Stage, Workbench
 

@@ -20,9 +20,9 @@ from app.protocol.dialects.choose import by_name
 from app.providers.offline.provider import OfflineProvider
 from app.settings.store import Settings
 from app.tools.computer import COMPUTER, Computer
+from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import GoalLimits, Pursued, Registry
-from app.tools.say import SAY, Speech
 from app.tools.windows import WINDOWS, WindowTools
 
 

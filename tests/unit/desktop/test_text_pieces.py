@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base.errors import ToolMisuse
-from app.desktop.text_pieces import LIMIT_CHARS, PACE_CHARS, Piece, Route, Taker, plan, slices, with_short_lead
+from app.desktop.keys import LIMIT_CHARS, PACE_CHARS, Piece, Route, Taker, plan, slices, with_short_lead
 
 
 def test_lines_and_tabs_are_keys_and_what_the_layout_lacks_goes_another_way() -> None:

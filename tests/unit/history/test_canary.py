@@ -17,9 +17,9 @@ from app.desktop.choose import open_desktop
 from app.desktop.desktop import Desktop
 from app.protocol.call import ToolCall
 from app.tools.computer import COMPUTER, Computer
+from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import Registry
-from app.tools.say import SAY, Speech
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.subagent import GOALS, Goals
 from app.tools.windows import WINDOWS, WindowTools

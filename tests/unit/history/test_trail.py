@@ -15,9 +15,9 @@ from app.base.texts import WITHHELD
 from app.protocol.call import ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec
 from app.services.journal.audit import newest
+from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
-from app.tools.say import SAY, Speech
 from tests.support.archived import Kept
 from tests.support.stage import texts
 

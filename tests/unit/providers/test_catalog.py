@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from app.base.errors import NeedsPerson
-from app.providers.catalog import choose, default_name, takes_pictures
-from app.providers.profiles import ModelFacts, profile_of, remember
+from app.providers.profiles import ModelFacts, choose, default_name, profile_of, remember, takes_pictures
 from app.providers.wire_errors import server_address
 from app.settings.store import Settings
 
@@ -46,7 +45,7 @@ def test_a_script_that_is_missing_is_asked_for() -> None:
 
 def test_choosing_loads_no_sdk() -> None:
     code = (
-        "import sys; from app.providers.catalog import choose; from app.settings.store import Settings;"
+        "import sys; from app.providers.profiles import choose; from app.settings.store import Settings;"
         "choose(Settings({'model.provider': 'anthropic'}, {})); choose(Settings({'model.provider': 'openai'}, {}));"
         "print({'anthropic', 'openai', 'httpx2', 'pydantic'} & set(sys.modules))"
     )

@@ -9,9 +9,9 @@ import pytest
 from app.protocol.call import Block, ToolResult
 from app.protocol.dialects.xml import XmlDialect
 from app.protocol.message import CallClosed
+from app.tools.conversation import SAY, TONES, Speech
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.registry import Registry, TurnContext
-from app.tools.say import SAY, TONES, Speech
 from tests.support.stage import FakeClock
 
 

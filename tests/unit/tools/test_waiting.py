@@ -12,11 +12,11 @@ from app.base.clock import SystemClock
 from app.desktop.choose import open_desktop
 from app.services.files.places import Workspace
 from app.services.processes.commands import Processes
+from app.tools.conversation import SAY, Speech
 from app.tools.exec import WAITS, Waits
 from app.tools.executor import Executor
 from app.tools.pictures import ModelSight
 from app.tools.registry import Registry
-from app.tools.say import SAY, Speech
 from app.tools.watching import WATCHING, Watching
 from tests.support.stage import Stage
 from tests.support.workbench import Bench

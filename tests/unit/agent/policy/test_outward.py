@@ -19,9 +19,9 @@ from app.assembly import registry
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.services.files import origins
 from app.services.web.pages import Pages
+from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
-from app.tools.say import SAY, Speech
 from app.tools.web import WEB, Web
 from tests.support.stage import FakeClock, Stage
 from tests.unit.agent.test_gate import Screen

@@ -18,9 +18,9 @@ from app.assembly import registry
 from app.protocol.call import ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ToolSpec
 from app.services.sandbox.layout import CommandClass
+from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
-from app.tools.say import SAY, Speech
 from tests.support.stage import FakeClock, Stage
 from tests.unit.agent.test_gate import Screen
 

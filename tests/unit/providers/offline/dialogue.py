@@ -13,8 +13,8 @@ from app.protocol.message import CallClosed, CallDelta, CallOpened, Message, Rol
 from app.providers.api import Request, Stopped, StreamEvent, TextDelta
 from app.providers.offline.provider import OfflineProvider
 from app.tools.computer import COMPUTER
+from app.tools.conversation import SAY
 from app.tools.memory import MEMORY
-from app.tools.say import SAY
 from app.tools.screen import SCREEN
 from app.tools.watching import WATCHING
 from app.tools.windows import WINDOWS

@@ -12,11 +12,10 @@ from app.base.errors import Refused, ToolsDeclined
 from app.protocol.call import Media
 from app.protocol.message import CallPart, ImagePart, Message, ResultPart, Role, TextPart, user
 from app.providers.api import NativeCallEnded, NativeCallStarted, Request, Stopped, TextDelta, Usage
-from app.providers.catalog import choose
 from app.providers.openai_compatible import provider
 from app.providers.openai_compatible.provider import Endpoint, OpenAICompatibleProvider, local_endpoints, takes_pictures
 from app.providers.openai_compatible.wire import ChunkReading, body_of
-from app.providers.profiles import ModelFacts, facts_of, profile_of
+from app.providers.profiles import ModelFacts, choose, facts_of, profile_of
 from app.settings.store import Settings
 from tests.contract.providers import streamed
 from tests.support.loopback import Fault, OpenAIServer, Reply, Seen, Status
