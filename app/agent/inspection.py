@@ -189,6 +189,7 @@ def _described(met: PreviewedTarget) -> Control:
         symbols=met.symbols,
         fields=scene.fields,
         is_silent=scene.has_answered and not scene.is_described and met.window is not None,
+        is_frame=met.is_frame,
     )
 
 

@@ -67,12 +67,14 @@ class Window:
 @dataclass(frozen=True, slots=True)
 class Landing:
     """Where the next key or press goes. `place` names it among all that show; `window` is the ref of its window, for a
-    menu that of its program's; empty where it has none. `is_own`: it belongs to a Wisp.
+    menu that of its program's; empty where it has none. `is_own`: it belongs to a Wisp. `framed` is the ref of the
+    window whose frame is there: the window manager takes what is pressed on it.
     """
 
     place: str = ""
     window: str = ""
     is_own: bool = False
+    framed: str = ""
 
 
 class WindowCame(ToolFailed):

@@ -62,12 +62,14 @@ class PreviewedTarget:
     pasted: str | None = None
     symbols: tuple[tuple[str, frozenset[str]], ...] = ()
     is_launcher: bool = False
+    is_frame: bool = False
 
     @property
     def is_known(self) -> bool:
         """Whether its program describes what is there, and has answered in full."""
         is_text = self.element is not None and is_written(self.element.ref)
-        return self.scene.is_rehearsed or (self.scene.has_answered and self.scene.is_described and not is_text)
+        is_sure = self.scene.is_rehearsed or self.is_frame
+        return is_sure or (self.scene.has_answered and self.scene.is_described and not is_text)
 
     @property
     def states(self) -> frozenset[str]:
@@ -178,6 +180,9 @@ class TargetPreview(Generic[H]):
 
     async def under(self, point: Point) -> PreviewedTarget:
         """What is under a point."""
+        framed = self._backend.windows.under(point).framed
+        if frame := next((window for window in self._backend.windows.all() if framed and window.ref == framed), None):
+            return PreviewedTarget(window=frame, is_frame=True)
         top = self._window_at(point)
         scene = await self._scene(SceneRequest(pid=top.pid if top else 0, point=point))
         return self._met(scene.element, self._window_of(scene.element) or top, scene)
@@ -275,7 +280,7 @@ def _is_same(one: PreviewedTarget, other: PreviewedTarget) -> bool:
 
 def _identity(met: PreviewedTarget) -> tuple[object, ...]:
     window = met.window.ref if met.window else ""
-    return (window, met.app, met.title, met.role, met.name, met.scene.words, met.is_known)
+    return (window, met.app, met.title, met.role, met.name, met.scene.words, met.is_known, met.is_frame)
 
 
 async def _in_time(asked: Awaitable[T]) -> T | None:

@@ -332,8 +332,10 @@ def _of_middle_click(control: Control) -> frozenset[str]:
 
 
 def _of_drag(seen: Sequence[Control]) -> frozenset[str]:
-    """A press at the start and a drop at the end; within one control it only selects."""
+    """A press at the start and a drop at the end; within one control it only selects. A frame moves its window."""
     start, end = seen[0], seen[-1]
+    if start.is_frame:
+        return frozenset()
     found: set[str] = set()
     for control in seen:
         found |= consequences.press_of(control)

@@ -145,7 +145,7 @@ class Control:
     browser's address bar. `files` are the absolute paths that a program would be started from and with. `builds`: keys
     of its program can build or run what is written there. `fields` is what stands in the text fields of its dialog;
     None where that was not read. `is_silent`: its program has answered, and describes nothing there. `left` is the
-    field that has the keyboard and that the act may leave.
+    field that has the keyboard and that the act may leave. `is_frame`: it is the frame of the window.
     """
 
     window: str = ""
@@ -173,6 +173,7 @@ class Control:
     fields: tuple[str, ...] | None = None
     is_silent: bool = False
     left: LeftField | None = None
+    is_frame: bool = False
 
     @property
     def runs_programs(self) -> bool:

@@ -142,7 +142,21 @@ class X11Windows:
         known = {int(each.ref[1:], 16): each for each in self._heard()}
         found = next((known[number] for number in chain if number in known), None) or self._program_of(chain)
         is_own = any(self._is_own(number) for number in chain) or (found is not None and found.is_own)
-        return Landing(f"{chain[0]:x}" if chain else "", found.ref if found else "", is_own)
+        framed = self._framed_by(chain[0]) if chain and found is None and not is_own else ""
+        return Landing(f"{chain[0]:x}" if chain else "", found.ref if found else "", is_own, framed)
+
+    def _framed_by(self, number: int) -> str:
+        """The ref of the listed window that has this one for its frame; empty where none has."""
+        for window in self.all():
+            above = self._connection.window(_number(window.ref))
+            try:
+                while (holder := above.query_tree().parent) and holder.id != self._connection.root.id:
+                    above = holder
+            except XError:  # because the window closed meanwhile
+                continue
+            if above.id == number:
+                return window.ref
+        return ""
 
     def _program_of(self, chain: Sequence[int]) -> Window | None:
         """Return the listed window of the program that created one of these windows, such as its menus."""

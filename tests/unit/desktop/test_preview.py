@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Window
+from app.desktop.backends import Landing, Window
 from app.desktop.elements import Element, NoAccessibility, Scene, SceneRequest
 from app.desktop.headless import HeadlessDesktop
 from app.desktop.preview import FocusRequest, TargetPreview
@@ -76,3 +77,30 @@ async def test_a_keyboard_that_a_click_took_from_a_control_need_not_be_with_anot
     await preview.focus(FocusRequest())
     await preview.foresee("c1", "Sign")
     assert (await preview.focus(FocusRequest())).is_known
+
+
+async def test_a_windows_frame_is_known_where_its_program_tells_of_nothing() -> None:
+    headless, clock = HeadlessDesktop(), FakeClock()
+    headless.opened.append(_WINDOW)
+    stop = headless.backend(StopFlag())
+    windows = cast(Any, _Framing(stop.windows))
+    backend = replace(stop, windows=windows, accessibility=_Telling((Scene(),), clock))
+    preview = TargetPreview[str](backend, _found, clock, _done)
+    frame, inside = await preview.under(Point(3, 0)), await preview.under(Point(3, 3))
+    assert [(met.title, met.is_frame, met.is_known) for met in (frame, inside)] == [
+        ("Form", True, True),
+        ("Form", False, False),
+    ]
+
+
+class _Framing:
+    """Windows whose first line is their frame."""
+
+    def __init__(self, windows: object) -> None:
+        self._windows = windows
+
+    def under(self, point: Point) -> Landing:
+        return Landing("f1", framed="w1") if point.y == 0 else Landing("1", "w1")
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._windows, name)

@@ -28,3 +28,10 @@ def test_the_middle_button_pastes_into_a_terminal(tool: str, aim: str, seen: tup
 
 def test_the_left_button_selects_in_a_terminal() -> None:
     assert not of_pointing(ToolCall("c1", "computer_drag", {}), "ends", (TERMINAL, TERMINAL), "")
+
+
+def test_a_drag_of_a_windows_frame_moves_the_window_wherever_it_ends() -> None:
+    frame = Control("Shell", "xterm", is_frame=True, is_terminal=True)
+    assert not of_pointing(ToolCall("c1", "computer_drag", {}), "ends", (frame, TERMINAL), "")
+    assert of_pointing(ToolCall("c1", "computer_drag", {}), "ends", (LABEL, TERMINAL), "")
+    assert of_pointing(ToolCall("c1", "computer_drag", {"button": "middle"}), "ends", (frame, TERMINAL), "")
