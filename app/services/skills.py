@@ -34,8 +34,6 @@ _KEY = re.compile(r"([A-Za-z][\w-]*):(?:\s+(.*))?")
 _BLOCK = re.compile(r"[|>][+-]?\d?")
 _NEAR_BEST = 0.6
 """A skill that fits less than this share of the best one is not worth its words."""
-_IN_WORKSPACE = (".wisp/skills", ".agents/skills", ".claude/skills")
-_IN_HOME = (".agents/skills", ".claude/skills")
 _HIDES = "disable-model-invocation"
 
 
@@ -126,7 +124,8 @@ class Skills:
         )
 
     def _places(self, problems: list[str]) -> Iterator[tuple[Path, str]]:
-        inside = [self._workspace / name for name in _IN_WORKSPACE if (self._workspace / name).is_dir()]
+        read_from = places.table()["skills"]
+        inside = [self._workspace / name for name in read_from["workspace"] if (self._workspace / name).is_dir()]
         if inside and origins.foreign_folder(self._workspace):
             problems.append(
                 f"The skills of {self._workspace} are left out, because it came from elsewhere: wisp policy trust "
@@ -135,7 +134,7 @@ class Skills:
             inside = []
         yield from ((folder, "project") for folder in inside)
         yield own_folder(), "person"
-        yield from ((Path.home() / name, "person") for name in _IN_HOME)
+        yield from ((Path.home() / name, "person") for name in read_from["home"])
 
 
 def shipped() -> Path:

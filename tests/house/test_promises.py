@@ -14,10 +14,21 @@ from app.agent.policy import sentences
 from app.agent.policy.sentences import table
 from app.agent.policy.values import Consequence
 from app.assembly import registry
+from app.base import paths
+from app.services import skills
+from app.services.files import places
 from app.settings.catalog import ALL
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+INSTRUCTIONS = """
+.wisp/skills/a/SKILL.md .agents/skills/a/SKILL.md .claude/skills/a/SKILL.md .claude/settings.json AGENTS.md CLAUDE.md
+CLAUDE.local.md GEMINI.md .cursor/rules/a.mdc .cursorrules .windsurfrules .clinerules/a.md .vscode/tasks.json
+.idea/a.xml
+.envrc .github/copilot-instructions.md .github/instructions/a.md .kiro/steering/a.md .roo/rules/a.md
+.junie/guidelines.md
+.continue/rules/a.md .codex/config.toml .gemini/settings.json .mcp.json .goosehints .amazonq/rules/a.md
+"""
 
 
 def _text_of(name: str) -> str:
@@ -115,3 +126,47 @@ def test_help_and_parse_load_neither_qt_nor_the_desktop(command: list[str]) -> N
     )
     shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("base", ["", "deep/in/a/project/"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".wisp/skills/a/SKILL.md",
+        ".agents/skills/a/SKILL.md",
+        ".claude/skills/a/SKILL.md",
+        ".claude/settings.json",
+        "AGENTS.md",
+        "CLAUDE.md",
+        "CLAUDE.local.md",
+        "GEMINI.md",
+        ".cursor/rules/a.mdc",
+        ".cursorrules",
+        ".windsurfrules",
+        ".clinerules/a.md",
+        ".vscode/tasks.json",
+        ".idea/a.xml",
+        ".envrc",
+        ".github/copilot-instructions.md",
+        ".github/instructions/a.md",
+        ".kiro/steering/a.md",
+        ".roo/rules/a.md",
+        ".junie/guidelines.md",
+        ".continue/rules/a.md",
+        ".codex/config.toml",
+        ".gemini/settings.json",
+        ".mcp.json",
+        ".goosehints",
+        ".amazonq/rules/a.md",
+    ],
+)
+def test_where_instructions_are_read_from_no_tool_writes(base: str, name: str) -> None:
+    assert places.starts_by_itself(Path("/x", base, name).parts)
+
+
+def test_skills_are_read_from_protected_folders_only() -> None:
+    read_from = places.table()["skills"]
+    assert all(places.starts_by_itself(Path(name, "a").parts) for names in read_from.values() for name in names)
+    source = _text_of("app/services/skills.py")
+    assert not re.search(r"[\"']\.?\w*/skills[\"']", source), "a folder of skills that the table does not list"
+    assert str(skills.own_folder()).startswith(str(paths.config_dir()))

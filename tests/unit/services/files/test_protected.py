@@ -31,6 +31,7 @@ bin/ls .vscode/tasks.json .idea/x .envrc .cursor/mcp.json .devcontainer/devconta
 .ipython/profile_default/startup/a.py .iex.exs proj/.mvn/jvm.config proj/.nvim.lua .lvimrc _vimrc proj/.bazelrc
 proj/.theia/tasks.json proj/.vs/tasks.vs.json proj/a.code-workspace proj/.jj/repo/config.toml
 proj/.bzr/branch/branch.conf proj/.autoenv.zsh proj/CLAUDE.md proj/AGENTS.md proj/.cursorrules
+proj/.agents/skills/mailing/SKILL.md .agents/skills/mailing/SKILL.md proj/.kiro/steering/a.md proj/GEMINI.md
 """
 _NEITHER = """
 proj/main.py proj/model.pth proj/bin/run proj/README.md proj/history.txt proj/.github/workflows/ci.yml
