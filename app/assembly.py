@@ -18,6 +18,7 @@ from app.base.errors import NeedsPerson
 from app.base.values import dataclass
 from app.desktop.desktop import Desktop
 from app.protocol.call import JsonValue
+from app.services.browser.session import BrowserSession
 from app.services.files import places
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
@@ -33,6 +34,7 @@ from app.services.tasks import Checklist
 from app.services.web.pages import Pages
 from app.settings.catalog import COMMAND_SANDBOX, MODE, STOP_KEY, SUMMON_KEY, WORKSPACE, YOLO_MINUTES
 from app.settings.store import Settings
+from app.tools.browser import BROWSER, Browsing
 from app.tools.computer import COMPUTER, Computer
 from app.tools.conversation import SAY, TASKS, Speech, Tasks, checklist_payload
 from app.tools.edit import EDITS, Edits
@@ -54,7 +56,7 @@ def registry() -> Registry:
     """The shapes of all tools; no service is opened for it."""
     return Registry(
         *(SAY, DOCS, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
-        *(FILES, EDITS, SEARCH, CODE, ARRANGEMENTS, COMMANDS, WAITS, WEB, TASKS, MEMORY, SKILLS),
+        *(FILES, EDITS, SEARCH, CODE, ARRANGEMENTS, COMMANDS, WAITS, WEB, BROWSER, TASKS, MEMORY, SKILLS),
     )
 
 
@@ -138,6 +140,7 @@ class Belongings:
     sight: ModelSight
     memory: FactStore
     past: PastWords
+    browser: BrowserSession
 
 
 def handlers(own: Belongings) -> tuple[object, ...]:
@@ -159,6 +162,7 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Commands(workspace, processes, clock, own.conversation.is_yolo),
         Waits(workspace, processes, clock),
         Web(Pages()),
+        Browsing(own.browser),
         Tasks(own.conversation, own.checklist),
         MemoryTools(own.memory, own.past),
         SkillTools(Skills(workspace.folder)),

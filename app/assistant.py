@@ -41,6 +41,7 @@ from app.protocol.call import Block, Media, ToolResult
 from app.protocol.dialects.choose import by_name
 from app.providers import profiles
 from app.providers.profiles import Profile
+from app.services.browser.session import BrowserSession
 from app.services.files import places
 from app.services.files.changes import Changes
 from app.services.files.places import Workspace
@@ -160,6 +161,7 @@ class Assistant:
 
     async def close(self) -> None:
         await self.session.close()
+        await self._own.browser.close()
         self._desktop.close()
         await asyncio.to_thread(self._watch.close)
         self._own.memory.close()
@@ -210,7 +212,8 @@ def assemble(
     )
     tools = registry()
     journal = journal_of(settings, clock, chosen.model)
-    own = _belongings(settings, chosen, desktop, conversation, processes, journal)
+    browser = BrowserSession(paths.data_dir() / "browser", processes.open_ports, is_dry=dry_run)
+    own = _belongings(settings, chosen, desktop, conversation, processes, journal, browser)
     executor = Executor(tools, handlers(own), clock, attempts=settings[TOOL_ATTEMPTS], dry_run=dry_run)
     parts = SessionDeps(
         provider=chosen.provider,
@@ -219,7 +222,7 @@ def assemble(
         registry=tools,
         executor=executor,
         policy=policy,
-        resolve=DesktopInspector(desktop),
+        resolve=DesktopInspector(desktop, own.browser),
         settings=settings,
         facts=MachineFacts(workspace_of(settings), desktop, clock),
         remind=reminding(own),
@@ -252,6 +255,7 @@ def _belongings(
     conversation: ConversationRequests,
     processes: Processes,
     journal: Journal,
+    browser: BrowserSession,
 ) -> Belongings:
     clock = SystemClock()
     workspace = Workspace(workspace_of(settings))
@@ -268,6 +272,7 @@ def _belongings(
         sight=ModelSight(_budget(chosen.profile), partial(_takes_pictures, settings, chosen.model)),
         memory=memory(clock),
         past=PastSaid(journal.archive, journal.record),
+        browser=browser,
     )
 
 

@@ -66,10 +66,10 @@ def figures() -> list[Figure]:
     in_dialect = sum(bool(_DIALECT.search(text)) for text in docstrings)
     reasons = sum(_reasons(module.text) for module in modules)
     return [
-        Figure("modules", len(modules), 290, 280),
-        Figure("lines", sum(module.lines for module in modules), 61_000, 44_700),
+        Figure("modules", len(modules), 292, 280),
+        Figure("lines", sum(module.lines for module in modules), 62_400, 44_700),
         Figure("lines of a module, median", statistics.median(lines), 250, 250),
-        Figure("lines of a module, 90th percentile", _p90(lines), 410, 400),
+        Figure("lines of a module, 90th percentile", _p90(lines), 412, 400),
         Figure("lines of a function, median", statistics.median(functions), 20, 20),
         Figure("lines of a function, 90th percentile", _p90(functions), 40, 40),
         Figure("modules with one importer", len(_single_importers(modules)), 70, 70),

@@ -22,6 +22,8 @@ from app.desktop.ocr.elements import is_written
 from app.desktop.preview import FocusRequest, PreviewedTarget
 from app.desktop.programs import choose, is_terminal
 from app.protocol.call import Media, ToolCall
+from app.services.browser.elements import PageElement
+from app.services.browser.session import BrowserSession
 from app.services.files.document_kinds import kind_of
 from app.services.files.document_kinds import target_of as target_of_opening
 from app.tools.acts import path_of, target_of
@@ -37,14 +39,17 @@ _TOLD_STATES = frozenset({"editable", "read-only"})
 class DesktopInspector:
     """Implements `agent.policy.TargetInspector`."""
 
-    def __init__(self, desktop: Desktop) -> None:
+    def __init__(self, desktop: Desktop, browser: BrowserSession | None = None) -> None:
         self._desktop = desktop
+        self._browser = browser
 
     async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:
         """What the call would act on. Where a target cannot be found its own words stand for it; the call will fail.
 
         A program that has not answered may answer when the call runs: what is there is not known.
         """
+        if self._browser and call.id in self._browser.judged:
+            return (_in_page(*self._browser.judged[call.id]),)
         return await self._desktop.run(_seen, call, aim)
 
     async def shown(self) -> frozenset[str]:
@@ -54,7 +59,15 @@ class DesktopInspector:
             return frozenset({""})
 
     async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+        if self._browser and call.id in self._browser.judged:
+            return None  # because what it acts on is on no screen
         return await self._desktop.run(_picture, call, aim)
+
+
+def _in_page(element: PageElement, host: str) -> Control:
+    """An element of a page as the desktop would describe it: in a program that sends, in the window of its host."""
+    states = frozenset({"editable"}) if element.role in ("entry", "text", "password text") else frozenset[str]()
+    return Control(host, "chromium", element.role, element.name, window_ref=f"page {host}", states=states, fields=())
 
 
 async def _shown(controller: DesktopController) -> frozenset[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import importlib.util
 import json
 import os
 import platform
@@ -30,6 +31,7 @@ from app.base.values import dataclass
 from app.commands.options import on_a_display
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr, TextBox
+from app.services.browser.session import program
 from app.services.files import parsing
 from app.services.watchdog import WatchdogWord
 from app.settings import store
@@ -198,6 +200,17 @@ def documents() -> Finding:
     if _WRITTEN.encode() not in text:
         return note(name, f"The worker reads {text!r} where {_WRITTEN!r} is written.", _REINSTALL)
     return ok(name, "read a page in a process of its own")
+
+
+def browser() -> Finding:
+    found, package = program(), importlib.util.find_spec("playwright")
+    if not found:
+        return note(
+            "browser", "no Chromium, Chrome, Brave or Edge", "install one for browser_action: apt install chromium"
+        )
+    if package is None:
+        return note("browser", f"{found}, without the package that drives it", 'pip install ".[browser]"')
+    return ok("browser", found)
 
 
 def watchdog() -> Finding:
@@ -465,7 +478,7 @@ def examine() -> list[Finding]:
     """All findings, in the order a person would mend them."""
     seen = _x11() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
     libraries = [qt_and_python(), xlib_clash()]
-    workers = [ocr(), documents(), watchdog()]
+    workers = [ocr(), documents(), watchdog(), browser()]
     return [*libraries, *seen, sandbox(), *workers, keys(), reachable()]
 
 

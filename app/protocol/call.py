@@ -37,6 +37,8 @@ class ToolResult:
 
 CHANGED_PART = "changed_part"
 """Under this name a payload says which part of the screen, in its pixels, changed without a word of its program."""
+PAGE_PICTURE = "the browser's page"
+"""The label of pictures that show no screen: no one points into the screen by them."""
 INTRODUCED = "introduced"
 """Under this name a payload says of which tools the model wants the docs."""
 FINISHED = "finished"

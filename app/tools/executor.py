@@ -11,7 +11,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from app.base import texts
 from app.base.clock import Clock, backoff_s
@@ -51,6 +51,13 @@ STARTED_BY_HAND = "the person who started wisp tool"
 DRY_RUN = "(Dry run: nothing was really done.)"
 
 Run = Callable[[ToolCall, TurnContext], Awaitable[ToolResult]]
+
+
+@runtime_checkable
+class WatchesCalls(Protocol):
+    """A handler that is told of every call right before it runs."""
+
+    async def before(self, spec: ToolSpec, call: ToolCall) -> None: ...
 
 
 class Gate(Protocol):
@@ -118,7 +125,9 @@ class Executor:
         self._attempts = attempts
         self._dry_run = dry_run
         self._random = random.Random(seed)
-        self._runs = _bound(registry, tuple(handlers))
+        given = tuple(handlers)
+        self._runs = _bound(registry, given)
+        self._watching = tuple(handler for handler in given if isinstance(handler, WatchesCalls))
 
     async def run(self, block: Block, gate: Gate, context: TurnContext) -> Execution:
         """Read, admit, execute. An error anywhere on the way, the gate included, means that nothing ran."""
@@ -135,6 +144,8 @@ class Executor:
             is_rehearsal = self._dry_run and Effect.DESKTOP in spec.effects_of(call)
             if is_rehearsal:  # what did not happen is not recorded as if it had
                 context = replace(context, audit=unkept)
+            for handler in self._watching:
+                await handler.before(spec, call)
             result = await self._tried(self._runs[spec.name], call, context)
             if is_rehearsal and result.ok:
                 result = _rehearsed(result)

@@ -14,7 +14,7 @@ from typing import Any
 
 from app.base.geometry import Size
 from app.base.values import dataclass, field
-from app.protocol.call import JsonValue, Media
+from app.protocol.call import PAGE_PICTURE, JsonValue, Media
 from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, Part, ResultPart, Role, TextPart
 from app.providers.anthropic.computer_toolset import BETAS, FAMILY, declared, to_our_call
 from app.providers.api import (
@@ -142,8 +142,9 @@ def _screen(history: Sequence[Message], profile: Profile) -> Size:
     """The size of the pictures that the model points into: the newest one's."""
     for part in (part for message in reversed(history) for part in reversed(message.parts)):
         media = (part.media,) if isinstance(part, ImagePart) else part.media if isinstance(part, ResultPart) else ()
-        if media:
-            return Size(media[-1].width, media[-1].height)
+        shown = [one for one in media if one.label != PAGE_PICTURE]
+        if shown:
+            return Size(shown[-1].width, shown[-1].height)
     return Size(profile.advised_width_px, profile.advised_height_px)
 
 

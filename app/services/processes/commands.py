@@ -229,6 +229,11 @@ class Processes:
             self._watch(run, timeout_s)
         return run
 
+    def open_ports(self) -> frozenset[int]:
+        """The ports of this machine that reach servers of running commands of this start."""
+        runs = [run for run in self._runs.values() if run.is_running]
+        return frozenset(port for run in runs for port in (forwarding.ports(run.folder) or {}).values())
+
     def record(self, run_id: str) -> RunRecord:
         """How a run stands on disk, also one of an earlier start. Raises ToolMisuse."""
         run = self._runs.get(run_id)

@@ -112,6 +112,27 @@ async def resolve(host: str, port: int) -> list[Address]:
     return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
 
 
+async def public_addresses(target: WebTarget, find: Resolve = resolve, *, loopback: bool = False) -> list[Address]:
+    """Where a connection to the target may go. One address that is not public refuses the whole name: ToolFailed."""
+    if target.address is not None:
+        found = [target.address]
+    else:
+        try:
+            found = await find(target.host, target.port)
+        except OSError:
+            raise ToolFailed(f"There is no host called {target.host}, or this machine is offline.") from None
+    for address in found:
+        reason = why_refused(address)
+        if reason and not (loopback and is_loopback(address)):
+            raise ToolFailed(
+                f"{target.host} leads to {reason} ({address}); only the public web is fetched. If the person wants "
+                "that page, open it in their browser instead."
+            )
+    if not found:
+        raise ToolFailed(f"{target.host} has no address.")
+    return found[:_MOST_TRIED]
+
+
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """A transport for httpx. `loopback` lets tests reach a server of their own; no setting leads to it.
 
@@ -130,24 +151,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         return read(url, any_port=self._loopback)
 
     async def addresses(self, target: WebTarget) -> list[Address]:
-        """Where the connection may go. One address that is not public refuses the whole name."""
-        if target.address is not None:
-            found = [target.address]
-        else:
-            try:
-                found = await self._find(target.host, target.port)
-            except OSError:
-                raise ToolFailed(f"There is no host called {target.host}, or this machine is offline.") from None
-        for address in found:
-            reason = why_refused(address)
-            if reason and not (self._loopback and is_loopback(address)):
-                raise ToolFailed(
-                    f"{target.host} leads to {reason} ({address}); only the public web is fetched. If the person wants "
-                    "that page, open it in their browser instead."
-                )
-        if not found:
-            raise ToolFailed(f"{target.host} has no address.")
-        return found[:_MOST_TRIED]
+        """Where the connection may go."""
+        return await public_addresses(target, self._find, loopback=self._loopback)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         target = self.read(str(request.url))
