@@ -12,10 +12,10 @@ from typing import NoReturn
 from app.base import ids
 from app.protocol import docs, payload
 from app.protocol.call import Block, JsonValue, ToolCall
-from app.protocol.dialects import markdown, tags
+from app.protocol.dialects import tags
 from app.protocol.dialects.api import Answer, DialectReader, Introductions, Pacing
 from app.protocol.dialects.markdown import Markdown
-from app.protocol.dialects.prose import Prose, ProseTag, is_text_meant
+from app.protocol.dialects.prose import Prose, ProseTag, invented, is_text_meant, thinking
 from app.protocol.dialects.stream import Over, ReaderState, StreamReader, UnreadText
 from app.protocol.dialects.tags import Tag, TagForm
 from app.protocol.message import (
@@ -28,6 +28,7 @@ from app.protocol.message import (
     Message,
     Misread,
     Part,
+    ReaderEvent,
     Role,
     Text,
     TextPart,
@@ -170,6 +171,9 @@ _GOES_ON = re.compile(r"\n|<(?:end|think|thinking|results|tool_results)\s*>")
 _MAY_GO_ON = re.compile(r"<[a-z_]{0,12}\s{0,16}")
 """What stands behind a batch in the protocol, and what may become that."""
 
+_MANY = 256
+"""Chunks that may wait to be looked into."""
+
 _NAME = re.compile(r'"name"\s*:\s*"([^"\\]{1,64})"')
 
 
@@ -186,8 +190,21 @@ class Execute:
         self._is_broken = False
         self._first_close: int | None = None
         self._is_too_long = False
+        self._waiting: list[str] = []
+
+    def take_plain(self, chunk: str, stream: UnreadText) -> list[ReaderEvent] | None:
+        """Keep the chunk for later: inside a batch nothing is reported, and no tag can end it here."""
+        if "</" in chunk or chunk[-1:] == "<" or len(self._waiting) == _MANY:
+            return None
+        if self._first_close is not None or self._size > stream.limits.payload:
+            return None
+        self._waiting.append(chunk)
+        return []
 
     def take(self, stream: UnreadText) -> ReaderState:
+        if self._waiting:
+            stream.replay("".join(self._waiting))
+            self._waiting.clear()
         if self._is_broken:
             return self._find_close(stream)
         while True:
@@ -204,6 +221,8 @@ class Execute:
                 return self
 
     def end(self, stream: UnreadText) -> ReaderState | None:
+        if self._waiting:
+            return self.take(stream)
         if self._first_close is not None:
             return self._fall_back(stream)
         raw = "".join(self._pieces)
@@ -390,10 +409,10 @@ def read_batch(
     prose: Prose
 
     def think(tag: Tag, _stream: UnreadText) -> ReaderState:
-        return prose if tag.closes_itself else markdown.thinking(prose)
+        return prose if tag.closes_itself else thinking(prose)
 
     def invent(tag: Tag, _stream: UnreadText) -> ReaderState:
-        return prose if tag.closes_itself else markdown.invented(tag.name, prose)
+        return prose if tag.closes_itself else invented(tag.name, prose)
 
     def execute(tag: Tag, stream: UnreadText) -> ReaderState:
         if not tag.closes_itself:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
 from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.dialects.tags import Tag
-from app.protocol.message import Invented, Text, Thought
 
 _LINE = 4096
 """Characters of a line that are looked at."""
@@ -26,6 +24,10 @@ _CLOSES_FENCE = re.compile(r" {0,3}(`{3,}|~{3,}) *$")
 _MARKS = frozenset('"“”„«»')
 _OPENS_QUOTE = re.compile(r"(?:^|[ (:])[\"'`“„«‘‚]+$|^[\"'`“”„«»‘’‚]+$")
 _HTML_QUOTE = re.compile(r"<(/?)(?:blockquote|pre|document|quote|example)(?=[\s>]|$)", re.IGNORECASE)
+_PLAIN_LINES = re.compile(
+    r"""(?:(?:[^\W\d_](?:[^\n\t`<"“”„«»]++|`[^`\n\t]++`(?!`)|<(?![/A-Za-z]))*+(?:(?<=\w`)|(?<![\s`'‘‚’])))?\n)++"""
+)
+"""Empty lines and those that begin with a letter, open no quotation and close what they open: most of prose."""
 
 
 class Quotations:
@@ -49,12 +51,18 @@ class Quotations:
 
     def follow(self, text: str) -> None:
         """Read on; the text may be cut anywhere."""
-        line, *lines = text.split("\n")
-        self._add(line)
-        for line in lines:
+        at = 0
+        while True:
+            if not self._size:
+                at = self._pass_plain_lines(text, at)
+            newline = text.find("\n", at)
+            if newline < 0:
+                self._add(text[at:])
+                return
+            self._add(text[at:newline])
             self._end_line("".join(self._line).rstrip())
             self._line, self._size = [], 0
-            self._add(line)
+            at = newline + 1
 
     @property
     def is_quoted(self) -> bool:
@@ -65,10 +73,20 @@ class Quotations:
         ticks, is_odd, html = self._marks(rest, goes_on=goes_on)
         return ticks > 0 or is_odd or html > 0
 
+    def _pass_plain_lines(self, text: str, at: int) -> int:
+        """Pass whole lines that only begin, continue or end a paragraph, all at once."""
+        plain = None if self._inside or self._fence or self._ticks else _PLAIN_LINES.match(text, at)
+        if plain is None or (len(plain[0]) > _LINE and max(map(len, plain[0].split("\n"))) > _LINE):
+            return at
+        if plain[0][0] == "\n" or "\n\n" in plain[0]:
+            self._is_odd = False
+        self._is_paragraph = not plain[0].endswith("\n\n") and plain[0] != "\n"
+        return plain.end()
+
     def _add(self, piece: str) -> None:
         if piece and self._size < _LINE:
-            self._line.append(piece)
-            self._size += len(piece)
+            self._line.append(piece[: _LINE - self._size])
+            self._size += len(self._line[-1])
 
     def _end_line(self, line: str) -> None:
         inside, rest, goes_on = self._place(line)
@@ -148,95 +166,162 @@ _HEAD = 24
 
 _INDENT = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,3}[.)])[ \t]+)*[ \t]*")
 _FENCE = 3
+_FENCES = ("```", "~~~")
+_FENCE_RUN = re.compile("|".join(_FENCES))
+_RUN = re.compile("``{0,31}|~~{0,31}")
+_LONGEST_RUN = 32
+_REST_OF_LINE = re.compile(r"[ \t]{0,64}(\r?\n|\r?\Z)?")
 _NO_CODE = -1
+
+_MANY = 512
+"""Pieces of text that may wait to be followed."""
 
 
 class Markdown:
     """Follows the lines of prose. Inline code ends with its line; a line whose code is not closed has none.
 
-    With `quotations` it also follows what is quoted over several lines.
+    With `quotations` it also follows what is quoted over several lines. The text waits until a tag asks about it.
     """
 
     def __init__(self, quotations: Quotations | None = None) -> None:
-        self.head = ""
+        self._head = ""
         self._ticks = 0
         self._fence = ""
         self._fence_is_new = False
         self._is_behind_prose = False
         self._quotations = quotations
+        self._waiting: list[str] = []
 
     @property
     def in_fence(self) -> bool:
+        self._catch_up()
         return bool(self._fence)
 
     @property
     def open_ticks(self) -> int:
         """The length of the backtick run that may have opened inline code; 0 where none has."""
+        self._catch_up()
         return max(self._ticks, 0)
 
     @property
     def is_bare(self) -> bool:
         """Whether the line holds nothing yet but space (a call that ended on it does not count)."""
-        return not self.head or self.head.isspace()
+        self._catch_up()
+        return self._is_blank
+
+    @property
+    def _is_blank(self) -> bool:
+        return not self._head or self._head.isspace()
 
     @property
     def is_behind_prose(self) -> bool:
         """Whether words stand before on the line; a list mark is none."""
-        return self._is_behind_prose or not _INDENT.fullmatch(self.head)
+        self._catch_up()
+        return self._is_behind_prose or not _INDENT.fullmatch(self._head)
 
     @property
     def is_cited(self) -> bool:
         """Whether what follows is quoted, whatever stands behind it on its line."""
+        self._catch_up()
         return self._quotations is not None and self._quotations.is_quoted
 
-    def pass_over(self, data: str, start: int, stop: int) -> None:
-        """Prose without backticks or tildes."""
+    def pass_over(self, text: str) -> None:
+        """Follow prose, which may be cut anywhere."""
+        self._waiting.append(text)
+        if len(self._waiting) > _MANY:
+            self._catch_up(before_tag=False)
+
+    def pass_quoted(self, text: str) -> None:
+        """Pass a tag and what follows it, in which no backtick counts."""
+        self._catch_up()
         if self._quotations is not None:
-            self._quotations.follow(data[start:stop])
-        newline = data.rfind("\n", start, stop)
-        if newline < 0:
-            if len(self.head) < _HEAD:
-                self.head += data[start : min(stop, start + _HEAD - len(self.head))]
+            self._quotations.follow(text)
+        self._pass(text, 0, len(text))
+
+    def _catch_up(self, *, before_tag: bool = True) -> None:
+        """Follow the text that waits. Unless a tag is what comes next, a run at its end may not be decided yet."""
+        if not self._waiting:
+            return
+        text = "".join(self._waiting)
+        self._waiting.clear()
+        stop = len(text)
+        if before_tag:
+            self._follow(text + "<", stop)
         else:
-            self.head = data[newline + 1 : min(stop, newline + 1 + _HEAD)]
+            stop = self._follow(text, text.rfind("\n", max(stop - _LINE, 0)) + 1 or stop)
+            self._waiting.append(text[stop:])
+        if self._quotations is not None:
+            self._quotations.follow(text[:stop])
+
+    def _follow(self, text: str, stop: int) -> int:
+        """Where the text up to `stop` is decided up to. Only the last line and those with fences are looked into."""
+        at = 0
+        has_fence = any(run in text for run in _FENCES)
+        while at < stop:
+            fence = _FENCE_RUN.search(text, at, stop) if has_fence else None
+            newline = -1 if self._fence_is_new else text.rfind("\n", at, fence.start() if fence else stop)
+            if newline >= 0:
+                self._pass(text, at, newline + 1)
+                at = newline + 1
+            end = text.find("\n", at, stop) + 1 or stop
+            while run := _RUN.search(text, at, end):
+                self._pass(text, at, run.start())
+                at = run.start()
+                if not self._pass_run(text, run):
+                    return at
+                at = run.end()
+            self._pass(text, at, end)
+            at = end
+        return stop
+
+    def _pass(self, text: str, start: int, stop: int) -> None:
+        """Pass text in which no run counts."""
+        newline = text.rfind("\n", start, stop)
+        if newline < 0:
+            if len(self._head) < _HEAD:
+                self._head += text[start : min(stop, start + _HEAD - len(self._head))]
+        else:
+            self._head = text[newline + 1 : min(stop, newline + 1 + _HEAD)]
             self._ticks = 0
             self._fence_is_new = False
             self._is_behind_prose = False
 
-    def pass_plain(self, chunk: str) -> None:
-        """As `pass_over`, for prose without `<`."""
-        if "\n" in chunk or self._quotations is not None:
-            self.pass_over(chunk, 0, len(chunk))
-        elif len(self.head) < _HEAD:
-            self.head += chunk[: _HEAD - len(self.head)]
-
-    def pass_run(self, run: str, *, alone: bool) -> None:
-        """A run of backticks or tildes; `alone` says that nothing follows it on its line."""
-        if self._quotations is not None:
-            self._quotations.follow(run)
+    def _pass_run(self, text: str, found: re.Match[str]) -> bool:
+        """Whether a run of backticks or tildes could be judged: it must have ended, and a closing fence stands alone
+        on the rest of its line.
+        """
+        run, stop = found[0], found.end()
+        rest = _REST_OF_LINE.match(text, stop) if self._fence else None
+        if stop == len(text) and len(run) < _LONGEST_RUN:
+            return False
+        if rest is not None and rest.end() == len(text) and not text.endswith("\n"):
+            return False
         if self._fence_is_new and run[0] == "`":
             self._fence, self._fence_is_new = "", False
             self._ticks = 0 if len(run) == self._ticks else self._ticks
         elif self._fence:
-            if run.startswith(self._fence) and alone and self.is_bare:
+            if run.startswith(self._fence) and rest is not None and rest[1] is not None and self._is_blank:
                 self._fence = ""
-        elif len(run) >= _FENCE and self._ticks == 0 and _INDENT.fullmatch(self.head):
+        elif len(run) >= _FENCE and self._ticks == 0 and _INDENT.fullmatch(self._head):
             self._fence, self._fence_is_new = run, True
             self._ticks = len(run) if run[0] == "`" else 0
         elif run[0] == "`" and self._ticks != _NO_CODE:
             self._ticks = len(run) if self._ticks == 0 else 0 if self._ticks == len(run) else self._ticks
-        self.head += run[: _HEAD - len(self.head)]
+        self._head += run[: _HEAD - len(self._head)]
+        return True
 
     def no_code_here(self) -> None:
         """The open run on this line was no inline code after all."""
+        self._catch_up()
         self._ticks = _NO_CODE
 
     def begin_afresh(self) -> None:
         """Start a new line after a closing tag, in the middle of the message."""
+        self._catch_up()
         if self._quotations is not None:
             self._quotations.follow(_CALL)
         self._is_behind_prose = self.is_behind_prose
-        self.head = ""
+        self._head = ""
         self._ticks = 0
 
 
@@ -388,89 +473,3 @@ class Mention:
         self._prose.say(self._tag.raw, stream)
         stream.replay(self._held.text)
         return self._prose
-
-
-_UNFINISHED = re.compile(r"</?\w{0,24}\s{0,16}\Z|--?\Z")
-
-
-class Opaque:
-    """Reads up to what `close` matches; `piece` gets the text as it arrives, `done` the close itself, or nothing."""
-
-    def __init__(
-        self,
-        close: re.Pattern[str],
-        following: ReaderState,
-        piece: Callable[[str, UnreadText], None],
-        done: Callable[[str, UnreadText], None],
-    ) -> None:
-        self._close = close
-        self._following = following
-        self._piece = piece
-        self._done = done
-
-    def take(self, stream: UnreadText) -> ReaderState:
-        found = self._close.search(stream.data, stream.at)
-        if found:
-            self._pass(stream, found.start())
-            stream.at = found.end()
-            self._done(found[0], stream)
-            return self._following
-        unfinished = _UNFINISHED.search(stream.data, max(stream.at, len(stream.data) - 48))
-        self._pass(stream, unfinished.start() if unfinished else len(stream.data))
-        return self
-
-    def end(self, stream: UnreadText) -> ReaderState | None:
-        self._pass(stream, len(stream.data))
-        self._done("", stream)
-        return None
-
-    @property
-    def opened_at(self) -> int | None:
-        return None
-
-    def _pass(self, stream: UnreadText, stop: int) -> None:
-        if stop > stream.at:
-            self._piece(stream.data[stream.at : stop], stream)
-        stream.at = stop
-
-
-def thinking(following: ReaderState) -> ReaderState:
-    """`<think>` and `<thinking>`; either close tag ends either. A blank thought is none."""
-    blank: list[str] | None = []
-
-    def think(text: str, stream: UnreadText) -> None:
-        nonlocal blank
-        if blank is not None:
-            blank.append(text)
-            if text.isspace():
-                return
-            text = "".join(blank)
-            blank = None
-        stream.emit(Thought(text))
-
-    def done(_close: str, stream: UnreadText) -> None:
-        if blank is None:
-            stream.emit(Thought("", last=True))
-
-    return Opaque(re.compile(r"</think(?:ing)?\s{0,16}>"), following, think, done)
-
-
-def invented(name: str, following: ReaderState) -> ReaderState:
-    """Results the model wrote itself, reported as one piece."""
-    pieces: list[str] = []
-    return Opaque(
-        re.compile(rf"</{name}\s{{0,16}}>"),
-        following,
-        lambda text, _stream: pieces.append(text),
-        lambda _close, stream: stream.emit(Invented("".join(pieces))),
-    )
-
-
-def comment(following: ReaderState) -> ReaderState:
-    """`<!-- … -->`: shown as it is written, and nothing in it runs."""
-
-    def say(text: str, stream: UnreadText) -> None:
-        if text:
-            stream.emit(Text(text))
-
-    return Opaque(re.compile("-->"), following, say, say)

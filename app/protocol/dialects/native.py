@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from app.protocol import docs, payload
 from app.protocol.call import Block, JsonValue, ToolCall
-from app.protocol.dialects import markdown
 from app.protocol.dialects.api import Answer, DialectReader, Introductions, Pacing
 from app.protocol.dialects.batch import write_batch
-from app.protocol.dialects.prose import Prose, ProseTag, is_text_meant
+from app.protocol.dialects.prose import Prose, ProseTag, is_text_meant, thinking
 from app.protocol.dialects.stream import ReaderState, StreamReader, UnreadText
 from app.protocol.dialects.tags import Tag, TagForm
 from app.protocol.message import (
@@ -78,7 +77,7 @@ class NativeDialect:
         prose: Prose
 
         def think(tag: Tag, _stream: UnreadText) -> ReaderState:
-            return prose if tag.closes_itself else markdown.thinking(prose)
+            return prose if tag.closes_itself else thinking(prose)
 
         form = TagForm(lambda _attribute: False, is_call=False)
         word = ProseTag(form, think, lambda _tag, _stream: None, is_text_meant)

@@ -15,18 +15,14 @@ import re
 from collections.abc import Callable, MutableMapping
 
 from app.base.values import dataclass
-from app.protocol.dialects import markdown
 from app.protocol.dialects.markdown import InlineCode, Markdown, Mention, Quotations
 from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.dialects.tags import AFTER_NAME, NAME, OpenTag, Tag, TagForm
-from app.protocol.message import Text
+from app.protocol.message import Invented, ReaderEvent, Text, Thought
 
 COMMENT = "<!--"
 
-_TOKEN = re.compile(r"<(?=[A-Za-z_!]|\Z)|``{0,31}|~~{0,31}")
-"""Every choice begins with a plain character: that makes the search several times as fast."""
-_REST_OF_LINE = re.compile(r"[ \t]{0,64}(\r?\n|\r?\Z)?")
-_LONGEST_RUN = 32
+_TAG = re.compile(r"<(?=[A-Za-z_!]|\Z)")
 _PROSE_GOES_ON = frozenset(" \t,.;:!?)/*_")
 """After a tag that is only mentioned the sentence goes on; a payload rarely begins like this."""
 
@@ -78,43 +74,35 @@ class Prose:
         self._has_read = has_read
         self._speech = frozenset(name for name, word in words.items() if word.is_speech)
         self.markdown = Markdown(Quotations() if has_read else None)
+        self._follow = self.markdown.pass_over
         self._fragment_at: int | None = None
         self._prefixes = frozenset(name[:length] for name in words for length in range(len(name) + 1)) | {"!", "!-"}
         self.any_open = re.compile("<(?:" + "|".join(map(re.escape, sorted(words))) + r")(?=[\s/>])")
 
     def take(self, stream: UnreadText) -> ReaderState:
         self._fragment_at = None
-        data, start, markdown = stream.data, stream.at, self.markdown
+        data, start = stream.data, stream.at
         at = seen = start
-        while True:
-            token = _TOKEN.search(data, at)
-            if token is None:
-                markdown.pass_over(data, seen, len(data))
-                return self._said(stream, start, len(data))
+        while token := _TAG.search(data, at):
             stop = token.start()
-            markdown.pass_over(data, seen, stop)
+            self.markdown.pass_over(data[seen:stop])
             seen = stop
-            if data[stop] == "<":
-                following = self._opening(stream, stop)
-                if following:
-                    self._said(stream, start, stop)
-                    return following(stream)
-                if self._may_open(data, stop) and not stream.ended:
-                    self._fragment_at = stream.position(stop) if self._begun(data[stop:]) else None
-                    return self._said(stream, start, stop)
-                at = stop + 1
-            else:
-                if not self._pass_run(stream, token):
-                    return self._said(stream, start, stop)
-                at = seen = token.end()
+            following = self._opening(stream, stop)
+            if following:
+                self._said(stream, start, stop)
+                return following(stream)
+            if self._may_open(data, stop) and not stream.ended:
+                self._fragment_at = stream.position(stop) if self._begun(data[stop:]) else None
+                return self._said(stream, start, stop)
+            at = stop + 1
+        self.markdown.pass_over(data[seen:])
+        return self._said(stream, start, len(data))
 
-    def take_plain(self, chunk: str, stream: UnreadText) -> bool:
-        if stream.is_holding or not chunk:
-            return False
-        self.markdown.pass_plain(chunk)
-        stream.events.append(Text(chunk))
-        self._fragment_at = None
-        return True
+    def take_plain(self, chunk: str, _stream: UnreadText) -> list[ReaderEvent] | None:
+        if not chunk or ("<" in chunk and _TAG.search(chunk)):
+            return None
+        self._follow(chunk)
+        return [Text(chunk)]
 
     def end(self, stream: UnreadText) -> ReaderState | None:
         rest = stream.data[stream.at :]
@@ -168,7 +156,7 @@ class Prose:
 
     def say(self, text: str, stream: UnreadText) -> None:
         """Text in which no tag counts."""
-        self.markdown.pass_over(text, 0, len(text))
+        self.markdown.pass_quoted(text)
         if text:
             self._settle(text, stream)
             stream.emit(Text(text))
@@ -181,8 +169,7 @@ class Prose:
 
     def _begun(self, rest: str) -> list[str]:
         """The calls whose tag may have begun at the end of the text."""
-        is_quoted = self.markdown.in_fence or self.markdown.open_ticks > 0
-        if len(rest) < _FRAGMENT or rest[0] != "<" or is_quoted:
+        if len(rest) < _FRAGMENT or rest[0] != "<" or self.markdown.in_fence or self.markdown.open_ticks:
             return []
         return sorted(name for name, word in self.words.items() if name.startswith(rest[1:]) and word.form.is_call)
 
@@ -197,12 +184,13 @@ class Prose:
 
     def _opening(self, stream: UnreadText, at: int) -> Callable[[UnreadText], ReaderState] | None:
         """What the `<` there begins, if it is not text."""
-        if self.markdown.in_fence:
-            return None
         if stream.data.startswith(COMMENT, at):
-            return None if self.markdown.open_ticks else lambda _stream: markdown.comment(self)
+            is_code = self.markdown.in_fence or self.markdown.open_ticks
+            return None if is_code else lambda _stream: comment(self)
         name = NAME.match(stream.data, at)
         if name is None or name.end() == len(stream.data) or stream.data[name.end()] not in AFTER_NAME:
+            return None
+        if (name[1] not in self.words and self._guess is None) or self.markdown.in_fence:
             return None
         return self._open if name[1] in self.words or self._is_guessed(name[1]) else None
 
@@ -218,10 +206,11 @@ class Prose:
         return word is not None
 
     def _may_open(self, data: str, at: int) -> bool:
-        if self.markdown.in_fence:
-            return False
         rest = data[at + 1 :]
-        return rest in self._prefixes or (self._guess is not None and _UNFINISHED_NAME.fullmatch(rest) is not None)
+        if not rest:
+            return True
+        may = rest in self._prefixes or (self._guess is not None and _UNFINISHED_NAME.fullmatch(rest) is not None)
+        return may and not self.markdown.in_fence
 
     def _open(self, stream: UnreadText) -> ReaderState:
         if self.markdown.open_ticks:
@@ -230,17 +219,88 @@ class Prose:
         assert name is not None
         return OpenTag(name[1], self.words[name[1]].form, self, stream)
 
-    def _pass_run(self, stream: UnreadText, token: re.Match[str]) -> bool:
-        """Whether a run of backticks could be judged: it must have ended, and a closing fence stands alone."""
-        data, stop = stream.data, token.end()
-        if not self.markdown.in_fence:
-            if stop == len(data) and stop - token.start() < _LONGEST_RUN and not stream.ended:
-                return False
-            self.markdown.pass_run(token[0], alone=False)
-            return True
-        rest = _REST_OF_LINE.match(data, stop)
-        assert rest is not None
-        if rest.end() == len(data) and not data.endswith("\n") and not stream.ended:
-            return False
-        self.markdown.pass_run(token[0], alone=rest[1] is not None)
-        return True
+
+_UNFINISHED = re.compile(r"</?\w{0,24}\s{0,16}\Z|--?\Z")
+
+
+class Opaque:
+    """Reads up to what `close` matches; `piece` gets the text as it arrives, `done` the close itself, or nothing."""
+
+    def __init__(
+        self,
+        close: re.Pattern[str],
+        following: ReaderState,
+        piece: Callable[[str, UnreadText], None],
+        done: Callable[[str, UnreadText], None],
+    ) -> None:
+        self._close = close
+        self._following = following
+        self._piece = piece
+        self._done = done
+
+    def take(self, stream: UnreadText) -> ReaderState:
+        found = self._close.search(stream.data, stream.at)
+        if found:
+            self._pass(stream, found.start())
+            stream.at = found.end()
+            self._done(found[0], stream)
+            return self._following
+        unfinished = _UNFINISHED.search(stream.data, max(stream.at, len(stream.data) - 48))
+        self._pass(stream, unfinished.start() if unfinished else len(stream.data))
+        return self
+
+    def end(self, stream: UnreadText) -> ReaderState | None:
+        self._pass(stream, len(stream.data))
+        self._done("", stream)
+        return None
+
+    @property
+    def opened_at(self) -> int | None:
+        return None
+
+    def _pass(self, stream: UnreadText, stop: int) -> None:
+        if stop > stream.at:
+            self._piece(stream.data[stream.at : stop], stream)
+        stream.at = stop
+
+
+def thinking(following: ReaderState) -> ReaderState:
+    """`<think>` and `<thinking>`; either close tag ends either. A blank thought is none."""
+    blank: list[str] | None = []
+
+    def think(text: str, stream: UnreadText) -> None:
+        nonlocal blank
+        if blank is not None:
+            blank.append(text)
+            if text.isspace():
+                return
+            text = "".join(blank)
+            blank = None
+        stream.emit(Thought(text))
+
+    def done(_close: str, stream: UnreadText) -> None:
+        if blank is None:
+            stream.emit(Thought("", last=True))
+
+    return Opaque(re.compile(r"</think(?:ing)?\s{0,16}>"), following, think, done)
+
+
+def invented(name: str, following: ReaderState) -> ReaderState:
+    """Results the model wrote itself, reported as one piece."""
+    pieces: list[str] = []
+    return Opaque(
+        re.compile(rf"</{name}\s{{0,16}}>"),
+        following,
+        lambda text, _stream: pieces.append(text),
+        lambda _close, stream: stream.emit(Invented("".join(pieces))),
+    )
+
+
+def comment(following: ReaderState) -> ReaderState:
+    """`<!-- … -->`: shown as it is written, and nothing in it runs."""
+
+    def say(text: str, stream: UnreadText) -> None:
+        if text:
+            stream.emit(Text(text))
+
+    return Opaque(re.compile("-->"), following, say, say)

@@ -7,7 +7,6 @@ that nothing is copied or searched twice and the cost of a message is linear how
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -16,7 +15,7 @@ from app.protocol.message import BatchClosed, CallClosed, CallQuoted, Misread, R
 from app.protocol.payload import DEFAULT_LIMITS, Limits
 
 _TAIL_KEPT = 64 * 1024
-"""Characters of the message that stay available to `tail`."""
+"""Characters of the message that stay available to `tail`, at least."""
 
 
 class UnreadText:
@@ -38,20 +37,17 @@ class UnreadText:
         self._ready: list[ReaderEvent] | None = None
         self._base = 0
 
-    def add(self, chunk: str) -> None:
+    def add(self, chunk: str, stop: int) -> None:
+        """Read on with a chunk that ends at offset `stop` of the message; chunks before it may have passed by."""
         at = self.at
-        if at == len(self.data):
-            self.data = chunk
-        else:
-            self.data = self.data[at:] + chunk
-        self._base += at
+        self.data = chunk if at == len(self.data) else self.data[at:] + chunk
+        self._base = stop - len(self.data)
         self.at = 0
 
-    def passed_by(self, chunk: str) -> list[ReaderEvent]:
-        """A chunk that was taken as it came: what is certain by now."""
-        self._base += self.at
-        self.data, self.at = chunk, len(chunk)
-        return self.report() if self.events or self._ready is not None else []
+    @property
+    def is_clear(self) -> bool:
+        """Whether neither text nor a report waits for what comes."""
+        return self.at == len(self.data) and self._ready is None
 
     def replay(self, text: str) -> None:
         """Put text that was taken before back in front of the unread rest: mostly by stepping back over it."""
@@ -117,9 +113,9 @@ class ReaderState(Protocol):
         ...
 
 
-TakePlain = Callable[[str, UnreadText], bool]
-"""What a state may offer as `take_plain`: to take a chunk without `<`, `` ` `` and `~` while no unread text
-waits before it. False where the chunk may be more than text.
+TakePlain = Callable[[str, UnreadText], list[ReaderEvent] | None]
+"""What a state may offer as `take_plain`: to take a chunk that is only text while the stream is clear, and say what is
+to be reported. None where the chunk may be more than text.
 """
 
 
@@ -145,31 +141,35 @@ class StreamReader:
         self._state = state
         self._take_plain: TakePlain | None = getattr(state, "take_plain", None)
         self._stream = UnreadText(limits)
-        self._recent: deque[str] = deque()
+        self._recent: list[str] = []
+        self._older: list[str] = []
         self._room = limits.message
-        self._forget_at = limits.message - _TAIL_KEPT
+        self._forget_at = max(limits.message - _TAIL_KEPT, 0)
         self._is_full = False
 
     def feed(self, chunk: str) -> list[ReaderEvent]:
         room = self._room - len(chunk)
-        if room < 0:
-            return self._overflow(chunk[: self._room])
+        if room < self._forget_at:
+            if room < 0:
+                return self._overflow(chunk[: self._room])
+            self._forget(room)
         self._room = room
         self._recent.append(chunk)
-        if room < self._forget_at:
-            self._forget()
+        if self._take_plain is not None:
+            events = self._take_plain(chunk, self._stream)
+            if events is not None:
+                return events
         stream, state = self._stream, self._state
-        is_plain = "<" not in chunk and "`" not in chunk and "~" not in chunk
-        if is_plain and self._take_plain and stream.at == len(stream.data) and self._take_plain(chunk, stream):
-            return stream.passed_by(chunk)
-        stream.add(chunk)
+        stream.add(chunk, stream.limits.message - room)
         following = state.take(stream)
         if following is not state:
-            self._go_on_with(following)
+            self._state = following
             self._run()
-        return self._stream.report()
+        self._take_plain = getattr(self._state, "take_plain", None) if stream.is_clear else None
+        return stream.report()
 
     def flush(self) -> list[ReaderEvent]:
+        self._stream.add("", self._stream.limits.message - self._room)
         self._stream.ended = True
         following = self._state.end(self._stream)
         while following is not None:
@@ -178,7 +178,7 @@ class StreamReader:
             following = self._state.end(self._stream)
         if self._stream.is_holding:
             self._stream.settle(is_quoted=False)
-        self._state = Over()
+        self._state, self._take_plain = Over(), None
         return self._stream.report()
 
     def drain(self) -> list[Block]:
@@ -194,19 +194,17 @@ class StreamReader:
         length = self._stream.limits.message - self._room
         missing = min(limit, length - start) if start is not None else 0
         pieces: list[str] = []
-        for chunk in reversed(self._recent):
+        for chunk in reversed(self._older + self._recent):
             if missing <= 0:
                 break
             pieces.append(chunk[-missing:])
             missing -= len(pieces[-1])
         return "".join(reversed(pieces))
 
-    def _forget(self) -> None:
+    def _forget(self, room: int) -> None:
         """Now and then, let go of chunks that `tail` no longer needs."""
-        kept = sum(map(len, self._recent))
-        while kept - len(self._recent[0]) >= _TAIL_KEPT:
-            kept -= len(self._recent.popleft())
-        self._forget_at = self._room - _TAIL_KEPT
+        self._older, self._recent = self._recent, []
+        self._forget_at = max(room - _TAIL_KEPT, 0)
 
     def _run(self) -> None:
         state, stream = self._state, self._stream
@@ -214,11 +212,7 @@ class StreamReader:
         while following is not state:
             state = following
             following = state.take(stream)
-        self._go_on_with(state)
-
-    def _go_on_with(self, state: ReaderState) -> None:
         self._state = state
-        self._take_plain = getattr(state, "take_plain", None)
 
     def _overflow(self, last: str) -> list[ReaderEvent]:
         """Read what still fits, then say once that the rest is not read."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from app.protocol import docs, payload
 from app.protocol.call import Block, JsonValue, ToolCall
-from app.protocol.dialects import markdown, tags
+from app.protocol.dialects import tags
 from app.protocol.dialects.api import Answer, DialectReader, Introductions, Pacing
 from app.protocol.dialects.markdown import Markdown
-from app.protocol.dialects.prose import Prose, ProseTag, is_text_meant
+from app.protocol.dialects.prose import Prose, ProseTag, invented, is_text_meant, thinking
 from app.protocol.dialects.stream import ReaderState, StreamReader, UnreadText
 from app.protocol.dialects.tags import ELSEWHERE, NAME, Tag, TagForm
 from app.protocol.dialects.xml_children import Children
@@ -181,11 +181,11 @@ def _plain_word(follow: Callable[[Tag, UnreadText], ReaderState]) -> ProseTag:
 
 
 def _think(prose_of: list[Prose]) -> Callable[[Tag, UnreadText], ReaderState]:
-    return lambda tag, _stream: prose_of[0] if tag.closes_itself else markdown.thinking(prose_of[0])
+    return lambda tag, _stream: prose_of[0] if tag.closes_itself else thinking(prose_of[0])
 
 
 def _invent(prose_of: list[Prose]) -> Callable[[Tag, UnreadText], ReaderState]:
-    return lambda tag, _stream: prose_of[0] if tag.closes_itself else markdown.invented(tag.name, prose_of[0])
+    return lambda tag, _stream: prose_of[0] if tag.closes_itself else invented(tag.name, prose_of[0])
 
 
 def _body_is_meant(spec: ToolSpec) -> Meant:

@@ -26,13 +26,10 @@ from app.protocol import payload
 from app.protocol.call import Block, Child
 from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.dialects.tags import Tag
-from app.protocol.message import CallClosed, CallCut, CallDelta, CallOpened, Misread
+from app.protocol.message import CallClosed, CallCut, CallDelta, CallOpened, Misread, ReaderEvent
 from app.protocol.spec import PROGRESS, Close, Param, ToolSpec
 
-_PLAIN_END = re.compile(r"(?:\r?\n|\r)?\Z")
-_MARKUP_END = re.compile(r"(?:\](?:\](?:>\s{0,64})?)?)?\Z")
-_CDATA_END = re.compile(rf"(?:\r?\n|\r)?{_MARKUP_END.pattern}")
-_NO_END = re.compile(r"\Z")
+_CDATA_END = re.compile(r"(?:\r?\n|\r)?(\](?:\](?:>\s{0,64})?)?)\Z")
 _LONGEST_END = 80
 _MAY_END = frozenset("\r\n]> \t")
 
@@ -42,10 +39,8 @@ class Preview:
 
     def __init__(self, *, is_cdata: bool = False, keeps_end: bool = False) -> None:
         self.count = 0
-        if keeps_end:
-            self._ending = _MARKUP_END if is_cdata else _NO_END
-        else:
-            self._ending = _CDATA_END if is_cdata else _PLAIN_END
+        self._is_cdata = is_cdata
+        self._keeps_end = keeps_end
         self._held = ""
         self._has_begun = False
 
@@ -54,9 +49,6 @@ class Preview:
         if self._held:
             text = self._held + text
             self._held = ""
-        elif self._has_begun and text[-1:] not in _MAY_END:
-            self.count += len(text)
-            return text
         if not self._has_begun:
             if text in ("", "\r"):
                 self._held = text
@@ -64,12 +56,21 @@ class Preview:
             self._has_begun = True
             text = text[2:] if text.startswith("\r\n") else text.removeprefix("\n")
         if text and text[-1] in _MAY_END:
-            ending = self._ending.search(text, max(len(text) - _LONGEST_END, 0))
-            assert ending is not None
-            self._held = text[ending.start() :]
-            text = text[: ending.start()]
+            stop = self._end_of(text)
+            self._held = text[stop:]
+            text = text[:stop]
         self.count += len(text)
         return text
+
+    def _end_of(self, text: str) -> int:
+        """Where what may belong to the end of the payload begins."""
+        if self._is_cdata and "]" in text[-_LONGEST_END:]:
+            ending = _CDATA_END.search(text, max(len(text) - _LONGEST_END, 0))
+            if ending:
+                return ending.start(1 if self._keeps_end else 0)
+        if self._keeps_end:
+            return len(text)
+        return len(text) - (2 if text.endswith("\r\n") else text[-1] in "\r\n")
 
 
 def child_of(spec: ToolSpec, name: str) -> Param | None:
@@ -155,8 +156,9 @@ _BEFORE = 80
 """Characters before a tag that are looked at: for the end of a CDATA section, for the start of a line."""
 
 _LONGEST_TAG = 96
-_SHOWN_AT_ONCE = 32
-"""Characters of a payload that are shown together: about a frame of what a fast model writes."""
+_SHOWN_AT_ONCE = (32, 128)
+"""Characters of a payload that are shown together, in a short and in a long one: a frame or two of a fast model's."""
+_SHOWN_SHARE = 64
 _GAP = 160
 """Characters between a call's close tag and the next call that are looked at."""
 
@@ -234,7 +236,7 @@ class Payload:
         self._size = 0
         self._is_cdata: bool | None = None
         self._preview = Preview(keeps_end=place.param.keeps_final_newline)
-        self._shown = self._unshown = 0
+        self._shown = self._show_at = 0
         self._candidate: int | None = None
         self._is_weak = False
         self._is_quiet = False
@@ -260,16 +262,21 @@ class Payload:
             if following is not None:
                 return following
 
-    def take_plain(self, chunk: str, stream: UnreadText) -> bool:
-        if self._is_cdata is None or self._candidate is not None or self._size + len(chunk) > stream.limits.payload:
-            return False
+    def take_plain(self, chunk: str, stream: UnreadText) -> list[ReaderEvent] | None:
+        """Only every now and then is there more to do than to keep the chunk."""
+        if "</" in chunk or chunk[-1:] == "<":
+            return None
+        size = self._size + len(chunk)
+        if size >= self._show_at:
+            if self._is_cdata is None or self._candidate is not None or size > stream.limits.payload:
+                return None
+            self._pieces.append(chunk)
+            self._size = size
+            self._show(stream)
+            return stream.report()
         self._pieces.append(chunk)
-        self._size += len(chunk)
-        if not self._param.short:
-            self._unshown += len(chunk)
-            if self._unshown >= _SHOWN_AT_ONCE:
-                self._show(stream)
-        return True
+        self._size = size
+        return []
 
     def end(self, stream: UnreadText) -> ReaderState | None:
         if self._candidate is not None and not self._is_cut_behind():
@@ -338,7 +345,7 @@ class Payload:
     def _add(self, stream: UnreadText, stop: int) -> None:
         """Take text of the payload up to `stop`."""
         if stop == stream.at:
-            if self._unshown:
+            if self._candidate is None and self._shown < len(self._pieces):
                 self._show(stream)
             return
         piece = stream.data[stream.at : stop]
@@ -366,7 +373,10 @@ class Payload:
             text = "".join(self._pieces[self._shown :])
             self._place.call.show(self._param.name, self._preview.feed(text), stream)
         self._shown = len(self._pieces)
-        self._unshown = 0
+        least, most = _SHOWN_AT_ONCE
+        step = min(max(self._size // _SHOWN_SHARE, least), most)
+        limit = stream.limits.payload
+        self._show_at = limit if self._param.short else min(self._size + step, limit)
 
     def _meet(self, found: re.Match[str], stream: UnreadText) -> ReaderState | None:
         """A tag that may end the payload: the next state if it does, None if it is part of the text."""
@@ -426,7 +436,7 @@ class Payload:
             return self._finish(len(self._pieces), stream)
         if not is_weak or self._candidate is None:
             self._show(stream)
-            self._candidate = len(self._pieces)
+            self._candidate, self._show_at = len(self._pieces), 0
             self._is_weak = is_weak
             self._is_malformed = is_weak and self._is_end_malformed()
             self._widen()

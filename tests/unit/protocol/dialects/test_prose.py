@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.parsed_tools import call, outline
+from app.protocol.dialects.xml import read_xml
+from tests.support.parsed_tools import ALL, call, outline
 
 SAID = call("say", body="x")
 
@@ -79,3 +80,32 @@ def test_results_that_the_model_wrote_are_set_apart(name: str) -> None:
 def test_very_long_prose_after_a_mention_is_let_go() -> None:
     text = "use <read_file> " + "word " * 3000
     assert outline(text) == [text]
+
+
+_LONG = "The build went through, and `make` says 12 < 13.\n\n" * 40
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 16, 100_000])
+@pytest.mark.parametrize(
+    ("before", "is_quoted"),
+    [
+        ("", False),
+        ("```\n" + _LONG, True),
+        ("```\n" + _LONG + "```\n", False),
+        ("~~~\n" + _LONG + "``", True),
+        ('He wrote: "' + "word " * 900, True),
+        ('He wrote: "it".\n' + "word " * 300 + "\n", False),
+        ("> quoted\n" * 90, True),
+        ("> quoted\n" * 90 + "\n", False),
+        ("<blockquote>\n" + _LONG, True),
+        ("- item\n\n" + "  more\n" * 200 + "\n" + " " * 6, True),
+        ("This is the text:\n“\n", True),
+    ],
+)
+def test_what_stands_far_before_a_call_says_whether_it_is_quoted(before: str, is_quoted: bool, chunk: int) -> None:
+    message = f'{_LONG}{before}<read_file path="a.txt"/>\n'
+    reader = read_xml(ALL, has_read=True)
+    for at in range(0, len(message), chunk):
+        reader.feed(message[at : at + chunk])
+    reader.flush()
+    assert [block.name for block in reader.drain()] == ([] if is_quoted else ["read_file"])
