@@ -6,7 +6,6 @@ Such characters can hide text from the person that the model still reads, or sho
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -152,6 +151,8 @@ class WithheldTexts:
         """From now on it is blanked out; who listens blanks out what was written already."""
         if len(text) < _SHORTEST_WITHHELD:
             return
+        import html  # here, because its table of entities costs every start
+
         spelled = {text, html.escape(text), html.escape(text, quote=False)}
         spelled |= {json.dumps(one, ensure_ascii=False)[1:-1] for one in spelled}
         new = spelled - set(self._spellings)

@@ -149,7 +149,9 @@ class InputController:
 
     async def outlast_double_click(self) -> None:
         """Wait until no program can take a press for the second of a double click, wherever the two are."""
-        await asyncio.sleep(max(self._double_click_ends() - self._clock.now(), 0.0))
+        left = self._double_click_ends() - self._clock.now()
+        if left > 0:
+            await self._clock.sleep(left)
 
     def _is_second(self, at: Point, button: Button) -> bool:
         """Whether programs would take a press now for the second of a double click.
@@ -167,10 +169,6 @@ class InputController:
     def _double_click_ends(self) -> float:
         when = self._last_click[2] if self._last_click else -math.inf
         return when + self._backend.pointer.double_click_s() + _MARGIN_S
-
-    def forget_last_click(self) -> None:
-        """The next click may well belong to the last one."""
-        self._last_click = None
 
     async def drag(
         self,

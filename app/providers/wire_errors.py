@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import email.utils
 import ipaddress
 import math
 import re
@@ -141,6 +140,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             return max(0.0, float(headers[name]) / unit)
         except (KeyError, ValueError):
             continue
+    import email.utils  # here, because few starts of Wisp meet a date
+
     try:
         date = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
     except ValueError:

@@ -7,7 +7,7 @@ import re
 import shlex
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,10 +176,10 @@ def _list(value: Any, name: str, where: str) -> tuple[str, ...]:
 
 
 def _check_known(
-    name: str, pattern: str, known: Iterable[str], where: str, aliases: Mapping[str, str] | None = None
+    name: str, pattern: str, known: Collection[str], where: str, aliases: Mapping[str, str] | None = None
 ) -> None:
     wanted = pattern.casefold().strip()
-    if any(fnmatchcase(one, wanted) for one in known):
+    if (wanted in known) if not _WILD.search(wanted) else any(fnmatchcase(one, wanted) for one in known):
         return
     if real := (aliases or {}).get(wanted):
         raise BadRules(f"{where}: rules call the {name} {pattern!r} by its own name, {real!r}.")

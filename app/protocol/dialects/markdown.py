@@ -338,7 +338,9 @@ class ProseState(ReaderState, Protocol):
     """What the look-ahead needs from the prose around it."""
 
     markdown: Markdown
-    any_open: re.Pattern[str]
+
+    @property
+    def any_open(self) -> re.Pattern[str]: ...
 
     def say(self, text: str, stream: UnreadText) -> None: ...
 

@@ -28,7 +28,7 @@ from app.protocol.message import (
     TextPart,
 )
 from app.protocol.payload import DEFAULT_LIMITS, Limits
-from app.protocol.spec import PROGRESS, Param, ToolSpec
+from app.protocol.spec import Param, ToolSpec
 
 
 class NativeDialect:
@@ -100,11 +100,6 @@ class NativeDialect:
         notes = answer.call.notes if answer.call else ()
         text = "\n".join([answer.result.llm_echo, *notes, *self._introductions.due(answer)])
         return ResultPart(answer.call_id, text, answer.result.llm_media, is_error=not answer.result.ok)
-
-
-def native_args(call: ToolCall) -> Mapping[str, JsonValue]:
-    """The arguments as the schema declares them."""
-    return {**call.arguments, **({PROGRESS.name: call.progress} if call.progress else {})}
 
 
 _TOKEN = re.compile(r'["\\\[\]{},:]')

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, MutableMapping
+from functools import cached_property
 
 from app.base.values import dataclass
 from app.protocol.dialects.markdown import InlineCode, Markdown, Mention, Quotations
@@ -77,7 +78,12 @@ class Prose:
         self._follow = self.markdown.pass_over
         self._fragment_at: int | None = None
         self._prefixes = frozenset(name[:length] for name in words for length in range(len(name) + 1)) | {"!", "!-"}
-        self.any_open = re.compile("<(?:" + "|".join(map(re.escape, sorted(words))) + r")(?=[\s/>])")
+        self._first_words = sorted(words)
+
+    @cached_property
+    def any_open(self) -> re.Pattern[str]:
+        """Any opening tag of a word that was there from the start; compiled for calls with more than attributes."""
+        return re.compile("<(?:" + "|".join(map(re.escape, self._first_words)) + r")(?=[\s/>])")
 
     def take(self, stream: UnreadText) -> ReaderState:
         self._fragment_at = None

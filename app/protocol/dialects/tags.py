@@ -51,7 +51,8 @@ class Tag:
 class TagOwner(Protocol):
     """The reader state that found the `<` and continues after the tag."""
 
-    any_open: re.Pattern[str]
+    @property
+    def any_open(self) -> re.Pattern[str]: ...
 
     def tag_read(self, tag: Tag, stream: UnreadText, /) -> ReaderState: ...
 

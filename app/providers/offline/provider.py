@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 from app.base.texts import clip_line, clip_middle
 from app.base.values import dataclass
 from app.protocol.message import Message
 from app.protocol.payload import encode
-from app.providers.api import Provider, Request, Stopped, StreamEvent, TextDelta, Usage
 from app.providers.offline import wording
 from app.providers.offline.clause import (
     begins_like_command,
@@ -38,7 +36,6 @@ from app.providers.offline.words import (
     lexicon,
     tokens_of,
 )
-from app.settings.store import Settings
 
 _NEAREST_ENDS = 4
 _IMPLIED = ("", "open", "close", "press", "click", "double_click", "triple_click", "right_click", "middle_click")
@@ -393,35 +390,3 @@ def _found(steps: Sequence[PlannedCall], echoes: Sequence[str]) -> str:
 
 def _declined(sentence: str) -> Reply:
     return Reply(speech(sentence, "apologetic"), "refusal")
-
-
-MODEL = "offline"
-
-
-class OfflineProvider:
-    """Answer without a model. Stateless: each pass derives the plan and its progress from the messages.
-
-    It always writes inline XML, whichever dialect the request teaches. The assembly reads `dialect` to set up the
-    session.
-    """
-
-    name = "offline"
-    dialect = "xml"
-
-    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        reply = reply_to(request.messages)
-        for piece in pieces(reply.text):
-            yield TextDelta(piece)
-            await asyncio.sleep(0)  # so that a stop gets through between two pieces
-        yield Usage()
-        yield Stopped(reply.stop_reason)
-
-    async def models(self) -> tuple[str, ...]:
-        return (MODEL,)
-
-    async def close(self) -> None:
-        """Do nothing: there is no connection."""
-
-
-def make(_settings: Settings, _key: str) -> Provider:
-    return OfflineProvider()

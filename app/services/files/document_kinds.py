@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import stat
-import zipfile
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -119,6 +118,8 @@ def _by_name(suffix: str, path: Path, head: bytes) -> DocumentKind:
 
 def _of_office(path: Path) -> DocumentKind:
     """Documents of office programs are archives: plain without macros, objects and parts that lie elsewhere."""
+    import zipfile  # here, because few starts of Wisp meet such a document
+
     try:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()

@@ -17,7 +17,7 @@ from app.base.clock import SystemClock
 from app.desktop.desktop import Desktop
 from app.desktop.headless import HeadlessDesktop, Started, Typed
 from app.protocol.dialects.choose import by_name
-from app.providers.offline.provider import OfflineProvider
+from app.providers.offline import OfflineProvider
 from app.settings.store import Settings
 from app.tools.computer import COMPUTER, Computer
 from app.tools.conversation import SAY, Speech

@@ -11,7 +11,7 @@ import pytest
 
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Button, Window
+from app.desktop.backends import Button, Pointer, Window
 from app.desktop.desktop import Desktop
 from app.desktop.elements import Element, NoAccessibility
 from app.desktop.headless import HeadlessDesktop, Moved, Pressed, Released, Scrolled, Started, Typed
@@ -19,6 +19,7 @@ from app.desktop.takeover import StopFlag
 from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult
 from app.tools.pictures import ModelSight, with_changed_part
 from tests.support.desktop_tools import Tools
+from tests.support.stage import FakeClock
 
 
 @pytest.fixture
@@ -58,6 +59,76 @@ async def test_a_click_without_a_receipt_says_that_nothing_was_looked_at(
     assert headless.done == [Moved(Point(3, 4)), Pressed(Button.LEFT), Released(Button.LEFT)]
     assert (result.payload["verdict"], result.payload["proof"]) == ("unseen", "unverifiable")
     assert "was not looked at" in result.llm_echo
+
+
+class _SlowPointer:
+    """A pointer of a desktop where two presses within 400 ms are a double click."""
+
+    def __init__(self, pointer: Pointer) -> None:
+        self._pointer = pointer
+
+    def double_click_s(self) -> float:
+        return 0.4
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pointer, name)
+
+
+class _Seven(NoAccessibility):
+    """One button, which every ref names."""
+
+    def __init__(self, box: Rect) -> None:
+        super().__init__()
+        self._element = Element("e1", "button", "7", "", box, frozenset({"sensitive", "showing"}), "", "press", 0)
+
+    async def element(self, ref: str) -> Element:
+        return self._element
+
+    async def at(self, point: Point) -> Element | None:
+        return self._element if self._element.box.contains(point) else None
+
+
+_WIDE, _TINY = Rect(80, 40, 40, 20), Rect(95, 45, 10, 10)
+
+
+@pytest.mark.parametrize(
+    ("box", "first", "then", "second", "waits_s"),
+    [
+        (_WIDE, {"x": 100, "y": 50}, "", {"x": 100, "y": 50}, [0.42]),
+        (_WIDE, {"x": 100, "y": 50}, "", {"x": 104, "y": 50}, [0.42]),
+        (_WIDE, {"x": 100, "y": 50}, "", {"x": 108, "y": 50}, []),
+        (_WIDE, {"x": 100, "y": 50}, "", {"x": 100, "y": 50, "button": "right"}, []),
+        (_WIDE, {"x": 100, "y": 50}, "a hand moves", {"x": 100, "y": 50}, []),
+        (_WIDE, {"x": 100, "y": 50}, "time passes", {"x": 100, "y": 50}, []),
+        (_WIDE, {"ref": "e1"}, "", {"ref": "e1"}, []),
+        (_WIDE, {"x": 100, "y": 50}, "", {"ref": "e1"}, []),
+        (_TINY, {"ref": "e1"}, "", {"ref": "e1"}, [0.42]),
+    ],
+)
+async def test_a_second_click_waits_only_where_it_would_make_a_double_click_of_two(
+    headless: HeadlessDesktop,
+    box: Rect,
+    first: dict[str, JsonValue],
+    then: str,
+    second: dict[str, JsonValue],
+    waits_s: list[float],
+) -> None:
+    clock, pointer = FakeClock(), headless.backend(StopFlag()).pointer
+    slow = cast(Pointer, _SlowPointer(pointer))
+    backend = replace(headless.backend(StopFlag()), pointer=slow, accessibility=_Seven(box))
+    desktop = Desktop(lambda _flag: backend, clock=clock)
+    tools = Tools(desktop)
+    await tools("computer_click", first, receipt="none")
+    if then == "a hand moves":
+        pointer.move(Point(5, 5))
+    elif then:
+        clock.advance(0.5)
+    clock.slept.clear()
+    await tools("computer_click", second, receipt="none")
+    desktop.close()
+    assert [round(one, 2) for one in clock.slept] == waits_s
+    presses = [one for one in headless.done if isinstance(one, Pressed)]
+    assert len(presses) == 2
 
 
 class _Focused(NoAccessibility):

@@ -11,7 +11,7 @@ from app.protocol.dialects.api import Answer
 from app.protocol.dialects.xml import XmlDialect
 from app.protocol.message import CallClosed, CallDelta, CallOpened, Message, Role, assistant, user
 from app.providers.api import Request, Stopped, StreamEvent, TextDelta
-from app.providers.offline.provider import OfflineProvider
+from app.providers.offline import OfflineProvider
 from app.tools.computer import COMPUTER
 from app.tools.conversation import SAY
 from app.tools.memory import MEMORY

@@ -6,7 +6,7 @@ import pytest
 
 from app.protocol.call import JsonValue, ToolResult, tool_error
 from app.providers.api import Request, Stopped, TextDelta, Usage
-from app.providers.offline.provider import OfflineProvider
+from app.providers.offline import OfflineProvider
 from app.tools.executor import DRY_RUN
 from tests.unit.providers.offline.dialogue import Dialogue, Reply
 
