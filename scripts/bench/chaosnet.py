@@ -10,6 +10,7 @@ told. Waits between tries cost no time here; silences do. Prints what went wrong
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import random
 import sys
@@ -234,4 +235,6 @@ async def _main(seeds: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(_main(int(sys.argv[1]) if len(sys.argv) > 1 else 50)))
+    told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    told.add_argument("seeds", nargs="?", type=int, default=50, help="turns of each kind of fault; 50")
+    sys.exit(asyncio.run(_main(told.parse_args().seeds)))

@@ -5,6 +5,7 @@ scripts/bench/gate_cost.py [STEPS]
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import statistics
@@ -78,6 +79,9 @@ async def _bench(environment: dict[str, str], count: int) -> None:
 
 
 if __name__ == "__main__":
+    told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    told.add_argument("steps", nargs="?", type=int, default=_STEPS, help=f"steps of a sequence; {_STEPS}")
+    options = told.parse_args()
     with VirtualDesktop() as virtual:
         os.environ.update(virtual.environment)
-        asyncio.run(_bench(dict(virtual.environment), int(sys.argv[1]) if len(sys.argv) > 1 else _STEPS))
+        asyncio.run(_bench(dict(virtual.environment), options.steps))

@@ -9,6 +9,7 @@ the difference between a long task and a short one. Prints the medians and their
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import subprocess
@@ -71,10 +72,16 @@ def _bench(earlier: Path, rounds: int) -> None:
 
 
 if __name__ == "__main__":
+    told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    told.add_argument("revision", help="the earlier one")
+    told.add_argument("rounds", nargs="?", type=int, default=_ROUNDS, help=f"{_ROUNDS}")
+    options = told.parse_args()
     with tempfile.TemporaryDirectory() as made:
         earlier = Path(made, "earlier")
-        subprocess.run(["git", "worktree", "add", "-q", "--detach", str(earlier), sys.argv[1]], cwd=ROOT, check=True)
+        subprocess.run(
+            ["git", "worktree", "add", "-q", "--detach", str(earlier), options.revision], cwd=ROOT, check=True
+        )
         try:
-            _bench(earlier, int(sys.argv[2]) if len(sys.argv) > 2 else _ROUNDS)
+            _bench(earlier, options.rounds)
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", str(earlier)], cwd=ROOT, check=True)

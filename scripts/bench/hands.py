@@ -8,6 +8,7 @@ into an empty field, in the odd rounds with caps lock on. Exit code 1 where anyt
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
@@ -61,7 +62,7 @@ def _texts(layout: str, count: int, rounds: int) -> int:
     return wrong + changed
 
 
-def _main(clicks: int = 500, texts: int = 200, rounds: int = 3) -> int:
+def _main(clicks: int, texts: int, rounds: int) -> int:
     with tempfile.TemporaryDirectory() as home:
         os.environ.update({"HOME": home, "WISP_DATA_DIR": home})
         wrong = _clicks(clicks) if clicks else 0
@@ -70,4 +71,8 @@ def _main(clicks: int = 500, texts: int = 200, rounds: int = 3) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_main(*map(int, sys.argv[1:])))
+    told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    told.add_argument("clicks", nargs="?", type=int, default=500)
+    told.add_argument("texts", nargs="?", type=int, default=200)
+    told.add_argument("rounds", nargs="?", type=int, default=3)
+    sys.exit(_main(**vars(told.parse_args())))

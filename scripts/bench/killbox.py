@@ -11,6 +11,7 @@ done again, every call is answered. Prints what failed, and how soon the reopene
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -289,8 +290,11 @@ def _whole(folder: Path) -> list[str]:
 
 
 def main() -> int:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    chance = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    told.add_argument("rounds", nargs="?", type=int, default=1000)
+    told.add_argument("seed", nargs="?", type=int, default=1)
+    options = told.parse_args()
+    rounds, chance = options.rounds, random.Random(options.seed)
     faults: list[str] = []
     ready: list[float] = []
     work: list[float] = []

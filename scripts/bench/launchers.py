@@ -5,6 +5,7 @@ Run as `python scripts/bench/launchers.py [NAME…]`. Exit code 1 where a progra
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import shutil
 import signal
@@ -115,4 +116,6 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    told.add_argument("names", nargs="*", help="of the programs; all")
+    sys.exit(main(told.parse_args().names))

@@ -6,6 +6,7 @@ for each program its milliseconds and nodes, walked whole and where it shows.
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
 from typing import Any
@@ -57,4 +58,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

@@ -5,6 +5,7 @@ The goal is at most 0.3 questions a task. Every question is answered with a yes.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import tempfile
@@ -89,6 +90,7 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     with VirtualDesktop(1280, 800) as virtual:
         os.environ.update(virtual.environment)
         asyncio.run(main())

@@ -1,6 +1,7 @@
 """Many turns with screenshots in one process: does anything grow?
 
     .venv/bin/python scripts/bench/soak.py [TURNS]
+    .venv/bin/python scripts/bench/soak.py --acts 2000
 
 The assembled assistant on a private X server, a model that looks at the screen and then answers, no pauses. Every
 fiftieth turn begins a conversation anew, as a person does now and then. Prints memory, descriptors, threads, and what
@@ -9,13 +10,14 @@ the X server holds for all its clients, from the first tenth on (until then cach
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import gc
 import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,9 +30,12 @@ from Xlib.ext import res
 from app.agent.agent_events import Outcome
 from app.assistant import Assistant, assemble
 from app.desktop.x11.virtual import VirtualDesktop
+from app.protocol.call import JsonValue
 from app.providers import profiles
 from app.providers.api import Request, Stopped, StreamEvent, TextDelta, Usage
 from app.settings.store import Settings
+from tests.support.co_process import CoProcess
+from tests.support.fixture_window import FixtureWindow
 
 _REPLIES = ("<say>I look.</say><screen_capture/>", "I see the desktop, and nothing to do.")
 _ANEW = 50
@@ -77,9 +82,9 @@ class Sample:
         )
 
 
-def _sample(turns: int, display: Display) -> Sample:
+def _sample(turns: int, display: Display, pid: int | None = None) -> Sample:
     gc.collect()
-    process = psutil.Process()
+    process = psutil.Process(pid)
     clients = res.query_clients(display).clients
     held = sum(
         kind.count for client in clients for kind in res.query_client_resources(display, client.resource_base).types
@@ -121,7 +126,57 @@ def _faults(samples: list[Sample]) -> list[str]:
 
 
 def main() -> int:
-    turns = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    told.add_argument("turns", nargs="?", type=int, default=10_000)
+    told.add_argument("--acts", type=int, metavar="N", help="instead: N mixed acts of one `wisp tool`")
+    options = told.parse_args()
+    return _played(options.acts) if options.acts else _soaked(options.turns)
+
+
+def _played(acts: int) -> int:
+    with tempfile.TemporaryDirectory(prefix="soak-") as home, VirtualDesktop(1280, 800) as virtual:
+        samples, left = play(dict(virtual.environment) | {"WISP_DATA_DIR": home, "HOME": home}, acts)
+    half = len(samples) // 2
+    found = [f"memory grew by {_grown(samples):.1f} MB"] if _grown(samples) > _MOST_MB else []
+    for name in ("descriptors", "threads", "x_resources"):  # some come and go with an act
+        before = max(getattr(one, name) for one in samples[:half])
+        after = min(getattr(one, name) for one in samples[half:])
+        found += [f"{name} grew from {before} to {after}"] if after > before else []
+    found += left
+    print("\n".join([f"{acts} acts: memory {_grown(samples):+.1f} MB", *found]))
+    return int(bool(found))
+
+
+def play(environment: Mapping[str, str], acts: int) -> tuple[list[Sample], list[str]]:
+    """Looks, clicks, texts, keys and readings of one `wisp tool`; samples of it, and the files that it left behind."""
+    home = Path(environment["WISP_DATA_DIR"])
+    samples: list[Sample] = []
+    display = Display(environment["DISPLAY"])
+    with FixtureWindow("text", environment=environment) as window, CoProcess(environment) as wisp:
+        mixed: tuple[tuple[str, dict[str, JsonValue]], ...] = (
+            ("screen_capture", {}),
+            ("computer_click", {"x": 300, "y": 200, "space": "screen"}),
+            ("computer_type", {"text": "a line of text"}),
+            ("computer_key", {"keys": "ctrl+a"}),
+            ("computer_key", {"keys": "Delete"}),
+            ("read_screen", {}),
+            ("list_windows", {}),
+            ("computer_scroll", {"x": 300, "y": 200, "space": "screen", "direction": "down"}),
+        )
+        every = max(acts // _SAMPLES, 1)
+        for number in range(1, acts + 1):
+            tool, arguments = mixed[number % len(mixed)]
+            wisp.attempt(tool, arguments)
+            window.forget()
+            if number % every == 0:
+                samples.append(_sample(number, display, wisp.pid))
+                print(samples[-1].line(), flush=True)
+    display.close()
+    left = [f"left behind: {file}" for file in home.rglob("*") if file.suffix in (".jpg", ".png", ".tmp")]
+    return samples, left
+
+
+def _soaked(turns: int) -> int:
     with tempfile.TemporaryDirectory(prefix="soak-") as name, VirtualDesktop(1280, 800) as virtual:
         os.environ.update(virtual.environment)
         os.environ["WISP_DATA_DIR"] = name

@@ -138,3 +138,9 @@ def test_a_rule_is_written_where_the_others_are(shipped: Path, tmp_path: Path) -
     rule = '[[rule]]\nname = "plans"\nthen = "deny"\npath = "plans.*"\nsays = "$path stays closed."\n'
     file.write_text(f"{file.read_text(encoding='utf-8')}\n{rule}", encoding="utf-8")
     assert decision() is Decision.DENY
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "scripts" / "bench").glob("*.py")), ids=lambda script: script.stem)
+def test_a_script_that_measures_says_what_it_takes(script: Path) -> None:
+    source = script.read_text(encoding="utf-8")
+    assert "__main__" not in source or "argparse.ArgumentParser(" in source

@@ -194,9 +194,8 @@ class Execute:
 
     def take_plain(self, chunk: str, stream: UnreadText) -> list[ReaderEvent] | None:
         """Keep the chunk for later: inside a batch nothing is reported, and no tag can end it here."""
-        if "</" in chunk or chunk[-1:] == "<" or len(self._waiting) == _MANY:
-            return None
-        if self._first_close is not None or self._size > stream.limits.payload:
+        is_full = len(self._waiting) == _MANY or self._size > stream.limits.payload
+        if "</" in chunk or chunk[-1:] == "<" or is_full or self._first_close is not None:
             return None
         self._waiting.append(chunk)
         return []

@@ -44,11 +44,6 @@ class UnreadText:
         self._base = stop - len(self.data)
         self.at = 0
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether neither text nor a report waits for what comes."""
-        return self.at == len(self.data) and self._ready is None
-
     def replay(self, text: str) -> None:
         """Put text that was taken before back in front of the unread rest: mostly by stepping back over it."""
         back = self.at - len(text)
@@ -114,8 +109,8 @@ class ReaderState(Protocol):
 
 
 TakePlain = Callable[[str, UnreadText], list[ReaderEvent] | None]
-"""What a state may offer as `take_plain`: to take a chunk that is only text while the stream is clear, and say what is
-to be reported. None where the chunk may be more than text.
+"""What a state may offer as `take_plain`: to take a chunk that is only text while nothing waits before it, and say
+what is to be reported. None where the chunk may be more than text.
 """
 
 
@@ -165,7 +160,8 @@ class StreamReader:
         if following is not state:
             self._state = following
             self._run()
-        self._take_plain = getattr(self._state, "take_plain", None) if stream.is_clear else None
+        is_clear = stream.at == len(stream.data) and not stream.is_holding
+        self._take_plain = getattr(self._state, "take_plain", None) if is_clear else None
         return stream.report()
 
     def flush(self) -> list[ReaderEvent]:

@@ -373,8 +373,7 @@ class Payload:
             text = "".join(self._pieces[self._shown :])
             self._place.call.show(self._param.name, self._preview.feed(text), stream)
         self._shown = len(self._pieces)
-        least, most = _SHOWN_AT_ONCE
-        step = min(max(self._size // _SHOWN_SHARE, least), most)
+        step = sorted((*_SHOWN_AT_ONCE, self._size // _SHOWN_SHARE))[1]
         limit = stream.limits.payload
         self._show_at = limit if self._param.short else min(self._size + step, limit)
 

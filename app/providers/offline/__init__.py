@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator
 from app.providers.api import Provider, Request, Stopped, StreamEvent, TextDelta, Usage
 from app.settings.store import Settings
 
-MODEL = "offline"
-
 
 class OfflineProvider:
     """Answer without a model. Stateless: each pass derives the plan and its progress from the messages.
@@ -32,7 +30,7 @@ class OfflineProvider:
         yield Stopped(reply.stop_reason)
 
     async def models(self) -> tuple[str, ...]:
-        return (MODEL,)
+        return (self.name,)
 
     async def close(self) -> None:
         """Do nothing: there is no connection."""
