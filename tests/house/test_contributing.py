@@ -91,9 +91,7 @@ async def test_the_tool_of_the_guide_is_taught_in_every_dialect_and_runs() -> No
 
 
 def test_a_provider_is_a_function_and_a_row(shipped: Path) -> None:
-    row = (
-        'label = "Example"\nmake = "app.providers.offline:make"\nmaker = "Example"\nkey = "EXAMPLE_API_KEY"\n'
-    )
+    row = 'label = "Example"\nmake = "app.providers.offline:make"\nmaker = "Example"\nkey = "EXAMPLE_API_KEY"\n'
     file = shipped / "providers.toml"
     file.write_text(f"{file.read_text(encoding='utf-8')}\n[example]\n{row}", encoding="utf-8")
     assert "EXAMPLE_API_KEY" in providers.key_variables()
