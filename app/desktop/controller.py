@@ -276,7 +276,8 @@ class DesktopController:
             return asked, Changed() if asked.doubt else await changes.told(where)
         said = await changes.told(where)  # first, because a field may take back what was typed into it meanwhile
         asked = await proving.ask() if proving.ask else Proof()
-        return asked, said if asked.evidence and not asked.doubt else Changed()
+        is_proven = asked.is_unread or (asked.evidence and not asked.doubt)
+        return asked, said if is_proven else Changed()
 
     async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[str, ...]) -> Receipt:
         """Add what the program announced, what opened windows and pop-ups hold, and the area it does not describe."""

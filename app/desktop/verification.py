@@ -330,7 +330,7 @@ def _ancestors(pid: int) -> Iterator[int]:
 
 _LIMIT_S = 0.5
 _LONGEST_CHARS = 2000
-_TELL_NO_TEXT = frozenset({SECRET, "table", "table cell"})
+_TELL_NO_TEXT = frozenset({"table", "table cell"})
 """A sheet of LibreOffice says that it is editable, and tells its name for its text."""
 _SHOWN_CHARS = 60
 _TELLING = ("checked", "selected", "pressed", "expanded", "sensitive")
@@ -339,10 +339,14 @@ _TELLING = ("checked", "selected", "pressed", "expanded", "sensitive")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a program says of an effect: `evidence` that it is there, or a `doubt`. Neither: it tells nothing."""
+    """What a program says of an effect: `evidence` that it is there, or a `doubt`. Neither: it tells nothing.
+
+    `is_unread`: what was typed went into a field that is not read, so that its report of another text is the evidence.
+    """
 
     evidence: tuple[str, ...] = ()
     doubt: str = ""
+    is_unread: bool = False
 
 
 async def of_click(backend: Backend, before: Element | None) -> Proof:
@@ -373,6 +377,8 @@ async def of_typing(backend: Backend, text: str) -> Proof:
     try:
         async with asyncio.timeout(_LIMIT_S):
             field = await backend.accessibility.focused()
+            if field is not None and field.role == SECRET:
+                return Proof(is_unread=True)
             if field is None or not field.is_("editable") or field.role in _TELL_NO_TEXT:
                 return Proof()
             held = await backend.accessibility.text_of(field.ref)

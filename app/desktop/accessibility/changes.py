@@ -478,4 +478,4 @@ def _told(event: _Event, node: Node) -> str:
         return f"{called} holds another text."
     if node.value:
         return f"{called} holds {clip_line(node.value, _SHOWN_CHARS)!r} now."
-    return f"{called} changed."
+    return f"{called} changed." if name or node.role in spi.TEXTS else ""

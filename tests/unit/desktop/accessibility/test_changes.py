@@ -124,6 +124,17 @@ async def test_a_button_that_is_held_down_is_no_effect_and_one_that_stays_down_i
     assert await _told(programs, _read(("/a", "button", "Bold")), ("/a", "StateChanged", "pressed", 1)) == told
 
 
+@pytest.mark.parametrize(
+    ("role", "name", "told"),
+    [("label", "", ()), ("label", "Sum", ('label "Sum" changed.',)), ("text", "", ("text changed.",))],
+)
+async def test_what_has_no_name_and_tells_no_text_is_no_news(
+    programs: Programs, role: str, name: str, told: tuple[str, ...]
+) -> None:
+    programs.objects["/a"] = (role, name, "", ())  # as LibreOffice's status bar, some time after an act
+    assert await _told(programs, LastRead(), ("/a", "TextChanged", "insert", 0)) == told
+
+
 async def test_nothing_of_a_password_is_told(programs: Programs) -> None:
     programs.objects["/a"] = ("password text", "Password", "hunter2", ())
     told = await _told(programs, LastRead(), ("/a", "TextChanged", "insert", 0, Variant("s", "hunter2")))
