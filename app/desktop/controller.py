@@ -118,7 +118,7 @@ class DesktopController:
         self.written = OcrElements(backend, self._read_frame, ocr)
         self._pixels = PixelEvidence(self.written.changed, clock)
         self._before_press: Callable[[], Awaitable[None]] | None = None
-        self.resolver = TargetResolver(backend, self.written, self.screen_capture.model_space)
+        self.resolver = TargetResolver(backend, self.written, self.screen_capture.model_space, self.input.scroll)
         self.key_targets = KeyTargets(backend, self.input.worked_off)
         self.preview = TargetPreview(backend, self._found, clock, self.input.worked_off)
         self.staleness = StalenessCheck(

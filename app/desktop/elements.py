@@ -202,6 +202,10 @@ class Accessibility(Protocol):
         """Scroll to the one control called `query` of the page in the active window; None when none or several are."""
         ...
 
+    async def beyond(self, query: str) -> tuple[Element, Element] | None:
+        """A list of the active window and the one row called `query` in it that is out of sight."""
+        ...
+
     async def at(self, point: Point) -> Element | None:
         """The innermost element under a screen point."""
         ...
@@ -272,6 +276,9 @@ class NoAccessibility:
         return ()
 
     async def reveal(self, query: str) -> Match | None:  # noqa: ARG002
+        return None
+
+    async def beyond(self, query: str) -> tuple[Element, Element] | None:  # noqa: ARG002
         return None
 
     async def at(self, point: Point) -> Element | None:  # noqa: ARG002

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from app.base.errors import ToolFailed, ToolMisuse
@@ -286,11 +286,32 @@ class OutOfReach(ToolFailed):
     """The press would land on something else than its target, so nothing was clicked."""
 
 
-class TargetResolver:
-    """Finds targets among what programs tell about themselves and what is written in the others."""
+_MOST_WHEELS = 8
+_NOTCHES_AT_ONCE = 100
+_NOTCH_PX = 48.0
+_SCROLLED_S = 0.15
+Wheel = Callable[[Point, tuple[int, int], tuple[str, ...]], Awaitable[None]]
 
-    def __init__(self, backend: Backend, written: OcrElements, space: Callable[[], ModelSpace] = ModelSpace) -> None:
+
+async def _no_wheel(_at: Point, _notches: tuple[int, int], _modifiers: tuple[str, ...]) -> None:
+    """For a resolver that only looks."""
+
+
+class TargetResolver:
+    """Finds targets among what programs tell about themselves and what is written in the others.
+
+    `wheel` scrolls lists that only the mouse can scroll (Qt's).
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        written: OcrElements,
+        space: Callable[[], ModelSpace] = ModelSpace,
+        wheel: Wheel = _no_wheel,
+    ) -> None:
         self._backend = backend
+        self._wheel = wheel
         self._written = written
         self._locator = Locator(backend, written, space)
 
@@ -305,8 +326,33 @@ class TargetResolver:
 
         Ambiguous with the several that fit; NotFound with the nearest names.
         """
-        place = await self._locator.locate(Search(target, role, patience_s=_APPEARS_S))
+        try:
+            place = await self._locator.locate(Search(target, role, patience_s=_APPEARS_S))
+        except NotFound:
+            if role or not await self._has_wheeled_to(target):
+                raise
+            place = await self._locator.locate(Search(target))
         return await self._aimed(place.element, "ocr" if place.how == "ocr" else "name", place.score)
+
+    async def _has_wheeled_to(self, target: str) -> bool:
+        """Turn the wheel over a list until its row of that name is in sight; False where there is none, or it stays."""
+        row_y, notches, notch_px = 0, 0, _NOTCH_PX
+        for _ in range(_MOST_WHEELS):
+            found = await self._backend.accessibility.beyond(target)
+            if found is None:
+                return notches != 0  # it is in sight now
+            holder, row = found
+            at = holder.box.center
+            moved = abs(row.box.center.y - row_y) if notches else 0
+            if not self._is_in_front(at, holder) or (notches and not moved):
+                return False
+            notch_px = moved / abs(notches) if notches else notch_px
+            row_y = row.box.center.y
+            wanted = round((row_y - at.y) / notch_px) or (1 if row_y > at.y else -1)
+            notches = max(-_NOTCHES_AT_ONCE, min(wanted, _NOTCHES_AT_ONCE))
+            await self._wheel(at, (0, notches), ())
+            await asyncio.sleep(_SCROLLED_S)
+        return False
 
     async def _aimed(self, element: Element, route: str, score: float) -> Aim:
         shown = element.box.overlap(self._backend.screen.extent())

@@ -18,9 +18,9 @@ from app.desktop.accessibility.bus import Bus, CallRefused
 from app.desktop.accessibility.changes import ChangeFeed, LastRead
 from app.desktop.accessibility.matching import Description, normal, readings, roles_called
 from app.desktop.accessibility.nodes import Key, Node, Program
-from app.desktop.accessibility.objects import Surveyor
+from app.desktop.accessibility.objects import Survey, Surveyor
 from app.desktop.accessibility.outline import Outliner, held_by
-from app.desktop.accessibility.reading import OutlineReader
+from app.desktop.accessibility.reading import OutlineReader, is_far_row
 from app.desktop.accessibility.refs import RefBook, Stack
 from app.desktop.accessibility.scenes import bindings_of, fields_of, marked_item, scene_of
 from app.desktop.backends import Window
@@ -103,23 +103,47 @@ class AtSpi:
         return tuple(sorted(matches, key=lambda match: -match.score))
 
     async def reveal(self, query: str) -> Match | None:
+        found = await self._one_beyond(query)
+        if found is None:
+            return None
+        program, window, node = found
+        await self._reader.fill([(program, node)], self._stack())
+        ref = self._refs.element(program, window, node).ref
+        for scroll in (acting.scroll_to, acting.scroll_list_to):
+            if await scroll(self._bus, node) and (match := await self._in_sight(ref, 1.0)):
+                return match
+        return None
+
+    async def beyond(self, query: str) -> tuple[Element, Element] | None:
+        found = await self._one_beyond(query)
+        if found is None or found[2].parent is None or not is_far_row(found[2]):
+            return None
+        program, window, row = found
+        nodes = (found[2].parent, row)
+        await self._reader.fill([(program, node) for node in nodes], self._stack())
+        holder, element = (self._refs.element(program, window, node) for node in nodes)
+        return holder, element
+
+    async def _one_beyond(self, query: str) -> tuple[Program, Node, Node] | None:
+        """The one control of that name that has to be scrolled to, with its program and window."""
         ways = readings(query)
         async with self._surveyor.look() as look:
-            program = await look.active()
+            program = await look.active() or await self._in_front(look)
             if program is None:
                 return None
             await self._reader.grow(program)
             hidden = await self._reader.out_of_sight(program)
         named = [(window, node) for window, node in hidden if matching.score(node, ways) >= _CLEAR]
-        if len(named) != 1:
-            return None
-        node = named[0][1]
-        await self._reader.fill([(program, node)], self._stack())
-        ref = self._refs.element(program, *named[0]).ref
-        for scroll in (acting.scroll_to, acting.scroll_list_to):
-            if await scroll(self._bus, node) and (match := await self._in_sight(ref, matching.score(node, ways))):
-                return match
-        return None
+        return (program, *named[0]) if len(named) == 1 else None
+
+    async def _in_front(self, look: Survey) -> Program | None:
+        """The program of the active window: Chromium's application windows do not say that they are active."""
+        pid = next((window.pid for window in self._windows() if window.is_active), 0)
+
+        async def seen(_: Program) -> None:
+            return
+
+        return next((program for program in await look.programs(seen) if pid and program.pid == pid), None)
 
     async def at(self, point: Point) -> Element | None:
         stack = self._stack()

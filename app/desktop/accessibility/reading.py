@@ -88,7 +88,9 @@ class OutlineReader:
         except TimeoutError:  # so that a slow program gives a partial outline, not none
             program.is_cut = True
         controls = ((window, node) for window, page in pages for node in page.walk() if node.is_operable)
-        return [(window, node) for window, node in controls if node.has("visible") and not node.shows]
+        return [
+            (window, node) for window, node in controls if not node.shows and (node.has("visible") or is_far_row(node))
+        ]
 
     async def again(self, seen: Seen, stack: Stack) -> Node | None:
         """Read one object again. Returns None if it is gone or hidden. Raises ToolFailed if its program is silent."""
@@ -201,6 +203,12 @@ class OutlineReader:
         texts = await objects.all_of(self._bus, objects.text, written)
         for node, text in zip(written, texts, strict=True):
             node.label = text or ""
+
+
+def is_far_row(node: Node) -> bool:
+    """Whether a node is a row out of sight of a list that shows: Qt does not even call those visible."""
+    holder = node.parent
+    return not node.shows and node.has("selectable") and holder is not None and holder.role in spi.ROOMY
 
 
 def _is_scrolled(node: Node) -> bool:

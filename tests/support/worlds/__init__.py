@@ -32,10 +32,14 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "xterm": ("sh", "-c", _IN_A_TERMINAL, "sh", _SYSTEMS, str(_HERE / "terminal_window.py")),
     "tk": (_SYSTEMS, str(_HERE / "tk_window.py")),
     "tk canvas": (_SYSTEMS, str(_HERE / "tk_canvas.py")),
-    "rows": (_SYSTEMS, str(_HERE / "rows_window.py")),
+    "gtk3 rows": (_SYSTEMS, str(_HERE / "rows_window.py"), "gtk3"),
+    "qt5 rows": (_SYSTEMS, str(_HERE / "rows_window.py"), "qt5"),
+    "qt6 rows": (sys.executable, str(_HERE / "rows_window.py"), "qt6"),
     "painted": (_SYSTEMS, str(_HERE / "painted_window.py")),
     "qt5 menu": (_SYSTEMS, str(_HERE / "menu_window.py")),
 }
+
+_PAGES: Mapping[str, str] = {"chromium": "page.html", "chromium rows": "rows.html"}
 
 
 class World:
@@ -69,9 +73,10 @@ class World:
 
 @contextmanager
 def world(kind: str, environment: Mapping[str, str]) -> Iterator[World]:
-    """A window by its key in `_COMMANDS`, or the page in Chromium, on that desktop, once it shows."""
+    """A window by its key in `_COMMANDS`, or a page in Chromium, on that desktop, once it shows."""
     told = World()
-    opened = _page(told, environment) if kind == "chromium" else _window(told, kind, environment)
+    page = _PAGES.get(kind)
+    opened = _page(told, page, environment) if page else _window(told, kind, environment)
     with opened:
         assert told.happened(lambda line: line == "ready", _READY_S), f"the {kind} window did not come up"
         told.since(0.0)
@@ -115,11 +120,11 @@ class _Pages(http.server.SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def _page(told: World, environment: Mapping[str, str]) -> Iterator[None]:
+def _page(told: World, page: str, environment: Mapping[str, str]) -> Iterator[None]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Pages, told))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     profile = f"--user-data-dir={environment['HOME']}/chromium"
-    address = f"http://127.0.0.1:{server.server_address[1]}/page.html"
+    address = f"http://127.0.0.1:{server.server_address[1]}/{page}"
     program = subprocess.Popen(
         [*_CHROMIUM, profile, f"--app={address}"], env=describing(environment), stderr=subprocess.DEVNULL
     )

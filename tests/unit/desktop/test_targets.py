@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -268,3 +268,51 @@ async def test_what_is_called_otherwise_under_the_pointer_is_not_pressed(
         return
     with pytest.raises(OutOfReach, match=r'"Cancel" in "Letter" is now the .* Nothing was clicked'):
         await resolver.hit_test(aim)
+
+
+class FarRows(NoAccessibility):
+    """A list of rows of 17 pixels, of which each notch of the wheel moves so many; it ends at the last."""
+
+    def __init__(self, notch_px: int, rows: int = 200) -> None:
+        super().__init__()
+        self.top, self._notch_px, self._most = 0, notch_px, rows * 17 - 300
+        self.turns: list[int] = []
+
+    async def wheel(self, _at: Point, notches: tuple[int, int], _modifiers: tuple[str, ...]) -> None:
+        self.turns.append(notches[1])
+        self.top = max(0, min(self.top + notches[1] * self._notch_px, self._most))
+
+    def _row(self, name: str) -> Element:
+        row = match(name, 1.0, role="list item").element
+        return replace(row, box=Rect(100, 100 + int(name.removeprefix("Row ")) * 17 - self.top, 180, 17))
+
+    async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
+        row = self._row(query)
+        return (Match(row, 1.0),) if Rect(100, 100, 200, 300).contains(row.box.center) else ()
+
+    async def beyond(self, query: str) -> tuple[Element, Element] | None:
+        holder = replace(match("", 1.0, role="list").element, box=Rect(100, 100, 200, 300))
+        return None if await self.find(query) else (holder, self._row(query))
+
+
+@pytest.mark.parametrize(("notch_px", "is_found"), [(51, True), (9, True), (240, True), (0, False)])
+@pytest.mark.parametrize("number", [150, 199, 30])
+async def test_the_wheel_is_turned_over_a_list_until_the_row_shows_and_no_longer(
+    notch_px: int, number: int, *, is_found: bool
+) -> None:
+    rows = FarRows(notch_px)
+    desktop = HeadlessDesktop(accessibility=rows)
+    desktop.opened.append(Window("w1", "Letter", "editor", Rect(0, 0, 1280, 800), 7))
+    backend = desktop.backend(StopFlag())
+
+    async def grab(area: Rect) -> Frame:
+        return backend.screen.grab(area)
+
+    resolver = TargetResolver(backend, OcrElements(backend, grab, Recogniser()), wheel=rows.wheel)
+    if is_found:
+        aim = await resolver.at_name(f"Row {number}")
+        assert (aim.element and aim.element.name, len(rows.turns) <= 4) == (f"Row {number}", True), rows.turns
+    else:
+        with pytest.raises(NotFound):
+            await resolver.at_name(f"Row {number}")
+        assert len(rows.turns) == 1
