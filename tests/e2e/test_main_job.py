@@ -27,6 +27,7 @@ def _shows(screen: Screen, number: str) -> bool:
 def test_the_offline_provider_calculates_in_a_real_calculator(screen: Screen) -> None:
     done = screen.wisp("do", "open the calculator and type 12*7=")
     assert (done.returncode, _shows(screen, "84")) == (0, True), done.stdout + done.stderr
+    assert "It shows “84” now." in done.stdout
 
 
 def test_a_click_by_name_presses_the_right_key(screen: Screen) -> None:

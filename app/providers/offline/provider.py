@@ -374,6 +374,8 @@ def _next(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome], latest:
 def _finished(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> Reply:
     """The end of a plan: what was done, and which of it nothing shows to have worked."""
     found = _found(steps, [outcome.text for outcome in outcomes])
+    if outcomes and not found and len(outcomes) == len(steps):
+        found = wording.outcome_of(steps[-1], outcomes[-1].text)
     if any(outcome.is_dry for outcome in outcomes):
         return Reply(completion(wording.rehearsed(steps, found)))
     doubted = [step for step, outcome in zip(steps, outcomes, strict=False) if wording.is_doubted(step, outcome.proof)]

@@ -161,7 +161,7 @@ _RING_LINES = (Rect(30, 10, 26, 1), Rect(30, 35, 26, 1), Rect(30, 10, 1, 26), Re
         ((_TICK,), Rect(60, 20, 30, 12), False, (), ("A mark there changed.",)),
         ((_TICK,), Rect(60, 20, 30, 12), False, ('New: "b".',), ('New: "b".',)),
         ((_TICK, Rect(40, 44, 12, 12)), Rect(60, 20, 30, 12), False, (), ("A mark there changed.",)),
-        ((Rect(40, 2, 5, 5), Rect(40, 26, 5, 5)), Rect(60, 20, 30, 12), False, (), ("A mark there changed.",)),
+        ((Rect(40, 2, 4, 4), Rect(40, 26, 4, 4)), Rect(60, 20, 30, 12), False, (), ("A mark there changed.",)),
         # A frame around something only shows that it has the focus; typing has no place.
         (_RING_LINES, Rect(34, 14, 18, 18), False, (), ()),
         ((_TICK,), None, False, (), ()),

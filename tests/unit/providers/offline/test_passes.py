@@ -81,6 +81,28 @@ async def test_nothing_is_called_done_that_no_receipt_shows(wish: str, proofs: l
     assert (reply.said, reply.ends, reply.reason) == (said, is_sure, "end_turn" if is_sure else "unverified")
 
 
+@pytest.mark.parametrize(
+    ("wish", "echo", "said"),
+    [
+        ('type "12*7="', 'Typed 5 characters. New: "84". Gone: "Save". (confirmed)', "It shows “84” now."),
+        ('type "12*7="', "Typed 5 characters. text holds '84' now. (confirmed)", "It shows “84” now."),
+        ("press enter", 'Pressed enter. label "0 items" became "3 items". (confirmed)', "It shows “3 items” now."),
+        (
+            "press enter",
+            "Pressed enter. The window '*Untitled 1' is now called 'note.txt - Mousepad'. (confirmed)",
+            "The window is now called “note.txt - Mousepad”.",
+        ),
+        ('type "Hello"', "Typed 5 characters. text holds 'Hello' now. (confirmed)", ""),
+        ("press F9", "Pressed F9. (confirmed)", ""),
+    ],
+)
+async def test_the_result_that_the_last_receipt_tells_is_said(wish: str, echo: str, said: str) -> None:
+    talk = Dialogue()
+    reply = await talk.say(wish)
+    reply = await talk.succeed(reply.calls[0][0], echo)
+    assert reply.said.partition("worked.")[2].strip() == said
+
+
 async def test_a_dry_run_is_not_called_done() -> None:
     talk = Dialogue()
     await talk.say('click "Save"')
