@@ -43,9 +43,8 @@ from app.desktop.verification import (
 _AFTER_AN_ACT = Patience(first_s=0.5)
 """Nothing is only called a no-op after a while: programs may answer a click when a timer of theirs has run out."""
 _TILL_QUIET = Patience(first_s=0.25, quiet_s=0.25, limit_s=1.0)
-"""Before pixels are to prove something: what is drawn later than they are judged looks as if it moved by itself."""
-_IN_A_TERMINAL_S = 0.15
-"""What is typed comes back from another program, and then what that one says."""
+"""Before pixels are judged: what is drawn later looks as if it moved by itself."""
+_IN_A_TERMINAL_S = 0.15  # because what is typed comes back from another program
 _LIT_UP = Patience(first_s=0.05, limit_s=0.3)
 _ANSWER_LIMIT_S = 10.0
 _LOOK_AGAIN_S = 0.1

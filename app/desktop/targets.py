@@ -293,23 +293,13 @@ _SCROLLED_S = 0.15
 Wheel = Callable[[Point, tuple[int, int], tuple[str, ...]], Awaitable[None]]
 
 
-async def _no_wheel(_at: Point, _notches: tuple[int, int], _modifiers: tuple[str, ...]) -> None:
-    """For a resolver that only looks."""
-
-
 class TargetResolver:
-    """Finds targets among what programs tell about themselves and what is written in the others.
-
-    `wheel` scrolls lists that only the mouse can scroll (Qt's).
-    """
+    """Finds targets among what programs tell and what is written. `wheel` scrolls lists that only the mouse can."""
 
     def __init__(
-        self,
-        backend: Backend,
-        written: OcrElements,
-        space: Callable[[], ModelSpace] = ModelSpace,
-        wheel: Wheel = _no_wheel,
-    ) -> None:
+        self, backend: Backend, written: OcrElements, space: Callable[[], ModelSpace] = ModelSpace,
+        wheel: Wheel | None = None,
+    ) -> None:  # fmt: skip
         self._backend = backend
         self._wheel = wheel
         self._written = written
@@ -339,7 +329,7 @@ class TargetResolver:
         row_y, notches, notch_px = 0, 0, _NOTCH_PX
         for _ in range(_MOST_WHEELS):
             found = await self._backend.accessibility.beyond(target)
-            if found is None:
+            if found is None or self._wheel is None:
                 return notches != 0  # it is in sight now
             holder, row = found
             at = holder.box.center

@@ -244,7 +244,7 @@ def receipt(
     is_proven = any(change.is_effect for change in changes)
     verdict = "unchanged"
     if regions or evidence:
-        is_there = place is None or any(_wide(place).overlap(region) for region in regions)
+        is_there = place is None or any(_grown(place, _NEAR_PX).overlap(region) for region in regions)
         verdict = "changed" if is_there or is_proven else "elsewhere"
     proof = "confirmed" if is_proven else "unverifiable" if regions or evidence else "suspected no-op"
     return Receipt(verdict, proof, regions, evidence, active.title if active else "")
@@ -259,10 +259,6 @@ def proven(evidence: Sequence[str], after: Sequence[Window]) -> Receipt:
 def _without_caret(changed: Sequence[Rect]) -> Sequence[Rect]:
     bounds = bounds_of(changed)
     return () if bounds is None or is_caret(bounds) else changed
-
-
-def _wide(area: Rect) -> Rect:
-    return _grown(area, _NEAR_PX)
 
 
 def _grown(area: Rect, by_px: int) -> Rect:
@@ -330,8 +326,7 @@ def _ancestors(pid: int) -> Iterator[int]:
 
 _LIMIT_S = 0.5
 _LONGEST_CHARS = 2000
-_TELL_NO_TEXT = frozenset({"table", "table cell"})
-"""A sheet of LibreOffice says that it is editable, and tells its name for its text."""
+_TELL_NO_TEXT = frozenset({"table", "table cell"})  # because LibreOffice's sheets tell their name for their text
 _SHOWN_CHARS = 60
 _TELLING = ("checked", "selected", "pressed", "expanded", "sensitive")
 """Having the focus is no effect of a click on a button: a dead one takes it, too. For a field it is what is meant."""
@@ -339,10 +334,7 @@ _TELLING = ("checked", "selected", "pressed", "expanded", "sensitive")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a program says of an effect: `evidence` that it is there, or a `doubt`. Neither: it tells nothing.
-
-    `is_unread`: what was typed went into a field that is not read, so that its report of another text is the evidence.
-    """
+    """What a program says of an effect, if anything. `is_unread`: that a field reports another text is all there is."""
 
     evidence: tuple[str, ...] = ()
     doubt: str = ""
@@ -377,10 +369,8 @@ async def of_typing(backend: Backend, text: str) -> Proof:
     try:
         async with asyncio.timeout(_LIMIT_S):
             field = await backend.accessibility.focused()
-            if field is not None and field.role == SECRET:
-                return Proof(is_unread=True)
-            if field is None or not field.is_("editable") or field.role in _TELL_NO_TEXT:
-                return Proof()
+            if field is None or field.role == SECRET or not field.is_("editable") or field.role in _TELL_NO_TEXT:
+                return Proof(is_unread=field is not None and field.role == SECRET)
             held = await backend.accessibility.text_of(field.ref)
     except (ToolFailed, TimeoutError):  # because silence proves nothing, for or against the typing
         return Proof()

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import pairwise
 
 from app.base.clock import Clock
 from app.base.geometry import Rect
@@ -211,26 +212,17 @@ def spots_in(before: Frame, after: Frame, part: Rect) -> list[Rect]:
     changed = ImageChops.difference(*pictures).convert("L").point([0] + [255] * 255)
     spots: list[Rect] = []
     for top, bottom in _runs(changed.getprojection()[1]):
-        band = changed.crop((0, top, part.width, bottom))
-        spots += [
-            Rect(part.x + left, part.y + top, right - left, bottom - top)
-            for left, right in _runs(band.getprojection()[0])
-        ]
+        sides = _runs(changed.crop((0, top, part.width, bottom)).getprojection()[0])
+        spots += [Rect(part.x + left, part.y + top, right - left, bottom - top) for left, right in sides]
     return spots
 
 
 def _runs(line: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Start and end of each run of what changed; gaps of a few pixels belong to it."""
-    start = end = -1
-    for place, has_changed in enumerate(line):
-        if not has_changed:
-            continue
-        if start >= 0 and place - end > _MARK_GAP_PX:
-            yield start, end
-            start = place
-        start, end = max(start, 0) if start >= 0 else place, place + 1
-    if start >= 0:
-        yield start, end
+    places = [place for place, has_changed in enumerate(line) if has_changed]
+    breaks = [at for at in range(1, len(places)) if places[at] - places[at - 1] > _MARK_GAP_PX + 1]
+    for first, after in pairwise([0, *breaks, len(places)] if places else []):
+        yield places[first], places[after - 1] + 1
 
 
 def is_mark(before: Frame, after: Frame, area: Rect) -> bool:

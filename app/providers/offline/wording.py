@@ -61,23 +61,16 @@ def finished(steps: Sequence[PlannedCall], proofs: Sequence[str], found: str) ->
 
 
 _CALLED = re.compile(r"is now called '([^']+)'")
-_VALUES = (
-    re.compile(r"holds '([^']+)' now\."),
-    re.compile(r'became "([^"]+)"\.'),
-    re.compile(r'New: (?:\w[\w ]* )?"([^"]+)"\.'),
-)
+_VALUE = re.compile(r"""(?:holds|became|New:(?: \w[\w ]*)?) (['"])(.+?)\1(?: now)?\.""")
 
 
 def outcome_of(step: PlannedCall, echo: str) -> str:
-    """What the screen shows of a result in the end, by the receipt of the last act; "" where it tells of none.
-
-    What was typed is no result of typing it.
-    """
+    """What the receipt of the last act tells of a result; what was typed is none."""
     table = lexicon().table("phrases.finished")
     if title := _CALLED.search(echo):
         return str(table["called"]).format(title=title[1].lstrip("*"))
     typed = str(step.arguments.get("text", ""))
-    values = [found[1].strip() for pattern in _VALUES for found in pattern.finditer(echo)]
+    values = [found[2].strip() for found in _VALUE.finditer(echo)]
     return next((str(table["shows"]).format(value=value) for value in values if value and value not in typed), "")
 
 
