@@ -110,7 +110,9 @@ class OcrElements:
 
         async def lines(frame: Frame) -> list[TextBox]:
             read = await self._ocr.read_text(blackened(part_of(frame, region), secrets))
-            there = [line for line in read if any(line.box.overlap(_grown(part, _EDGE_PX)) for part in parts)]
+            near = [line for line in read if any(line.box.overlap(_grown(part, _EDGE_PX)) for part in parts)]
+            # A frame around a text shows the focus, and makes it be read where it was not before.
+            there = [line for line in near if _has_changed_inside(before, after, line.box)]
             return [line for line in there if _is_of(window, line.box.center, stack)]
 
         old, new = await lines(before), await lines(after)
@@ -322,6 +324,12 @@ def _around(parts: Sequence[Rect], within: Rect | None) -> Rect | None:
         if region and region.size.area <= _MOST_PX:
             return region
     return None
+
+
+def _has_changed_inside(before: Frame, after: Frame, box: Rect) -> bool:
+    inner = Rect(box.x + _EDGE_PX, box.y + box.height // 3, box.width - 2 * _EDGE_PX, max(box.height // 3, 1))
+    inside = inner.overlap(before.area)
+    return inside is None or part_of(before, inside).bgrx != part_of(after, inside).bgrx
 
 
 def _is_of(window: Window, point: Point, stack: Sequence[Window]) -> bool:
