@@ -27,7 +27,6 @@ from app.agent.policy import (
     sentences,
 )
 from app.agent.policy.consequences import is_password
-from app.agent.policy.sentences import table
 from app.agent.policy.values import Action, Consequence
 from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Tell, Turn
@@ -35,7 +34,7 @@ from app.base.errors import NeedsPerson
 from app.base.texts import WITHHELD
 from app.base.values import dataclass, replace
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import HARMLESS, Effect, ToolSpec
+from app.protocol.spec import HARMLESS, Effect, ScreenAim, ToolSpec
 from app.services.files import origins
 from app.tools.registry import Audit, Registry
 
@@ -149,8 +148,7 @@ class PermissionGate:
 
     async def admit_step(self, step: ToolCall) -> str:
         """One action inside a call that was let in: judged like a call of its own, right before it happens."""
-        name = table("calls")["steps"].get(step.name, "")
-        spec = self._judges.registry.find(name)
+        spec = self._judges.registry.find_step(step.name)
         if spec is None:
             return told("unknown_step", step=step.name)
         refusal = await self._settled(await self._judged(replace(step, name=spec.name), spec))
@@ -171,8 +169,8 @@ class PermissionGate:
             self._turn.origins |= self._judges.policy.origins_of(act)
         self._turn.learn(act.secrets)
         self._note_files(act)
-        if copies := table("calls")["copied"].get(spec.name):
-            self._turn.copied = call.text(copies)
+        if spec.copied:
+            self._turn.copied = call.text(spec.copied)
             self._turn.note_typed("", self._turn.copied)
 
     def _note_files(self, act: Action) -> None:
@@ -206,10 +204,9 @@ class PermissionGate:
         """Look at what the call would act on, unless it is out of the question anyway."""
         provenance = self._provenance()
         verdict = self._judges.policy.decide(call, spec, (), provenance)
-        aim = table("calls")["aims"].get(spec.name, "")
-        if not aim or verdict.decision is Decision.DENY:
+        if not spec.aim or verdict.decision is Decision.DENY:
             return _Case(call, spec, (), verdict)
-        seen = tuple(await self._judges.resolve.seen(call, aim))
+        seen = tuple(await self._judges.resolve.seen(call, spec.aim))
         return _Case(call, spec, seen, self._judges.policy.decide(call, spec, seen, provenance))
 
     def _provenance(self) -> Provenance:
@@ -238,7 +235,7 @@ class PermissionGate:
         by, refusal = "your words" if verdict.rule == persons_words.RULE else "policy", ""
         is_meant_for_password = verdict.act is not None and Consequence.PASSWORD in verdict.act.kinds
         if is_meant_for_password or any(map(is_password, case.seen)):
-            self._withhold(case.call)
+            self._withhold(case.call, case.spec)
         if verdict.decision is Decision.DENY:
             refusal = verdict.sentence or told("denied")
         elif verdict.decision is Decision.ASK and not self._turn.looping and self._is_covered(verdict):
@@ -255,13 +252,12 @@ class PermissionGate:
                 self._turn.note_typed(case.seen[-1].app, text)
         return refusal
 
-    def _withhold(self, call: ToolCall) -> None:
+    def _withhold(self, call: ToolCall, spec: ToolSpec) -> None:
         """Nothing may keep what was meant for a password field: typed text, letters pressed one by one, what a paste
         would bring.
         """
-        tables = table("calls")
-        WITHHELD.add(call.text(tables["typed"].get(call.name, "")))
-        keys = call.text(tables["pressed"].get(call.name, ""))
+        WITHHELD.add(call.text(spec.typed))
+        keys = call.text(spec.pressed)
         letters = [one for one in keys.split() if len(one) == 1]
         if letters:
             WITHHELD.add(keys)
@@ -326,7 +322,7 @@ class PermissionGate:
 
     async def _is_as_it_was(self, case: _Case) -> bool:
         """Whether the call would still act on what the person saw. The screen may change before the person answers."""
-        aim = table("calls")["aims"].get(case.spec.name, "")
+        aim = case.spec.aim
         return not aim or tuple(await self._judges.resolve.seen(case.call, aim)) == case.seen
 
     def _keep(self, case: _Case, scope: Scope, known: Sequence[str], private: Sequence[str]) -> None:
@@ -372,7 +368,7 @@ class PermissionGate:
         wanted = ApprovalWanted("", call.id, call.name, verdict.sentence, _detail(call))
         if verdict.act is None:
             return wanted
-        aim = table("calls")["aims"].get(case.spec.name, "")
+        aim = case.spec.aim
         pictured = await self._judges.resolve.picture(call, aim) if aim and self._approvals.attended else None
         folders = self._trustable(verdict)
         scopes = (Scope.ONCE, Scope.TASK, *((Scope.ALWAYS,) if verdict.may_remember or folders else ()))
@@ -400,18 +396,17 @@ class PermissionGate:
 
     def _note_typing(self, case: _Case) -> None:
         """Keep the text that the call puts into a window: only the person's own command may run in a terminal."""
-        tables = table("calls")
-        control, act, name = case.seen[-1] if case.seen else Control(), case.verdict.act, case.spec.name
-        if act is None or not control.window_key or tables["aims"].get(name) == "program":
+        control, act, spec = case.seen[-1] if case.seen else Control(), case.verdict.act, case.spec
+        if act is None or not control.window_key or spec.aim is ScreenAim.PROGRAM:
             return
         lines, once = self._turn.learned.lines, (case.call.id, control.window_key)
         before = lines.get(control.window_key, "")
-        if tables["aims"].get(name) == "focus":
+        if spec.aim is ScreenAim.FOCUS:
             # A step that is judged twice would count twice.
             before = persons_words.unknown_line() if once in self._typed else before
             self._typed.add(once)
             lines[control.window_key] = persons_words.line_after(before, act.text, act.keys)
-        elif name in tables["typed"] or (control.is_terminal and (before or not _only_focuses(case.call, control))):
+        elif spec.typed or (control.is_terminal and (before or not _only_focuses(case.call, control))):
             lines[control.window_key] = persons_words.unknown_line()
 
     def _note_terminals(self, act: Action, result: ToolResult) -> None:

@@ -26,7 +26,7 @@ from app.protocol.arguments import to_call
 from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects.choose import by_name
 from app.protocol.message import CallClosed
-from app.protocol.spec import Effect, ToolSpec
+from app.protocol.spec import Effect, ScreenAim, ToolSpec
 from app.services.files import origins
 from app.tools.computer import step_of
 
@@ -119,7 +119,7 @@ def _explained(options: argparse.Namespace, policy: Policy, specs: Sequence[Tool
             told.append(Verdict(Decision.DENY))
             continue
         for step, shape in _steps(call, spec, known):
-            explained = _explanation(policy, step, shape, _seen(options, step), provenance)
+            explained = _explanation(policy, step, shape, _seen(options, step, shape), provenance)
             print(_as_json(explained) if options.json else _as_text(explained))
             told.append(explained.verdict)
     if not told:
@@ -141,23 +141,23 @@ def _blocks(text: str, specs: Sequence[ToolSpec]) -> list[Block]:
 def _steps(call: ToolCall, spec: ToolSpec, known: Mapping[str, ToolSpec]) -> Iterator[tuple[ToolCall, ToolSpec]]:
     """The call, and the actions inside it that are judged one by one."""
     yield call, spec
-    inner: Mapping[str, str] = table("calls")["steps"]
+    inner = {step: one for one in known.values() for step in one.steps}
     actions = call.arguments.get("action", ())
     for action in actions if isinstance(actions, (list, tuple)) else ():
         try:
             step = step_of(call, action)
         except ToolMisuse:  # because what is no action is never run
             continue
-        if name := inner.get(step.name):
-            yield replace(step, name=name), known[name]
+        if acted := inner.get(step.name):
+            yield replace(step, name=acted.name), acted
 
 
-def _seen(options: argparse.Namespace, call: ToolCall) -> tuple[Control, ...]:
+def _seen(options: argparse.Namespace, call: ToolCall, spec: ToolSpec) -> tuple[Control, ...]:
     """What the options say that it would act on, or what the call itself calls it."""
-    if table("calls")["aims"].get(call.name, _PROGRAM) in (_PROGRAM, "away"):
+    if not spec.aim or spec.aim in (ScreenAim.PROGRAM, ScreenAim.AWAY):
         return ()
     name = options.name or next((value for key in ("target", "to") if (value := call.text(key))), "")
-    role = options.role or ("button" if name and table("calls")["aims"][call.name] in ("point", "ends") else "")
+    role = options.role or ("button" if name and spec.aim in (ScreenAim.POINT, ScreenAim.ENDS) else "")
     is_shell = role == _TERMINAL or is_terminal(options.app)
     starts, builds = launcher_named(options.app, role) if options.app else (False, False)
     return (

@@ -88,6 +88,24 @@ class Param:
     takes_json: bool = False
 
 
+class ScreenAim(StrEnum):
+    """What on the screen a tool acts on. The gate looks at that before the tool runs.
+
+    `POINT`: a place of the screen. `ELEMENT`: an element by its ref. `FOCUS`: what has the keyboard. `ENDS`: both ends
+    of a path. `MENU`: an entry of a menu bar. `PROGRAM`: a program that it starts. `AWAY`: what has the keyboard, by
+    taking it away. `NONE`: nothing that could be looked at beforehand, or steps that are judged one by one.
+    """
+
+    POINT = "point"
+    ELEMENT = "element"
+    FOCUS = "focus"
+    ENDS = "ends"
+    MENU = "menu"
+    PROGRAM = "program"
+    AWAY = "away"
+    NONE = ""
+
+
 Execute = Callable[..., Awaitable[ToolResult]]
 """A method of the family's class: `(self, call: ToolCall, turn: TurnContext) -> ToolResult`."""
 
@@ -107,6 +125,12 @@ class ToolSpec:
     A tool with a `rare` family shares one line of the prompt with it; the answer to its first call tells the rest.
     `is_wait` marks a tool that waits for the earlier calls of a message, and that the later ones wait for.
     `effect` is what every call does. Where the arguments change that, `effects_by_call` names all effects of one call.
+    `aim` is what on the screen it acts on; the registry refuses a desktop tool without one. `typed`, `pressed`,
+    `copied` and `opens` name the argument that holds what is typed, the chords, what goes to the clipboard, and what
+    is opened with its program. `taint` is whose words the result brings into the turn: `screen`, `clipboard`, `web`,
+    `mcp`, `outside` (only files outside the workspace), `command` (only what a command may have got from outside),
+    `skill` (only skills that are not Wisp's own), `memory` (only past conversations, because facts are the person's
+    own words); where it is empty, the effect says it. `steps` are its names inside computer_batch.
     `open` accepts any attribute (used for shapes read from a file, never by our own tools).
     """
 
@@ -128,6 +152,13 @@ class ToolSpec:
     rare: RareFamily | None = None
     splits: tuple[tuple[str, tuple[str, ...]], ...] = ()
     open: bool = False
+    aim: ScreenAim | None = None
+    typed: str = ""
+    pressed: str = ""
+    copied: str = ""
+    opens: str = ""
+    taint: str = ""
+    steps: tuple[str, ...] = ()
     effects_by_call: EffectsByCall | None = None
 
     def effects_of(self, call: ToolCall) -> frozenset[Effect]:

@@ -18,7 +18,7 @@ from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.desktop.keys import chords
 from app.protocol.call import PAGE_PICTURE, JsonValue, Media, ToolCall, ToolResult
-from app.protocol.spec import HARMLESS, Effect, Param, RareFamily, ToolSpec, ValueType
+from app.protocol.spec import Effect, HARMLESS, Param, RareFamily, ScreenAim, ToolSpec, ValueType
 from app.services.browser.session import HEIGHT, WIDTH, BrowserSession, is_local
 from app.tools.registry import Family, TurnContext
 
@@ -293,6 +293,7 @@ BROWSER = Family(
                 "machine only servers that you started. Calls of tools that act outside it close it."
             ),
             effect=Effect.DESKTOP,
+            aim=ScreenAim.NONE,
             execute=Browsing.act,
             attrs=(
                 Param("action", description="what to do", required=True, choices=_ACTIONS),

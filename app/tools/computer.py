@@ -8,6 +8,7 @@ from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.texts import clip_line
+from app.base.values import replace
 from app.desktop.backends import Button
 from app.desktop.capture import Capture, PictureBudget, bounds_of
 from app.desktop.controller import DesktopController
@@ -15,7 +16,7 @@ from app.desktop.desktop import Desktop
 from app.desktop.staleness import TargetChanged
 from app.desktop.targets import NotFound
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec, ValueType
 from app.tools import acts
 from app.tools.acts import Act
 from app.tools.pictures import ModelSight, shown, to_look_anew, to_point_in, window_changes_since, with_changed_part
@@ -221,9 +222,19 @@ _AT = (_X, _Y, _REF, _TARGET)
 _SPACES = (_CAPTURE, _SPACE)
 
 
-def _tool(name: str, description: str, execute: Handler, attrs: tuple[Param, ...], *examples: str) -> ToolSpec:
+def _tool(
+    name: str,
+    description: str,
+    execute: Handler,
+    attrs: tuple[Param, ...],
+    *examples: str,
+    aim: ScreenAim,
+    steps: tuple[str, ...],
+    pressed: str = "",
+) -> ToolSpec:
     splits = _PAIRS if _X in attrs else ()
-    return ToolSpec(name, description, Effect.DESKTOP, execute, attrs=attrs, examples=examples, splits=splits)
+    spec = ToolSpec(name, description, Effect.DESKTOP, execute, attrs=attrs, examples=examples, splits=splits)
+    return replace(spec, aim=aim, steps=steps, pressed=pressed)
 
 
 COMPUTER = Family(
@@ -243,6 +254,8 @@ COMPUTER = Family(
             ),
             '<computer_click target="Save"/>',
             '<computer_click x="412" y="80" button="right"/>',
+            aim=ScreenAim.POINT,
+            steps=("click",),
         ),
         ToolSpec(
             "computer_type",
@@ -253,6 +266,9 @@ COMPUTER = Family(
                 "text", description="the text", required=True, short=False, aliases=("value", "content"), is_typed=True
             ),
             examples=("<computer_type>Dear Ada,</computer_type>",),
+            aim=ScreenAim.FOCUS,
+            typed="text",
+            steps=("type", "page_type"),
         ),
         _tool(
             "computer_key",
@@ -271,6 +287,9 @@ COMPUTER = Family(
                 ),
             ),
             '<computer_key keys="ctrl+s"/>',
+            aim=ScreenAim.FOCUS,
+            pressed="keys",
+            steps=("key", "page_key"),
         ),
         _tool(
             "computer_scroll",
@@ -284,6 +303,8 @@ COMPUTER = Family(
                 *_SPACES,
             ),
             '<computer_scroll x="640" y="400" dy="5"/>',
+            aim=ScreenAim.POINT,
+            steps=("scroll",),
         ),
         _tool(
             "computer_drag",
@@ -300,6 +321,8 @@ COMPUTER = Family(
             ),
             '<computer_drag path="600,500 750,560"/>',
             '<computer_drag from="report.txt" to="Trash"/>',
+            aim=ScreenAim.ENDS,
+            steps=("drag",),
         ),
         _tool(
             "computer_move",
@@ -307,6 +330,8 @@ COMPUTER = Family(
             Computer.move,
             (*_AT, *_SPACES),
             '<computer_move x="30" y="200"/>',
+            aim=ScreenAim.NONE,
+            steps=("move",),
         ),
         _tool(
             "mouse_down",
@@ -314,6 +339,8 @@ COMPUTER = Family(
             Computer.button_down,
             (*_AT, _BUTTON, *_SPACES),
             '<mouse_down x="100" y="100"/>',
+            aim=ScreenAim.POINT,
+            steps=("mouse_down",),
         ),
         _tool(
             "mouse_up",
@@ -321,6 +348,8 @@ COMPUTER = Family(
             Computer.button_up,
             (*_AT, _BUTTON, *_SPACES),
             '<mouse_up x="300" y="120"/>',
+            aim=ScreenAim.POINT,
+            steps=("mouse_up",),
         ),
         ToolSpec(
             "computer_batch",
@@ -360,6 +389,7 @@ COMPUTER = Family(
                 '<computer_batch><action do="click" target="Name"/><action do="type">Ada</action>'
                 '<action do="key" keys="Return"/></computer_batch>',
             ),
+            aim=ScreenAim.NONE,
         ),
     ),
 )

@@ -333,6 +333,7 @@ COMMANDS = Family(
                 Param("offset", ValueType.INTEGER, "byte to start at, as an earlier answer named it", minimum=0),
             ),
             examples=('<read_command_tail run_id="r1f2e3"/>',),
+            taint="command",
         ),
         ToolSpec(
             name="list_recent_commands",
@@ -365,11 +366,10 @@ COMMANDS = Family(
             ),
             body=Param("text", description="what to type", short=False),
             examples=('<send_command_input run_id="r1f2e3">yes</send_command_input>',),
+            typed="text",
         ),
     ),
 )
-
-_WRITTEN_TO = "It types into a command that runs already."
 
 
 class CommandJudge:
@@ -404,11 +404,11 @@ class CommandJudge:
             record = self._processes.record(call.text("run_id"))
         except WispError as error:
             return CommandClass(False, False, False, True, (str(error),))
-        return CommandClass(False, record.walled, record.network, not record.walled, (_WRITTEN_TO,))
+        why = ("It types into a command that runs already.",)
+        return CommandClass(False, record.walled, record.network, not record.walled, why)
 
 
-_USUAL_S = 300.0
-_MOST_S = 3_600.0
+_USUAL_S, _MOST_S = 300.0, 3_600.0
 _WHAT = ("seconds", "run_id", "port", "file")
 
 
@@ -494,6 +494,7 @@ WAITS = Family(
                 ),
             ),
             examples=('<wait_until run_id="r1f2e3" pattern="Listening on"/>', '<wait_until port="3000"/>'),
+            taint="command",
         ),
     ),
 )

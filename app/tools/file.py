@@ -149,6 +149,7 @@ FILES = Family(
                 Param("end_line", ValueType.INTEGER, "last line", minimum=1),
             ),
             examples=('<read_file path="notes.txt"/>', '<read_file path="app.log" start_line="900" end_line="950"/>'),
+            taint="outside",
         ),
         ToolSpec(
             name="read_file_in_chunks",
@@ -167,6 +168,7 @@ FILES = Family(
                 ),
             ),
             examples=('<read_file_in_chunks path="book.txt" chunk="2"/>',),
+            taint="outside",
         ),
         ToolSpec(
             name="read_batch",
@@ -183,6 +185,7 @@ FILES = Family(
                 ),
             ),
             examples=("<read_batch><path>a.py</path><path>b.py</path></read_batch>",),
+            taint="outside",
         ),
         ToolSpec(
             name="list_files",
@@ -194,6 +197,7 @@ FILES = Family(
             execute=Files.list_files,
             attrs=(_PATH, Param("recursive", ValueType.FLAG, "true to go into all folders")),
             examples=('<list_files path="." recursive="true"/>',),
+            taint="outside",
         ),
     ),
 )
@@ -301,6 +305,7 @@ ARRANGEMENTS = Family(
             ),
             effects_by_call=effects,
             rare=_RARE,
+            taint="outside",
         ),
         ToolSpec(
             name="copy_file",
@@ -312,6 +317,7 @@ ARRANGEMENTS = Family(
             examples=("<copy_file><source>plan.xlsx</source><destination>backup/</destination></copy_file>",),
             effects_by_call=effects,
             rare=_RARE,
+            taint="outside",
         ),
         ToolSpec(
             name="make_folder",

@@ -258,6 +258,7 @@ MEMORY = Family(
             ),
             examples=('<recall query="wife spouse name"/>',),
             rare=_RARE,
+            taint="memory",
         ),
         ToolSpec(
             name="forget",

@@ -26,6 +26,7 @@ class Registry:
         self._families: dict[str, Family] = {}
         self._tools: dict[str, ToolSpec] = {}
         self._names: dict[str, str] = {}
+        self._steps: dict[str, ToolSpec] = {}
         for family in families:
             for tool in family.tools:
                 self._add(family, tool)
@@ -35,6 +36,12 @@ class Registry:
             if name in self._names:
                 raise ValueError(f"Two tools are called {name!r}.")
             self._names[name] = tool.name
+        if tool.effect is Effect.DESKTOP and tool.aim is None:
+            raise ValueError(f"{tool.name} is a desktop tool and does not say what it acts on: give it an aim.")
+        for step in tool.steps:
+            if step in self._steps:
+                raise ValueError(f"Two tools are the step {step!r} of a batch.")
+            self._steps[step] = tool
         self._tools[tool.name] = tool
         self._families[tool.name] = family
 
@@ -52,6 +59,10 @@ class Registry:
         """The tool of that name or alias."""
         known = self._names.get(name)
         return self._tools[known] if known else None
+
+    def find_step(self, name: str) -> ToolSpec | None:
+        """The tool that an action of a batch stands for."""
+        return self._steps.get(name)
 
     def handler_of(self, name: str) -> type:
         """The family class of a tool known by its own name."""

@@ -13,7 +13,7 @@ from app.desktop.desktop import Desktop
 from app.desktop.elements import Element, Outline, OutlineRequest, OutlineView
 from app.desktop.targets import Located, Locator, NotFound, Search
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec, ValueType
 from app.tools import acts
 from app.tools.acts import Act, element_as_json
 from app.tools.pictures import ModelSight, Texts, texts_between, texts_in, to_point_in, unread, with_changed_part
@@ -193,6 +193,7 @@ SCREEN = Family(
                 Param("budget", ValueType.INTEGER, "tokens the listing may take; 2000", minimum=100, maximum=20_000),
             ),
             examples=('<read_screen window="Calculator"/>', '<read_screen view="find" query="Save"/>'),
+            taint="screen",
         ),
         ToolSpec(
             "locate_screen_element",
@@ -210,6 +211,7 @@ SCREEN = Family(
                 Param("window", description="only inside that window"),
             ),
             examples=('<locate_screen_element target="Save button"/>',),
+            taint="screen",
         ),
         ToolSpec(
             "press",
@@ -218,6 +220,8 @@ SCREEN = Family(
             ScreenReading.press,
             attrs=(_REF,),
             examples=('<press ref="e12"/>',),
+            aim=ScreenAim.ELEMENT,
+            steps=("press", "choose", "page_press"),
         ),
         ToolSpec(
             "set_value",
@@ -227,6 +231,9 @@ SCREEN = Family(
             attrs=(_REF,),
             body=Param("value", description="the text or number", required=True, short=False, aliases=("text",)),
             examples=('<set_value ref="e7">report.txt</set_value>',),
+            aim=ScreenAim.ELEMENT,
+            typed="value",
+            steps=("set_value", "page_value"),
         ),
     ),
 )

@@ -86,6 +86,7 @@ SEARCH = Family(
                 Param("hidden", ValueType.FLAG, "true to search hidden files too"),
             ),
             examples=('<search_files path="src" regex="def \\w+_file" file_pattern="*.py"/>',),
+            taint="outside",
         ),
     ),
 )
@@ -163,6 +164,7 @@ CODE = Family(
             execute=Code.list_definitions,
             attrs=(Param("path", description="folder or file", required=True, aliases=("file", "directory")),),
             examples=('<list_code_definition_names path="src"/>',),
+            taint="outside",
         ),
     ),
 )

@@ -103,6 +103,7 @@ SKILLS = Family(
             ),
             examples=('<use_skill name="file-clean-up"/>',),
             rare=RareFamily("skills", "playbooks for kinds of work, to open before such work"),
+            taint="skill",
         ),
     ),
 )

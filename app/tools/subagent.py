@@ -8,7 +8,7 @@ from app.desktop.capture import Capture
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec, ValueType
 from app.tools.pictures import ModelSight, shown
 from app.tools.registry import Family, GoalLimits, Pursued, TurnContext
 
@@ -94,6 +94,7 @@ GOALS = Family(
                 "<computer_use>Set the calculator to scientific mode. Reached when it shows a sin button."
                 "</computer_use>",
             ),
+            aim=ScreenAim.NONE,
         ),
     ),
 )

@@ -292,6 +292,7 @@ WATCHING = Family(
                 _SPACE,
             ),
             examples=("<screen_capture/>",),
+            taint="screen",
         ),
         ToolSpec(
             "zoom",
@@ -300,6 +301,7 @@ WATCHING = Family(
             Watching.zoom,
             attrs=(replace(_REGION, required=True), _CAPTURE, _SPACE),
             examples=('<zoom region="600,40,900,200"/>',),
+            taint="screen",
         ),
         ToolSpec(
             "changes",
@@ -308,6 +310,7 @@ WATCHING = Family(
             Watching.changes,
             attrs=(Param("since", description="the capture's id; the newest if left out"),),
             examples=("<changes/>",),
+            taint="screen",
         ),
         ToolSpec(
             "wait",
@@ -317,6 +320,7 @@ WATCHING = Family(
             attrs=(Param("seconds", ValueType.NUMBER, "how long", required=True, minimum=0, maximum=300),),
             examples=('<wait seconds="3"/>',),
             is_wait=True,
+            steps=("wait",),
         ),
         ToolSpec(
             "wait_for",
@@ -335,6 +339,7 @@ WATCHING = Family(
             ),
             examples=('<wait_for text="Download complete" limit_s="60"/>',),
             is_wait=True,
+            taint="screen",
         ),
     ),
 )

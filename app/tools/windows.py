@@ -16,7 +16,7 @@ from app.desktop.programs import Opened, is_terminal
 from app.desktop.targets import Aim
 from app.desktop.verification import Patience
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ToolSpec, ValueType
+from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
 from app.tools.acts import seen_in
 from app.tools.pictures import ModelSight, with_changed_part
@@ -253,6 +253,8 @@ WINDOWS = Family(
             ),
             examples=('<open_app name="calculator"/>',),
             effects_by_call=_effects_of_opening,
+            aim=ScreenAim.PROGRAM,
+            opens="name",
         ),
         ToolSpec(
             "list_windows",
@@ -260,6 +262,7 @@ WINDOWS = Family(
             Effect.READS,
             WindowTools.list_windows,
             examples=("<list_windows/>",),
+            taint="screen",
         ),
         ToolSpec(
             "focus_window",
@@ -268,6 +271,7 @@ WINDOWS = Family(
             WindowTools.focus_window,
             attrs=(_TITLE,),
             examples=('<focus_window title="Untitled 1"/>',),
+            aim=ScreenAim.AWAY,
         ),
         ToolSpec(
             "close_window",
@@ -276,6 +280,7 @@ WINDOWS = Family(
             WindowTools.close_window,
             attrs=(_TITLE,),
             examples=('<close_window title="calculator"/>',),
+            aim=ScreenAim.AWAY,
         ),
         ToolSpec(
             "move_window",
@@ -290,6 +295,7 @@ WINDOWS = Family(
                 Param("height", ValueType.INTEGER, minimum=1),
             ),
             examples=('<move_window title="calculator" x="0" y="0"/>',),
+            aim=ScreenAim.NONE,
         ),
         ToolSpec(
             "minimise_window",
@@ -298,6 +304,7 @@ WINDOWS = Family(
             WindowTools.minimise_window,
             attrs=(_TITLE,),
             aliases=("minimize_window",),
+            aim=ScreenAim.AWAY,
         ),
         ToolSpec(
             "choose_menu",
@@ -306,14 +313,23 @@ WINDOWS = Family(
             WindowTools.choose_menu,
             attrs=(Param("path", description="such as File > Save As", required=True),),
             examples=('<choose_menu path="File > Save As"/>',),
+            aim=ScreenAim.MENU,
         ),
-        ToolSpec("read_clipboard", "The text that was cut or copied last.", Effect.READS, WindowTools.read_clipboard),
+        ToolSpec(
+            "read_clipboard",
+            "The text that was cut or copied last.",
+            Effect.READS,
+            WindowTools.read_clipboard,
+            taint="clipboard",
+        ),
         ToolSpec(
             "write_clipboard",
             "Put a text into the clipboard, for the person to paste.",
             Effect.DESKTOP,
             WindowTools.write_clipboard,
             body=Param("text", description="the text", required=True, short=False),
+            aim=ScreenAim.NONE,
+            copied="text",
         ),
     ),
 )

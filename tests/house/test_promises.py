@@ -18,6 +18,7 @@ from app.base import paths
 from app.services import skills
 from app.services.files import places
 from app.settings.catalog import ALL
+from app.tools.computer import ACTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
@@ -76,11 +77,14 @@ def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def test_every_tool_of_the_policys_tables_exists() -> None:
-    calls = table("calls")
-    tools = {spec.name for spec in registry().specs}
-    named = {*calls["aims"], *calls["unaimed"]["tools"], *calls["steps"].values(), *calls["typed"], *calls["pressed"]}
-    assert named - tools == set()
+def test_every_argument_that_a_tool_names_is_its_own() -> None:
+    named = {spec: {spec.typed, spec.pressed, spec.copied, spec.opens} - {""} for spec in registry().specs}
+    assert [spec.name for spec, names in named.items() if names - {param.name for param in spec.params}] == []
+
+
+def test_every_step_of_a_batch_stands_for_a_tool_that_the_gate_can_judge() -> None:
+    tools = registry()
+    assert [name for name in ACTIONS if tools.find_step(name) is None] == []
 
 
 def test_no_private_path_and_no_registry_host_is_named() -> None:

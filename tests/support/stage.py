@@ -12,12 +12,11 @@ from typing import Any
 from app.agent.agent_events import AgentEvent, StateChanged, TurnEnded, TurnStarted
 from app.agent.deps import SessionDeps
 from app.agent.policy import Mode, Policy
-from app.agent.policy.policy import PolicyDeps
 from app.agent.session import Session
 from app.base.errors import NeedsPerson, ToolFailed
 from app.protocol.call import Media, ToolCall, ToolResult
 from app.protocol.dialects.choose import by_name
-from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
+from app.protocol.spec import Close, Effect, Param, ScreenAim, ToolSpec, ValueType
 from app.providers.scripted import Reply, Scripted
 from app.settings.store import Settings
 from app.tools.conversation import SAY, Speech
@@ -123,7 +122,7 @@ WORKBENCH = Family(
         ),
         _spec("note", Effect.READS, Param("text", required=True), feeds_back=False),
         _spec("run", Effect.EXECUTES, Param("command", required=True)),
-        _spec("click", Effect.DESKTOP, Param("x", ValueType.INTEGER, required=True)),
+        _spec("click", Effect.DESKTOP, Param("x", ValueType.INTEGER, required=True), aim=ScreenAim.NONE),
         _spec("fetch", Effect.NETWORK, Param("url", required=True)),
         _spec("long", Effect.READS, Param("name")),
     ),
@@ -153,7 +152,7 @@ class Stage:
             "dialect": by_name(dialect),
             "registry": self.registry,
             "executor": Executor(self.registry, [Speech(), self.bench], self.clock, seed=1),
-            "policy": Policy(folder, mode, surroundings=PolicyDeps(unaimed=("click",))),
+            "policy": Policy(folder, mode),
             "settings": Settings(settings or {}, {}),
             "clock": self.clock,
             "chance": random.Random(1),

@@ -18,7 +18,7 @@ from app.agent.policy.values import Action, Consequence, Control, Provenance
 from app.base.errors import ToolFailed, WispError
 from app.base.values import dataclass, replace
 from app.protocol.call import JsonValue, ToolCall
-from app.protocol.spec import Effect, ToolSpec
+from app.protocol.spec import Effect, ScreenAim, ToolSpec
 from app.services.files import document_kinds, origins, places
 from app.services.files.document_kinds import DocumentKind
 from app.services.files.places import Workspace, Zone
@@ -117,8 +117,8 @@ class CallAnalyzer:
     def act(self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance) -> Action:
         """What the call comes to. `seen` is what it would act on, where it acts on the desktop."""
         effects = spec.effects_of(call)
-        arguments = _opened(call)
-        if address := _entered(call, seen):
+        arguments = _opened(call, spec)
+        if address := _entered(call, spec, seen):
             effects, arguments = effects | {Effect.NETWORK}, {**arguments, "url": address}
         paths, kinds = self._paths(effects, arguments)
         hosts, host_kinds = addresses.reached(effects, arguments, provenance)
@@ -126,12 +126,12 @@ class CallAnalyzer:
         command_kinds, reasons = self._command(call)
         private_kinds, secrets = self._private(effects, paths, command, command_kinds, provenance.said)
         kinds |= private_kinds
-        if table("calls")["aims"].get(spec.name) == "menu":
+        if spec.aim is ScreenAim.MENU:
             seen = (_menu_entry(arguments, seen),)
-        on_desktop, keys, text = self._on_desktop(call, effects, seen)
-        saved, saved_kinds = self._saved(call, seen, provenance)
+        on_desktop, keys, text = self._on_desktop(call, spec, effects, seen)
+        saved, saved_kinds = self._saved(call, spec, seen, provenance)
         paths, kinds = (*paths, *saved), kinds | saved_kinds
-        on_desktop -= _mild(call, seen, provenance)
+        on_desktop -= _mild(spec, seen, provenance)
         kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts) | on_desktop
         kinds |= of_opening(call, seen)
         if Consequence.UNKNOWN in kinds and is_answered(seen, provenance):
@@ -157,16 +157,16 @@ class CallAnalyzer:
         )
 
     def _on_desktop(
-        self, call: ToolCall, effects: frozenset[Effect], seen: Sequence[Control]
+        self, call: ToolCall, spec: ToolSpec, effects: frozenset[Effect], seen: Sequence[Control]
     ) -> tuple[set[str], tuple[str, ...], str]:
         """What it does to the desktop, the chords in one spelling, and what it types."""
-        chords = _text(call.arguments, table("calls")["pressed"].get(call.name, ""))
-        text = _text(call.arguments, table("calls")["typed"].get(call.name, ""))
+        chords = _text(call.arguments, spec.pressed)
+        text = _text(call.arguments, spec.typed)
         if Effect.DESKTOP not in effects:
             return set(), spelled(chords), text
         found = {"own"} if any(control.is_own for control in seen) else set()
         control = seen[-1] if seen else Control()
-        aim = table("calls")["aims"].get(call.name, "")
+        aim = spec.aim or ScreenAim.NONE
         if aim == "focus":
             keys = pressed(chords, dict(control.symbols))
             found |= keystrokes.of_keys(keys, control, self.own_keys)
@@ -217,15 +217,15 @@ class CallAnalyzer:
         return Path(os.path.normpath(path)).is_relative_to(folder) or self.workspace.locate(path).zone in _MADE_ZONES
 
     def _saved(
-        self, call: ToolCall, seen: Sequence[Control], provenance: Provenance
+        self, call: ToolCall, spec: ToolSpec, seen: Sequence[Control], provenance: Provenance
     ) -> tuple[tuple[str, ...], set[str]]:
         """Where the call may save a file: by the paths that the turn typed in the program of the dialog it affirms, and
         by what stands there.
         """
         control = seen[-1] if seen else Control()
-        text = _text(call.arguments, table("calls")["typed"].get(call.name, ""))
-        chords = _text(call.arguments, table("calls")["pressed"].get(call.name, ""))
-        aim = table("calls")["aims"].get(call.name, "")
+        text = _text(call.arguments, spec.typed)
+        chords = _text(call.arguments, spec.pressed)
+        aim = spec.aim or ScreenAim.NONE
         keys = pressed(chords, dict(control.symbols))
         if seen and saving.saves(aim, keys, control):
             if starting := saving.starting_in(control.window):
@@ -381,9 +381,9 @@ def texts_of(act: Action) -> tuple[str, ...]:
     return tuple(filter(None, (act.text, act.control.pasted, signs, edited)))
 
 
-def _mild(call: ToolCall, seen: Sequence[Control], provenance: Provenance) -> frozenset[str]:
+def _mild(spec: ToolSpec, seen: Sequence[Control], provenance: Provenance) -> frozenset[str]:
     """The consequences that a name alone does not prove, where there is no second sign of them."""
-    is_press = table("calls")["aims"].get(call.name) in ("point", "element")
+    is_press = spec.aim in (ScreenAim.POINT, ScreenAim.ELEMENT)
     if not is_press or len(seen) != 1 or provenance.tainted_by or seen[0].window_key in provenance.lines:
         return frozenset()
     return _BY_NAME if consequences.is_mild(seen[0]) else frozenset()
@@ -414,28 +414,27 @@ def _is_named(control: Control, said: str) -> bool:
     return any(name and name <= words and any(len(word) >= _NAMING_CHARS for word in name) for name in told)
 
 
-def _opened(call: ToolCall) -> Mapping[str, JsonValue]:
+def _opened(call: ToolCall, spec: ToolSpec) -> Mapping[str, JsonValue]:
     """The call's arguments; what it opens is named as the address or the path that it is."""
-    name = table("calls")["opens"].get(call.name, "")
-    target = document_kinds.target_of(_text(call.arguments, name)) if name else None
+    target = document_kinds.target_of(_text(call.arguments, spec.opens)) if spec.opens else None
     if target is None:
         return call.arguments
     return {**call.arguments, **({"url": target.address} if target.address else {"path": target.path})}
 
 
-def _entered(call: ToolCall, seen: Sequence[Control]) -> str:
+def _entered(call: ToolCall, spec: ToolSpec, seen: Sequence[Control]) -> str:
     """The address that the call opens from a browser's address bar, where it is known."""
-    if table("calls")["aims"].get(call.name) != "focus" or not seen:
+    if spec.aim is not ScreenAim.FOCUS or not seen:
         return ""
-    text = _text(call.arguments, table("calls")["typed"].get(call.name, ""))
-    chords = _text(call.arguments, table("calls")["pressed"].get(call.name, ""))
+    text = _text(call.arguments, spec.typed)
+    chords = _text(call.arguments, spec.pressed)
     keys = pressed(chords, dict(seen[-1].symbols))
     return addresses.typed(keystrokes.entered(keys, text, seen[-1]))
 
 
 def _of_tool(spec: ToolSpec, effects: frozenset[Effect], hosts: Sequence[str]) -> frozenset[str]:
     named = frozenset(by_tool(table("calls")["tools"], spec.name) or ())
-    if spec.name in table("calls")["opens"] and not hosts and effects != {Effect.DESKTOP}:
+    if spec.opens and not hosts and effects != {Effect.DESKTOP}:
         named |= {"launches"}
     return named | {"persists"} if Effect.SETTINGS in effects else named
 
@@ -447,8 +446,7 @@ def _text(arguments: Mapping[str, JsonValue], name: str) -> str:
 
 def source_of(act: Action, spec: ToolSpec) -> str:
     """The source by its name in the tables; empty where nothing foreign is read."""
-    tables = table("calls")
-    source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
+    source = _taint_of(act, spec)
     if source == "outside":
         return source if act.kinds & {"far", "outside"} else _workspace(act)
     if source == "skill":
@@ -458,6 +456,15 @@ def source_of(act: Action, spec: ToolSpec) -> str:
         return "conversation" if act.arguments.get("in") == "conversations" else ""
     if source == "command":
         return _workspace(act) if _is_walled_in(act) else source
+    return source
+
+
+def _taint_of(act: Action, spec: ToolSpec) -> str:
+    """Tools that are known only while Wisp runs are known by the family of their names."""
+    tables = table("calls")
+    source: str = (
+        spec.taint or by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
+    )
     return source
 
 
@@ -473,8 +480,7 @@ def personal_in(act: Action, spec: ToolSpec) -> str:
     workspace), the screen, the clipboard, the output of a command (it can read the workspace), the answer of an MCP
     server. Public web pages are not personal, nor is what the person says in the turn.
     """
-    tables = table("calls")
-    source: str = by_tool(tables["reads"], spec.name) or tables["reads_by_effect"].get(act.effect.value, "")
+    source = _taint_of(act, spec)
     return {"outside": "files", "web": "", "skill": ""}.get(source, source)
 
 

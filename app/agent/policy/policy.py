@@ -32,8 +32,7 @@ YOLO_S = 1800.0
 class PolicyDeps:
     """What the policy is given. `yolo_s` is how long yolo lasts before the mode of before counts again; `own_keys` are
     Wisp's: the one that stops, the one that opens it. `tools` are all that can be called: rules may name no others.
-    `unaimed` are desktop tools beyond the tables that act on nothing the gate could look at. `allowed` are rules in
-    their short form that allow something for this run.
+    `allowed` are rules in their short form that allow something for this run.
     """
 
     commands: CommandClassifier = field(default_factory=NobodyKnows)
@@ -41,7 +40,6 @@ class PolicyDeps:
     yolo_s: float = YOLO_S
     own_keys: tuple[str, ...] = ()
     tools: Sequence[ToolSpec] = ()
-    unaimed: Sequence[str] = ()
     allowed: Sequence[str] = ()
 
 
@@ -68,9 +66,8 @@ class Policy:
         self._yolo_s = around.yolo_s
         self._mode = self._before = Mode.ASK
         self._until = math.inf
-        self._unaimed = frozenset((*table("calls")["unaimed"]["tools"], *around.unaimed))
-        if forgotten := [spec.name for spec in around.tools if self._is_forgotten(spec)]:
-            raise ValueError(f"calls.toml does not say what these desktop tools act on: {', '.join(forgotten)}.")
+        if forgotten := [spec.name for spec in around.tools if _is_forgotten(spec)]:
+            raise ValueError(f"Nothing says what these desktop tools act on: {', '.join(forgotten)}.")
         self._vocabulary = Vocabulary.of(around.tools)
         self._book = rules.load(self._workspace, persons, self._vocabulary)
         self._allowed = tuple(rules.rule_in_short(text, self._vocabulary) for text in around.allowed)
@@ -113,7 +110,7 @@ class Policy:
         """The verdict on a call that would act on `seen`, with the rule that decided."""
         mode = self.mode
         act = self._known_hosts(self._reader.act(call, spec, seen, provenance))
-        if self._is_forgotten(spec):
+        if _is_forgotten(spec):
             told = sentences.sentence(table("sentences")["forgotten"], act, mode, provenance)
             return Verdict(Decision.DENY, told, "no aim", act=act)
         if rule := self._first(Decision.DENY, act, mode, provenance):
@@ -180,11 +177,6 @@ class Policy:
             return act
         return replace(act, kinds=act.kinds - {Consequence.NEW_HOST})
 
-    def _is_forgotten(self, spec: ToolSpec) -> bool:
-        """Whether nothing says what a desktop tool acts on, not even that it acts on nothing."""
-        is_known = spec.name in table("calls")["aims"] or spec.name in self._unaimed
-        return spec.effect is Effect.DESKTOP and not is_known
-
     def _first(self, then: Decision, act: Action, mode: Mode, provenance: Provenance) -> Rule | None:
         rules = self._book.of(then)
         return next((rule for rule in rules if fits(rule, act, mode, provenance, self._workspace)), None)
@@ -215,6 +207,11 @@ class Policy:
         for kind in sorted(act.kinds):
             if kind in kinds:
                 yield Decision(kinds[kind]), kind
+
+
+def _is_forgotten(spec: ToolSpec) -> bool:
+    """Whether a desktop tool does not say what it acts on, not even that it acts on nothing. The registry has none."""
+    return spec.effect is Effect.DESKTOP and spec.aim is None
 
 
 def _may_have_been_denied(act: Action) -> bool:

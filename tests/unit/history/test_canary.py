@@ -10,7 +10,7 @@ import pytest
 
 from app.agent.deps import Nearby
 from app.agent.policy import Control, Mode, Policy
-from app.agent.policy.sentences import table
+from app.assembly import registry
 from app.base.clock import SystemClock
 from app.base.texts import without_secrets
 from app.desktop.choose import open_desktop
@@ -80,7 +80,7 @@ async def _written(folder: Path, desktop: Desktop, *replies: str, dialect: str =
 
 
 def test_every_tool_that_takes_text_is_tried() -> None:
-    takes = {*table("calls")["typed"], *table("calls")["pressed"]}
+    takes = {spec.name for spec in registry().specs if spec.typed or spec.pressed}
     assert takes - set(_XML) == {"send_command_input"}, "a command's terminal is no password field of the desktop"
 
 

@@ -13,7 +13,7 @@ from app.agent.policy import Control, Mode
 from app.base.clock import SystemClock
 from app.base.texts import WITHHELD
 from app.protocol.call import ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ToolSpec
+from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec
 from app.services.journal.audit import newest
 from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
@@ -133,7 +133,15 @@ class _Typist:
 
 
 async def test_an_attempt_to_type_a_password_leaves_no_trace_of_it(tmp_path: Path) -> None:
-    spec = ToolSpec("computer_type", "Type.", Effect.DESKTOP, _Typist.type, attrs=(Param("text", required=True),))
+    spec = ToolSpec(
+        "computer_type",
+        "Type.",
+        Effect.DESKTOP,
+        _Typist.type,
+        attrs=(Param("text", required=True),),
+        aim=ScreenAim.FOCUS,
+        typed="text",
+    )
     registry = Registry(SAY, Family(_Typist, (spec,)))
     executor = Executor(registry, [Speech(), _Typist()], SystemClock())
     kept = Kept(

@@ -16,7 +16,7 @@ from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.rules import BadRules
 from app.assembly import registry
 from app.protocol.call import ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ToolSpec
+from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec
 from app.services.sandbox.layout import CommandClass
 from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
@@ -195,9 +195,25 @@ class Shell:
 _SHELL = Family(
     Shell,
     (
-        ToolSpec("open_app", "Fake.", Effect.DESKTOP, Shell.open),
-        ToolSpec("computer_type", "Fake.", Effect.DESKTOP, Shell.type, attrs=(Param("text", required=True),)),
-        ToolSpec("computer_key", "Fake.", Effect.DESKTOP, Shell.key, attrs=(Param("keys", required=True),)),
+        ToolSpec("open_app", "Fake.", Effect.DESKTOP, Shell.open, aim=ScreenAim.PROGRAM, opens="name"),
+        ToolSpec(
+            "computer_type",
+            "Fake.",
+            Effect.DESKTOP,
+            Shell.type,
+            attrs=(Param("text", required=True),),
+            aim=ScreenAim.FOCUS,
+            typed="text",
+        ),
+        ToolSpec(
+            "computer_key",
+            "Fake.",
+            Effect.DESKTOP,
+            Shell.key,
+            attrs=(Param("keys", required=True),),
+            aim=ScreenAim.FOCUS,
+            pressed="keys",
+        ),
     ),
 )
 _OPEN, _RETURN = "<open_app/>", '<computer_key keys="Return"/>'

@@ -12,15 +12,17 @@ from app.agent.policy import Control, Decision, Mode, Policy, Provenance
 from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
 from app.protocol.call import JsonValue, ToolCall
-from app.protocol.spec import Effect, Param, ToolSpec, unbound
+from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec, unbound
 from app.services.sandbox.layout import CommandClass
 from tests.support.stage import FakeClock
 
 READ = Provenance(("screen",))
 
+SPECS = {spec.name: spec for spec in registry().specs}
+
 
 def _spec(effect: Effect, name: str = "probe") -> ToolSpec:
-    return ToolSpec(name, "A probe.", effect, unbound, attrs=(Param("path"),))
+    return ToolSpec(name, "A probe.", effect, unbound, attrs=(Param("path"),), aim=ScreenAim.NONE)
 
 
 def _policy(folder: Path, mode: Mode = Mode.ASK, rules: str = "", theirs: str = "") -> Policy:
@@ -29,7 +31,7 @@ def _policy(folder: Path, mode: Mode = Mode.ASK, rules: str = "", theirs: str = 
     (workspace / ".wisp").mkdir(parents=True, exist_ok=True)
     (folder / "policy.toml").write_text(rules)
     (workspace / ".wisp" / "policy.toml").write_text(theirs)
-    around = PolicyDeps(tools=(*registry().specs, _spec(Effect.READS)), unaimed=("probe",))
+    around = PolicyDeps(tools=(*registry().specs, _spec(Effect.READS)))
     return Policy(workspace, mode, surroundings=around, persons=folder / "policy.toml")
 
 
@@ -233,7 +235,7 @@ def test_a_pattern_that_fits_a_tool_a_family_or_a_kind_is_a_rule(tmp_path: Path,
 
 def test_a_desktop_tool_of_which_nobody_said_what_it_acts_on_never_runs(tmp_path: Path) -> None:
     typing = next(spec for spec in registry().specs if spec.name == "computer_type")
-    forgotten = replace(typing, name="insert_text", aliases=())
+    forgotten = replace(typing, name="insert_text", aliases=(), aim=None)
     login = (Control("Login", "app", "password text", "Password"),)
     for mode in Mode:
         verdict = _policy(tmp_path, mode).decide(ToolCall("c1", "insert_text", {"text": "x"}), forgotten, login)
@@ -285,18 +287,18 @@ def test_a_rule_for_plain_commands_lets_no_other_command_through(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("effect", "arguments", "seen"),
+    ("arguments", "seen"),
     [
-        (Effect.DESKTOP, {"text": "ls\n"}, Control("xterm", "xterm", "terminal", "Terminal", is_terminal=True)),
-        (Effect.DESKTOP, {"keys": "Return"}, Control("xterm", "xterm", "terminal", "Terminal", is_terminal=True)),
-        (Effect.DESKTOP, {"text": "yes\n"}, Control("Ask", "mailer", "button", "Send")),
+        ({"text": "ls\n"}, Control("xterm", "xterm", "terminal", "Terminal", is_terminal=True)),
+        ({"keys": "Return"}, Control("xterm", "xterm", "terminal", "Terminal", is_terminal=True)),
+        ({"text": "yes\n"}, Control("Ask", "mailer", "button", "Send")),
     ],
 )
 def test_what_is_another_thing_each_time_cannot_be_allowed_always(
-    tmp_path: Path, effect: Effect, arguments: Mapping[str, JsonValue], seen: Control
+    tmp_path: Path, arguments: Mapping[str, JsonValue], seen: Control
 ) -> None:
     tool = "computer_key" if "keys" in arguments else "computer_type"
-    verdict = _policy(tmp_path).decide(ToolCall("c1", tool, arguments), _spec(effect, tool), (seen,))
+    verdict = _policy(tmp_path).decide(ToolCall("c1", tool, arguments), SPECS[tool], (seen,))
     assert (verdict.decision, verdict.may_remember) == (Decision.ASK, False)
 
 
@@ -324,7 +326,7 @@ def test_a_command_that_is_always_allowed_is_not_so_with_more_reach(tmp_path: Pa
 def test_a_desktop_tool_of_which_nobody_said_what_it_acts_on_is_denied_in_every_mode(
     tmp_path: Path, mode: Mode
 ) -> None:
-    tool = _spec(Effect.DESKTOP, "insert_text")
+    tool = replace(_spec(Effect.DESKTOP, "insert_text"), aim=None)
     into_a_password = (Control("Login", "app", "password text", "Password"),)
     verdict = _policy(tmp_path, mode, rules='[[rule]]\nthen = "allow"\ntool = "insert_text"\n').decide(
         ToolCall("c1", "insert_text", {"text": "x"}), tool, into_a_password
