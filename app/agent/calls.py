@@ -225,7 +225,7 @@ class Calls:
         spec = self._registry.find(execution.call.name) if execution.call else None
         if self.turn_gate and execution.call and spec and not execution.result.payload.get("denied"):
             await self.turn_gate.note_shown(execution.call, spec)
-            self.turn_gate.came(execution.call, spec)
+            self.turn_gate.record_taint(execution.call, spec)
             self.turn_gate.learn(execution.call, spec, execution.result)
 
     def _with_list(self, execution: Execution) -> Execution:
@@ -248,7 +248,7 @@ class Calls:
         if self._turn.follows_plan or not self._counts(block, execution):
             return execution
         repetition = self._turn.repetition
-        repetition.came(execution.result)
+        repetition.note_result(execution.result)
         if repetition.count < WARN_AT:
             return execution
         return replace(execution, result=_warned(execution.result, told("repeated", count=str(repetition.count))))

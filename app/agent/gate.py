@@ -160,7 +160,7 @@ class PermissionGate:
         if call_analysis.source_of(self._judges.policy.read(call, spec), spec) == _SCREEN:
             self._turn.learned.shown |= await self._judges.resolve.shown()
 
-    def came(self, call: ToolCall, spec: ToolSpec) -> None:
+    def record_taint(self, call: ToolCall, spec: ToolSpec) -> None:
         """The call has run: whose words its result brings into the turn."""
         act = self._judges.policy.read(call, spec)
         if source := call_analysis.source_of(act, spec):

@@ -138,7 +138,7 @@ class LoopDetector:
         self.count += 1
         return self.count
 
-    def came(self, result: ToolResult) -> None:
+    def note_result(self, result: ToolResult) -> None:
         """What the call brought; something new starts the count again."""
         pictures = [hashlib.sha256(media.data).hexdigest() for media in result.llm_media]
         seen = "\n".join([result.llm_echo, *pictures])

@@ -11,7 +11,7 @@ from app.commands import options as shared
 from app.commands.options import dead_display, is_at_hand, say_that_a_display_is_missing
 from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
-from app.ui.machine import Finding, ModelServer
+from app.ui.machine import MachineFinding, ModelServer
 
 if TYPE_CHECKING:
     from app.assistant import Assistant
@@ -76,13 +76,13 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
 class ThisMachine:
     """The doctor's checks, the model servers that answer, and a try of a key."""
 
-    async def findings(self) -> Sequence[Finding]:
+    async def findings(self) -> Sequence[MachineFinding]:
         import asyncio
 
         from app.commands import doctor
 
         found = await asyncio.to_thread(doctor.examine)
-        return [Finding(each.name, each.verdict.value, each.detail, each.fix) for each in found]
+        return [MachineFinding(each.name, each.verdict.value, each.detail, each.fix) for each in found]
 
     async def servers(self) -> Sequence[ModelServer]:
         from app.providers.openai_compatible.provider import local_endpoints

@@ -16,7 +16,7 @@ from app.desktop.accessibility.constants import OPERABLE
 from app.desktop.accessibility.outline import brief_of
 from app.desktop.backends import Backend, Curtain, Frame, Window
 from app.desktop.capture import bounds_of
-from app.desktop.elements import Changed, Changes, NoChanges
+from app.desktop.elements import Changed, FollowedChanges, NoChanges
 from app.desktop.input import InputController, Press
 from app.desktop.key_target import KeyTargets
 from app.desktop.ocr.elements import OcrElements
@@ -169,7 +169,7 @@ class DesktopController:
         self._lock.take()
         self.takeover.acting()
 
-    async def _follow(self, window: Window | None) -> Changes:
+    async def _follow(self, window: Window | None) -> FollowedChanges:
         """What the window's program tells of itself; nothing of what is private."""
         if window is None or not window.pid or self._is_private(window):
             return NoChanges()
@@ -186,7 +186,7 @@ class DesktopController:
         before: _Before,
         patience: Patience,
         proving: Proving,
-        changes: Changes,
+        changes: FollowedChanges,
     ) -> tuple[Receipt, tuple[str, ...]]:
         """The receipt, and in sentences what the program says that changed."""
         watch = self.screen_capture.watch()
@@ -250,7 +250,7 @@ class DesktopController:
         return frame
 
     async def _proven(
-        self, before: _Before, proving: Proving, changes: Changes, answer: asyncio.Task[None]
+        self, before: _Before, proving: Proving, changes: FollowedChanges, answer: asyncio.Task[None]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the proof of an effect, and what changed, as soon as there is a proof and the program has worked off
         what it was sent.
@@ -268,7 +268,7 @@ class DesktopController:
                 return tuple(found), said.lines
             await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
 
-    async def _evidence(self, proving: Proving, changes: Changes, where: Rect | None) -> tuple[Proof, Changed]:
+    async def _evidence(self, proving: Proving, changes: FollowedChanges, where: Rect | None) -> tuple[Proof, Changed]:
         """What the program says: of what was asked for, and of what changed near it, where that proves the effect."""
         if proving.by_changes:
             asked = await proving.ask() if proving.ask else Proof()

@@ -158,7 +158,7 @@ class Changed:
     is_in_sight: bool = False
 
 
-class Changes(Protocol):
+class FollowedChanges(Protocol):
     """What a program says of itself that changed since this was begun; focus, hover and the like do not count."""
 
     async def told(self, near: Rect | None = None) -> Changed:
@@ -249,7 +249,7 @@ class Accessibility(Protocol):
         """The whole text or value, unclipped. Errors as `element`."""
         ...
 
-    async def follow(self, pid: int) -> Changes:
+    async def follow(self, pid: int) -> FollowedChanges:
         """Collect what the programs of a process change from now on."""
         ...
 
@@ -316,7 +316,7 @@ class NoAccessibility:
     async def text_of(self, ref: str) -> str:
         return (await self.element(ref)).ref
 
-    async def follow(self, pid: int) -> Changes:  # noqa: ARG002
+    async def follow(self, pid: int) -> FollowedChanges:  # noqa: ARG002
         return NoChanges()
 
     async def held(self, window: Window) -> tuple[Element, ...]:  # noqa: ARG002

@@ -33,7 +33,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Pressed:
+class PressedDown:
     what: Button | str
 
 
@@ -58,7 +58,7 @@ class Started:
     name: str
 
 
-Deed = Moved | Pressed | Released | Scrolled | Typed | Started
+Deed = Moved | PressedDown | Released | Scrolled | Typed | Started
 
 
 class HeadlessDesktop:
@@ -148,7 +148,7 @@ class _Pointer:
         self._desktop.done.append(Moved(to))
 
     def button(self, button: Button, *, down: bool) -> None:
-        self._desktop.done.append(Pressed(button) if down else Released(button))
+        self._desktop.done.append(PressedDown(button) if down else Released(button))
 
     def scroll(self, dx: int, dy: int) -> None:
         self._desktop.done.append(Scrolled(dx, dy))
@@ -161,7 +161,7 @@ class _Keyboard:
         self._desktop = desktop
 
     def key(self, name: str, *, down: bool) -> None:
-        self._desktop.done.append(Pressed(name) if down else Released(name))
+        self._desktop.done.append(PressedDown(name) if down else Released(name))
 
     def place(self, name: str) -> str:
         return name

@@ -18,7 +18,7 @@ from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.desktop.keys import chords
 from app.protocol.call import PAGE_PICTURE, JsonValue, Media, ToolCall, ToolResult
-from app.protocol.spec import Effect, HARMLESS, Param, RareFamily, ScreenAim, ToolSpec, ValueType
+from app.protocol.spec import HARMLESS, Effect, Param, RareFamily, ScreenAim, ToolSpec, ValueType
 from app.services.browser.session import HEIGHT, WIDTH, BrowserSession, is_local
 from app.tools.registry import Family, TurnContext
 

@@ -10,7 +10,7 @@ from app.settings.store import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MachineFinding:
     """One thing that was tried. `verdict` is ok, note (works without it) or fail; `fix` is the one thing to do."""
 
     name: str
@@ -31,7 +31,7 @@ class ModelServer:
 class Machine(Protocol):
     """Every answer may take seconds; none raises."""
 
-    async def findings(self) -> Sequence[Finding]:
+    async def findings(self) -> Sequence[MachineFinding]:
         """What works here, tried for real, in the order a person would mend it."""
         ...
 
@@ -47,7 +47,7 @@ class Machine(Protocol):
 class NoMachine:
     """A machine without findings: for the gallery, and where no probe runs."""
 
-    async def findings(self) -> Sequence[Finding]:
+    async def findings(self) -> Sequence[MachineFinding]:
         return ()
 
     async def servers(self) -> Sequence[ModelServer]:

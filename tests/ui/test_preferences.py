@@ -27,7 +27,7 @@ from app.settings import catalog, store
 from app.settings.store import Settings
 from app.ui import application, eventloop
 from app.ui.lifecycle import Dialogs
-from app.ui.machine import Finding, ModelServer, Outside
+from app.ui.machine import MachineFinding, ModelServer, Outside
 from app.ui.preferences import fields
 from app.ui.preferences.fields import Switch
 from app.ui.preferences.window import FindingsList, Folders, KeyRow, SettingsWindow
@@ -46,17 +46,17 @@ class SomeMachine:
     """Answers what the test says; `keys` are those that work."""
 
     def __init__(self) -> None:
-        self.found: list[Finding] = [
-            Finding("Display", "ok", "X11 on :1"),
-            Finding("Input", "ok", "moved the pointer"),
-            Finding("Accessibility", "note", "no bus", "sudo apt-get install at-spi2-core"),
-            Finding("Screen capture", "fail", "black", "Log in to an X11 session."),
+        self.found: list[MachineFinding] = [
+            MachineFinding("Display", "ok", "X11 on :1"),
+            MachineFinding("Input", "ok", "moved the pointer"),
+            MachineFinding("Accessibility", "note", "no bus", "sudo apt-get install at-spi2-core"),
+            MachineFinding("Screen capture", "fail", "black", "Log in to an X11 session."),
         ]
         self.known = [ModelServer("Ollama", "http://127.0.0.1:11434/v1", ("qwen", "llama"))]
         self.keys = {"sk-good"}
         self.asked = 0
 
-    async def findings(self) -> Sequence[Finding]:
+    async def findings(self) -> Sequence[MachineFinding]:
         self.asked += 1
         return self.found
 

@@ -25,8 +25,8 @@ from app.desktop.accessibility.refs import RefBook, Stack
 from app.desktop.accessibility.scenes import bindings_of, fields_of, marked_item, scene_of
 from app.desktop.backends import Window
 from app.desktop.elements import (
-    Changes,
     Element,
+    FollowedChanges,
     Match,
     NoChanges,
     Outline,
@@ -267,7 +267,7 @@ class AtSpi:
         key, element = await self._live(ref)
         return await acting.whole_text(self._bus, key, element)
 
-    async def follow(self, pid: int) -> Changes:
+    async def follow(self, pid: int) -> FollowedChanges:
         try:
             async with asyncio.timeout(_FOLLOW_LIMIT_S):
                 await self._feed.listen()

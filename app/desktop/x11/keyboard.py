@@ -66,7 +66,7 @@ _GROUP_SHIFT = 13
 
 
 @dataclass(frozen=True, slots=True)
-class Stroke:
+class KeyboardStroke:
     """A key and the modifiers that must be down with it."""
 
     keycode: int
@@ -86,29 +86,29 @@ class Keymap:
         self.rows: list[list[int]] = [
             list(row) for row in display.get_keyboard_mapping(self.first, info.max_keycode - self.first + 1)
         ]
-        self._strokes: dict[int, Stroke] = {}
+        self._strokes: dict[int, KeyboardStroke] = {}
         for offset, row in enumerate(self.rows):
             if self.first + offset not in lent:
                 self._add(self.first + offset, row, group)
 
     def _add(self, keycode: int, row: list[int], group: int) -> None:
         base = 2 if group and len(row) > 3 else 0
-        wide = [(row[base], Stroke(keycode)), (row[base + 1], Stroke(keycode, shift=True))]
+        wide = [(row[base], KeyboardStroke(keycode)), (row[base + 1], KeyboardStroke(keycode, shift=True))]
         above = 4 + (2 if base and len(row) > 7 else 0)
         if len(row) > above + 1 and not base:
-            wide.append((row[above], Stroke(keycode, level_3=True)))
-            wide.append((row[above + 1], Stroke(keycode, shift=True, level_3=True)))
+            wide.append((row[above], KeyboardStroke(keycode, level_3=True)))
+            wide.append((row[above + 1], KeyboardStroke(keycode, shift=True, level_3=True)))
         for symbol, stroke in wide:
             if symbol:
                 known = self._strokes.get(symbol)
                 if known is None or _effort(stroke) < _effort(known):
                     self._strokes[symbol] = stroke
 
-    def stroke(self, symbol: int) -> Stroke | None:
+    def stroke(self, symbol: int) -> KeyboardStroke | None:
         """How to make a symbol, with as few modifiers as can be."""
         return self._strokes.get(symbol)
 
-    def stroke_for(self, character: str) -> Stroke | None:
+    def stroke_for(self, character: str) -> KeyboardStroke | None:
         """How to type a character, or None where this layout cannot."""
         found = next((s for s in map(self._strokes.get, symbols_of(character)) if s), None)
         return found if found is None or not found.level_3 or self.level_3_keycode else None
@@ -124,7 +124,7 @@ class Keymap:
         return [self.first + offset for offset, row in enumerate(self.rows) if not any(row)]
 
 
-def _effort(stroke: Stroke) -> int:
+def _effort(stroke: KeyboardStroke) -> int:
     return stroke.shift + 2 * stroke.level_3
 
 
@@ -234,7 +234,7 @@ class X11Keyboard:
         rows, first = self.keymap().rows, self.keymap().first
         return frozenset(made for symbol in rows[stroke.keycode - first] if (made := name_of(symbol)))
 
-    def stroke(self, name: str) -> Stroke | None:
+    def stroke(self, name: str) -> KeyboardStroke | None:
         """How the layout makes what a key is called; None where it does not."""
         keymap = self.keymap()
         return keymap.stroke_for(name) if len(name) == 1 else keymap.stroke(symbol_of(name))
@@ -335,9 +335,9 @@ class X11Keyboard:
 
     # --- spare keys
 
-    def _lend(self, symbol: int) -> Stroke | None:
+    def _lend(self, symbol: int) -> KeyboardStroke | None:
         lent = self.lend([symbol])
-        return Stroke(lent[symbol]) if symbol in lent else None
+        return KeyboardStroke(lent[symbol]) if symbol in lent else None
 
     def lend(self, symbols: list[int]) -> dict[int, int]:
         """Put as many symbols on spare keys as there are; symbol to key code. `give_back` ends it."""

@@ -147,7 +147,7 @@ class _Stream:
         self._file, self._start = -1, self._end
 
 
-class Recorder:
+class OutputRecorder:
     """All streams of one command. `kept_bytes` bounds what is on disk."""
 
     def __init__(self, folder: str, redaction: Redaction, kept_bytes: int = KEPT_BYTES) -> None:
@@ -187,7 +187,7 @@ def redaction_of(mark: str, rules: Sequence[tuple[Sequence[str], str, str, bool]
     return Redaction(mark, [Pattern(*rule[:3], spans_lines=rule[3]) for rule in rules])
 
 
-def record_here(recorder: Recorder, lock: LockType, number: int, source: int) -> None:
+def record_here(recorder: OutputRecorder, lock: LockType, number: int, source: int) -> None:
     """In a thread of Wisp's, where pipes cannot be polled."""
     while data := os.read(source, _CHUNK):
         with lock:
@@ -204,7 +204,7 @@ def _is_answered(control: int, answers: int) -> bool:
         return False
 
 
-def _is_ended(recorder: Recorder, number: int, source: int) -> bool:
+def _is_ended(recorder: OutputRecorder, number: int, source: int) -> bool:
     """Take what is there, for a moment at most: a command that never stops writing must not keep it from the disk."""
     until = time.monotonic() + _READING_S
     try:
@@ -220,7 +220,7 @@ def _is_ended(recorder: Recorder, number: int, source: int) -> bool:
 
 if sys.platform != "win32":  # where `record_here` records
 
-    def record(recorder: Recorder, sources: Sequence[int], control: int, answers: int) -> None:
+    def record(recorder: OutputRecorder, sources: Sequence[int], control: int, answers: int) -> None:
         """Until the last writer has closed the `sources`. A byte on `control` asks for all that was written so far."""
         import select
 
@@ -258,5 +258,5 @@ if sys.platform != "win32":  # where `record_here` records
             table += part
         mark, rules = marshal.loads(table)
         folder, kept_bytes, *sources = arguments
-        record(Recorder(folder, redaction_of(mark, rules), int(kept_bytes)), [int(fd) for fd in sources], 0, 1)
+        record(OutputRecorder(folder, redaction_of(mark, rules), int(kept_bytes)), [int(fd) for fd in sources], 0, 1)
         return 0

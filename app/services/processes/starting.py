@@ -25,7 +25,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.startup import worker_command
 from app.base.texts import redaction, redaction_table
 from app.base.values import dataclass
-from app.services.processes.output_recorder import KEPT_BYTES, STREAMS, Recorder, record_here
+from app.services.processes.output_recorder import KEPT_BYTES, STREAMS, OutputRecorder, record_here
 
 _CHUNK = 65_536
 _AT_TERMINAL = 'exec "$@" <"$0" >"$0" 2>&1'
@@ -38,10 +38,7 @@ Ended = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start and where its output goes. `kept_bytes` bounds what is kept of it.
-
-    `prefix` is what puts the command behind its wall.
-    """
+    """What to start, where its output goes and how much of it is kept; `prefix` puts the command into its sandbox."""
 
     argv: Sequence[str]
     cwd: Path
@@ -92,7 +89,7 @@ class Recording:
         self._process: subprocess.Popen[bytes] | None = None
         self._threads: list[threading.Thread] = []
         if os.name == "nt":
-            recorder, lock = Recorder(str(folder), redaction(), kept_bytes), threading.Lock()
+            recorder, lock = OutputRecorder(str(folder), redaction(), kept_bytes), threading.Lock()
             for number, source in enumerate(sources):
                 thread = threading.Thread(target=record_here, args=(recorder, lock, number, source), daemon=True)
                 thread.start()

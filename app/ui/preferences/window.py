@@ -29,7 +29,7 @@ from app.settings import store
 from app.settings.catalog import Setting
 from app.settings.providers import providers, with_keys
 from app.settings.store import Settings
-from app.ui.machine import Finding, Machine, NoMachine
+from app.ui.machine import Machine, MachineFinding, NoMachine
 from app.ui.preferences.fields import PreferencesPage, SettingField, label, pages, words_label
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font
@@ -116,7 +116,7 @@ class FindingsList(QWidget):
         if not self._asked:
             self.ask()
 
-    def show_findings(self, findings: Sequence[Finding]) -> None:
+    def show_findings(self, findings: Sequence[MachineFinding]) -> None:
         """Show these: what needs the person first, what works in one line."""
         while (old := self._rows.takeAt(0)) is not None:
             widget = old.widget()
@@ -128,7 +128,7 @@ class FindingsList(QWidget):
         fine_ones = [_name(finding) for finding in findings if finding.verdict == "ok"]
         if fine_ones:
             works = QCoreApplication.translate("Settings", "Works")
-            self._rows.addWidget(self._row(Finding(works, "ok", ", ".join(fine_ones))))
+            self._rows.addWidget(self._row(MachineFinding(works, "ok", ", ".join(fine_ones))))
         bad = sum(finding.verdict == "fail" for finding in findings)
         tr = QCoreApplication.translate
         fine = tr("Settings", "Everything that is needed works.")
@@ -137,7 +137,7 @@ class FindingsList(QWidget):
         self.again.setEnabled(True)
         self.found.emit(findings)
 
-    def _row(self, finding: Finding) -> QWidget:
+    def _row(self, finding: MachineFinding) -> QWidget:
         theme, row = self._theme, QWidget()
         grid = QGridLayout(row)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -154,7 +154,7 @@ class FindingsList(QWidget):
         return row
 
 
-def _name(finding: Finding) -> str:
+def _name(finding: MachineFinding) -> str:
     return QCoreApplication.translate("Settings", finding.name)
 
 

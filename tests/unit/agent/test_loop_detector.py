@@ -27,7 +27,7 @@ def test_a_result_that_differs_is_progress() -> None:
     counts = []
     for echo in ("10 lines", "10 lines", "20 lines", "20 lines"):
         counts.append(repetition.note("tail", {}))
-        repetition.came(_result(echo))
+        repetition.note_result(_result(echo))
     assert counts == [1, 2, 3, 2]
 
 
@@ -35,7 +35,7 @@ def test_a_picture_that_differs_is_progress() -> None:
     repetition = LoopDetector()
     for data in (b"one", b"two"):
         repetition.note("look", {})
-        repetition.came(_result("A picture.", Media(data, "image/png", 1, 1)))
+        repetition.note_result(_result("A picture.", Media(data, "image/png", 1, 1)))
     assert repetition.count == 1
 
 
@@ -44,7 +44,7 @@ def test_results_that_stay_the_same_are_counted_whatever_was_called() -> None:
     counts = []
     for call, echo in (("a", "Clicked."), ("b", "Clicked."), ("c", "Clicked."), ("d", "Typed.")):
         repetition.note(call, {})
-        repetition.came(_result(echo))
+        repetition.note_result(_result(echo))
         repetition.end_pass()
         counts.append((repetition.count, repetition.idle))
     assert counts == [(1, 1), (1, 2), (1, 3), (1, 1)]
@@ -56,10 +56,10 @@ def test_a_screen_that_stays_the_same_is_counted_through_the_actions_between() -
     counts = []
     for number in range(3):
         repetition.note("click", {"x": number})
-        repetition.came(_result(f"Clicked {number}."))
+        repetition.note_result(_result(f"Clicked {number}."))
         repetition.end_pass()
         repetition.note("look", {})
-        repetition.came(_result("A picture.", screen))
+        repetition.note_result(_result("A picture.", screen))
         repetition.end_pass()
         counts.append(repetition.idle)
     assert counts == [1, 2, 3]
@@ -69,7 +69,7 @@ def test_a_person_who_wants_it_to_go_on_starts_the_counts_again() -> None:
     repetition = LoopDetector()
     for _ in range(5):
         repetition.note("look", {})
-        repetition.came(_result("Same."))
+        repetition.note_result(_result("Same."))
         repetition.end_pass()
     repetition.forgive()
     assert (repetition.count, repetition.idle, repetition.note("look", {})) == (0, 0, 1)
@@ -79,6 +79,6 @@ def test_equal_results_within_one_pass_are_no_standstill() -> None:
     repetition = LoopDetector()
     for key in "abcde":
         repetition.note("press", {"key": key})
-        repetition.came(_result("Pressed."))
+        repetition.note_result(_result("Pressed."))
     repetition.end_pass()
     assert repetition.idle == 1

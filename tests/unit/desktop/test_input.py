@@ -14,7 +14,7 @@ from app.base.geometry import Point, Rect
 from app.desktop.backends import Button, Pointer, Window
 from app.desktop.desktop import Desktop
 from app.desktop.elements import Element, NoAccessibility
-from app.desktop.headless import HeadlessDesktop, Moved, Pressed, Released, Scrolled, Started, Typed
+from app.desktop.headless import HeadlessDesktop, Moved, PressedDown, Released, Scrolled, Started, Typed
 from app.desktop.takeover import StopFlag
 from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult
 from app.tools.pictures import ModelSight, with_changed_part
@@ -39,8 +39,8 @@ async def test_a_click_moves_presses_and_lets_go_with_the_modifiers_around_it(
 ) -> None:
     result = await tools("computer_click", {"x": 3, "y": 4, "button": "right", "modifiers": "ctrl+shift"})
     assert headless.done == [
-        Pressed("Control_L"), Pressed("Shift_L"),
-        Moved(Point(3, 4)), Pressed(Button.RIGHT), Released(Button.RIGHT),
+        PressedDown("Control_L"), PressedDown("Shift_L"),
+        Moved(Point(3, 4)), PressedDown(Button.RIGHT), Released(Button.RIGHT),
         Released("Shift_L"), Released("Control_L"),
     ]  # fmt: skip
     assert dict(result.payload) == {
@@ -56,7 +56,7 @@ async def test_a_click_without_a_receipt_says_that_nothing_was_looked_at(
     tools: Tools, headless: HeadlessDesktop
 ) -> None:
     result = await tools("computer_click", x=3, y=4, receipt="none")
-    assert headless.done == [Moved(Point(3, 4)), Pressed(Button.LEFT), Released(Button.LEFT)]
+    assert headless.done == [Moved(Point(3, 4)), PressedDown(Button.LEFT), Released(Button.LEFT)]
     assert (result.payload["verdict"], result.payload["proof"]) == ("unseen", "unverifiable")
     assert "was not looked at" in result.llm_echo
 
@@ -127,7 +127,7 @@ async def test_a_second_click_waits_only_where_it_would_make_a_double_click_of_t
     await tools("computer_click", second, receipt="none")
     desktop.close()
     assert [round(one, 2) for one in clock.slept] == waits_s
-    presses = [one for one in headless.done if isinstance(one, Pressed)]
+    presses = [one for one in headless.done if isinstance(one, PressedDown)]
     assert len(presses) == 2
 
 
@@ -194,7 +194,7 @@ async def test_a_long_text_is_pasted_into_a_field_that_is_known_to_be_one(
 async def test_typing_goes_in_slices_with_keys_between(tools: Tools, headless: HeadlessDesktop) -> None:
     await tools("computer_type", text="abcdefghijklmnopqrs\n日")
     assert headless.done == [
-        Typed("abcdefghijklmnop"), Typed("qrs"), Pressed("Return"), Released("Return"), Typed("日"),
+        Typed("abcdefghijklmnop"), Typed("qrs"), PressedDown("Return"), Released("Return"), Typed("日"),
     ]  # fmt: skip
 
 
@@ -205,7 +205,7 @@ async def test_scrolling_turns_notch_by_notch(tools: Tools, headless: HeadlessDe
 
 async def test_keys_are_repeated(tools: Tools, headless: HeadlessDesktop) -> None:
     await tools("computer_key", keys="Tab", repeat=2)
-    assert headless.done == [Pressed("Tab"), Released("Tab")] * 2
+    assert headless.done == [PressedDown("Tab"), Released("Tab")] * 2
 
 
 async def test_a_drag_by_places_needs_both(tools: Tools, headless: HeadlessDesktop) -> None:
@@ -214,7 +214,7 @@ async def test_a_drag_by_places_needs_both(tools: Tools, headless: HeadlessDeskt
     with pytest.raises(ToolMisuse, match="two points or more"):
         await tools("computer_drag", path="3,4")
     await tools("computer_drag", {"from": "3,4", "to": "5,4", "duration_ms": 0})
-    assert headless.done == [Moved(Point(3, 4)), Pressed(Button.LEFT), Moved(Point(5, 4)), Released(Button.LEFT)]
+    assert headless.done == [Moved(Point(3, 4)), PressedDown(Button.LEFT), Moved(Point(5, 4)), Released(Button.LEFT)]
 
 
 async def test_half_a_point_is_misuse(tools: Tools) -> None:
@@ -279,7 +279,7 @@ async def test_a_button_held_down_is_let_go_at_a_stop(tools: Tools, headless: He
     await tools("mouse_down", x=1, y=1)
     tools.desktop.stop()
     await tools.desktop.run(_nothing)
-    assert headless.done == [Moved(Point(1, 1)), Pressed(Button.LEFT), Released(Button.LEFT)]
+    assert headless.done == [Moved(Point(1, 1)), PressedDown(Button.LEFT), Released(Button.LEFT)]
 
 
 async def test_a_button_that_nobody_let_go_of_is_let_go_where_it_was_pressed(
@@ -289,7 +289,7 @@ async def test_a_button_that_nobody_let_go_of_is_let_go_where_it_was_pressed(
     await tools("computer_move", x=50, y=60)
     tools.desktop.stop()
     await tools.desktop.run(_nothing)
-    moves = [Moved(Point(1, 1)), Pressed(Button.LEFT), Moved(Point(50, 60))]
+    moves = [Moved(Point(1, 1)), PressedDown(Button.LEFT), Moved(Point(50, 60))]
     assert headless.done == [*moves, Moved(Point(1, 1)), Released(Button.LEFT)]
 
 
@@ -323,7 +323,7 @@ async def test_our_own_window_is_drawn_back_around_what_it_covers_and_only_then(
         await tools("computer_click", x=10, y=10)
         assert orb.log == []
         await tools("computer_click", x=1050, y=650)
-        beneath = [Moved(Point(1050, 650)), Pressed(Button.LEFT), Released(Button.LEFT)]
+        beneath = [Moved(Point(1050, 650)), PressedDown(Button.LEFT), Released(Button.LEFT)]
         assert orb.log == [(True, beneath)]
         await tools("screen_capture", region="0,0,500,500", space="screen")
         assert len(orb.log) == 1
@@ -347,7 +347,7 @@ async def test_what_was_done_is_not_done_again_because_looking_failed(
     with pytest.raises(ToolFailed, match="It was carried out") as failure:
         await tools("computer_click", x=1, y=1)
     assert not failure.value.transient
-    assert headless.done == [Moved(Point(1, 1)), Pressed(Button.LEFT), Released(Button.LEFT)]
+    assert headless.done == [Moved(Point(1, 1)), PressedDown(Button.LEFT), Released(Button.LEFT)]
 
 
 class _Answering:
@@ -373,7 +373,7 @@ async def test_the_program_works_off_each_chord_before_the_next_one_is_judged(he
         await Tools(desktop)("computer_key", keys="Tab space")
     finally:
         desktop.close()
-    tab, space = headless.done.index(Released("Tab")), headless.done.index(Pressed("space"))
+    tab, space = headless.done.index(Released("Tab")), headless.done.index(PressedDown("space"))
     assert [str(one) for one in headless.done[tab + 1 : space]] == ["answered"]
 
 
@@ -398,7 +398,7 @@ async def test_what_follows_input_that_a_program_has_not_worked_off_is_judged_as
             await Tools(desktop, refuse)("computer_key", keys="a b c")
     finally:
         desktop.close()
-    assert [done.what for done in headless.done if isinstance(done, Pressed)] == ["a", "b", "c"][:sent]
+    assert [done.what for done in headless.done if isinstance(done, PressedDown)] == ["a", "b", "c"][:sent]
     assert asked == ([] if sent == 3 else [" ".join("abc"[sent:])])
 
 

@@ -463,7 +463,9 @@ def test_a_recorder_ends_where_wisp_does_not_wait_for_its_answer(tmp_path: Path)
         os.write(fd, data)
         os.close(fd)
     os.close(unread)
-    output_recorder.record(output_recorder.Recorder(str(tmp_path), Redaction("*", [])), [source], control, answers)
+    output_recorder.record(
+        output_recorder.OutputRecorder(str(tmp_path), Redaction("*", [])), [source], control, answers
+    )
     assert (tmp_path / "stdout.0").read_bytes() == b"kept"
 
 
