@@ -192,6 +192,7 @@ def _described(met: PreviewedTarget) -> Control:
         met.is_terminal,
         window_ref=met.window.ref if met.window else "",
         is_known=met.is_known,
+        is_late=met.is_late,
         is_dialog=scene.is_dialog or (met.window is not None and met.window.is_dialog),
         is_menu_open=scene.is_menu_open,
         has_password=scene.has_password,

@@ -16,6 +16,13 @@ from app.base.values import dataclass
 from app.desktop.elements import Accessibility
 from app.desktop.keys import Chord
 
+Check = Callable[[], Awaitable[None]]
+"""Raises ToolFailed where the act that it comes before may not be done."""
+
+
+async def nothing_to_check(*_left: object) -> None:
+    """Check nothing before an act."""
+
 
 class Button(StrEnum):
     """A mouse button."""
@@ -248,14 +255,15 @@ class Keyboard(Protocol):
 class ExactTyping(Protocol):
     """Types what no layout has, by other means than a key for each character."""
 
-    def is_quick(self) -> bool:
-        """Whether the active program takes a pasted text at once: browsers hand it on to a process for the page."""
+    def can_paste(self) -> bool:
+        """Whether the active program is one in which ctrl+v pastes."""
         ...
 
-    async def paste(self, text: str, chord: str, into: str = "") -> bool:
+    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:
         """Paste through the clipboard and restore its content. Returns False if no program fetched the text.
 
         `into` is the place that must have the keyboard (`Landing.place`). Raises KeyboardMoved where it is elsewhere.
+        `check` is called right before the keys, and raises where they may not be sent.
         """
         ...
 
@@ -295,8 +303,11 @@ class Windows(Protocol):
 
     async def minimise(self, ref: str) -> None: ...
 
-    async def answers(self, ref: str, limit_s: float) -> bool | None:
-        """Return once its program has worked off the input it got; False after the limit, None where it never says."""
+    async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:
+        """Return once its program has worked off the input it got; False after the limit, None where it never says.
+
+        `whole`: the processes that its pages live in as well, as a browser's do.
+        """
         ...
 
     async def picture(self, ref: str) -> Frame | None:

@@ -12,7 +12,19 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect, Size
 from app.base.values import dataclass, replace
-from app.desktop.backends import App, Backend, Button, Formats, Frame, Landing, Launched, Window, landing
+from app.desktop.backends import (
+    App,
+    Backend,
+    Button,
+    Check,
+    Formats,
+    Frame,
+    Landing,
+    Launched,
+    Window,
+    landing,
+    nothing_to_check,
+)
 from app.desktop.elements import Accessibility, NoAccessibility, Scene, SceneRequest
 from app.desktop.programs import HandedOverApps
 from app.desktop.takeover import StopFlag
@@ -190,10 +202,10 @@ class _ExactTyping:
     def __init__(self, desktop: HeadlessDesktop) -> None:
         self._desktop = desktop
 
-    def is_quick(self) -> bool:
+    def can_paste(self) -> bool:
         return False
 
-    async def paste(self, text: str, chord: str, into: str = "") -> bool:  # noqa: ARG002
+    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:  # noqa: ARG002
         self._desktop.done.append(Typed(text))
         return True
 
@@ -243,7 +255,7 @@ class _Windows:
         self._desktop.opened[:] = [window if w.ref == window.ref else w for w in self._desktop.opened]
         return window
 
-    async def answers(self, ref: str, limit_s: float) -> bool | None:  # noqa: ARG002
+    async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:  # noqa: ARG002
         return True
 
     async def picture(self, ref: str) -> Frame | None:  # noqa: ARG002

@@ -15,14 +15,24 @@ from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.values import dataclass, replace
-from app.desktop.backends import Backend, Button, Curtain, KeyboardMoved, Landing, Window, WindowCame
+from app.desktop.backends import (
+    Backend,
+    Button,
+    Check,
+    Curtain,
+    KeyboardMoved,
+    Landing,
+    Window,
+    WindowCame,
+    nothing_to_check,
+)
 from app.desktop.keys import (
     PACE_CHARS,
     Chord,
     Piece,
     Route,
     Taker,
-    pasted_sooner,
+    is_best_pasted,
     plan,
     slices,
     with_lead,
@@ -66,15 +76,9 @@ BeforeText = Callable[[str], Awaitable[Taker | None]]
 
 Rest = Callable[[Patience], Awaitable[object]]
 """Waits until the screen is at rest."""
-Check = Callable[[], Awaitable[None]]
 
 
-async def nothing_before(*_left: object) -> None:
-    """Check nothing before an action."""
-
-
-def nothing_checked() -> None:
-    return None
+def nothing_checked() -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +106,8 @@ class InputController:
         self._buttons: dict[Button, Point] = {}
         self._typed_at = -math.inf
         self._typing_into: Window | None = None
-        self._judged = Landing()
-        self._is_field = False
+        self._judged, self._is_field = Landing(), False
+        self._still: Check = nothing_to_check
         self._last_click: tuple[Point, Button, float] | None = None
         self._has_sent = False
 
@@ -252,7 +256,7 @@ class InputController:
     # --- keyboard
 
     async def press(
-        self, chords: Sequence[Chord], repeat: int, hold_s: float, before: BeforeChords = nothing_before
+        self, chords: Sequence[Chord], repeat: int, hold_s: float, before: BeforeChords = nothing_to_check
     ) -> None:
         """Each chord in turn, the whole `repeat` times, each held for `hold_s`. `before` is asked with those that are
         left, and the one sent last; what it raises ends the sequence.
@@ -281,11 +285,11 @@ class InputController:
         finally:
             await self._give_back()
 
-    def judged(self, landing: Landing, *, is_field: bool = False) -> None:
-        """What is pressed next was judged by where the keyboard is: it reaches that or nothing. `is_field` says that a
-        text field is there, which takes a long text sooner by paste than by keys.
+    def judged(self, landing: Landing, still: Check = nothing_to_check, *, is_field: bool = False) -> None:
+        """What is pressed next was judged by where the keyboard is: it reaches that or nothing. `still` raises where
+        another control has it by now. `is_field` says that a text field is there, which takes a text in one go.
         """
-        self._judged, self._is_field = landing, is_field
+        self._judged, self._is_field, self._still = landing, is_field, still
 
     @contextmanager
     def _judged_apart(self) -> Iterator[None]:
@@ -293,7 +297,7 @@ class InputController:
         try:
             yield
         finally:
-            self._judged, self._is_field = Landing(), False
+            self.judged(Landing())
 
     def _only_where_judged(self) -> AbstractContextManager[None]:
         place = self._judged.place
@@ -316,7 +320,7 @@ class InputController:
             self._takeover.check()
             await asyncio.sleep(min(left, _HOLD_STEP_S))
 
-    async def type_text(self, text: str, before: BeforeText = nothing_before) -> tuple[Route, ...]:
+    async def type_text(self, text: str, before: BeforeText = nothing_to_check) -> tuple[Route, ...]:
         """Type it exactly; returns the routes that were taken. `before` is asked with the text that is left: at each
         line, line break and tab, at each word for an entry, and after `PACE_CHARS`. What it raises ends the typing.
         """
@@ -334,7 +338,7 @@ class InputController:
                     taker = await before("".join(one.source for one in left))
                 except ToolFailed as error:
                     raise _stopped(done, len(text), "characters", error) from None
-                if self._is_field and not is_dialog and pasted_sooner(left[0]) and self._backend.exact.is_quick():
+                if self._is_field and not is_dialog and is_best_pasted(left[0]) and self._backend.exact.can_paste():
                     left = [replace(left[0], route=Route.EXACT), *left[1:]]
                 piece, *left = with_short_lead(left, taker)
                 try:
@@ -352,7 +356,7 @@ class InputController:
         """Return once the program has worked off a part of a text that may have moved the keyboard."""
         if opens_field:
             await self._rest(_OPENING_A_FIELD)
-        elif piece.route is not Route.KEY and taker is not Taker.LINES:
+        elif piece.route is not Route.KEY:
             await self._worked_off()
         elif piece.route is Route.KEY and not (taker is Taker.LINES and piece.text in _SUBMITS):
             await self._worked_off()
@@ -402,7 +406,7 @@ class InputController:
         self._takeover.check()
         self._guard.check_keyboard()
         self._has_sent = True
-        if await self._backend.exact.paste(text, self._paste_chord(), self._judged.place):
+        if await self._backend.exact.paste(text, self._paste_chord(), self._judged.place, self._still):
             return True
         if self._backend.keyboard.can_type(text):
             return False
@@ -460,7 +464,7 @@ class InputController:
 
     async def _worked_off(self, limit_s: float = _PACE_LIMIT_S) -> bool:
         active = self._active()
-        is_late = active is not None and await self._backend.windows.answers(active.ref, limit_s) is False
+        is_late = active is not None and await self._backend.windows.answers(active.ref, limit_s, whole=True) is False
         self._has_sent = is_late
         return not is_late
 

@@ -139,7 +139,6 @@ def _nearest(name: str) -> str:
 
 LIMIT_CHARS = 100_000
 SLICE_CHARS = 16
-_PASTED_CHARS = 24
 PACE_CHARS = 256
 """After so many characters Wisp waits for the program, and looks again at what has the keyboard."""
 _SIGNS = {"Return": "\n", "Tab": "\t"}
@@ -185,18 +184,21 @@ def with_lead(pieces: list[Piece]) -> list[Piece]:
 
 
 def with_short_lead(pieces: list[Piece], taker: Taker | None) -> list[Piece]:
-    """The same pieces, the first so short that little goes astray where the keyboard moves: a word for an entry."""
+    """The same pieces, the first so short that little goes astray where the keyboard moves: a word for a field."""
     first = pieces[0]
-    blank = first.text.find(" ", 1) if taker is Taker.ENTRY else -1
-    end = min(len(first.text) if blank < 0 else blank, SLICE_CHARS if taker is Taker.ENTRY else PACE_CHARS)
+    is_field = taker in (Taker.ENTRY, Taker.LINES)
+    blank = first.text.find(" ", 1) if is_field else -1
+    end = min(len(first.text) if blank < 0 else blank, SLICE_CHARS if is_field else PACE_CHARS)
     if first.route is not Route.TYPED or end == len(first.text):
         return pieces
     return [Piece(Route.TYPED, first.text[:end]), Piece(Route.TYPED, first.text[end:]), *pieces[1:]]
 
 
-def pasted_sooner(piece: Piece) -> bool:
-    """Whether a field has the text sooner when it is pasted: programs take a millisecond and more for each key."""
-    return piece.route is Route.TYPED and len(piece.text) >= _PASTED_CHARS
+def is_best_pasted(piece: Piece) -> bool:
+    """Whether a field is to have the piece in one go: it may hand the keyboard on at any sign, and what follows that
+    sign would reach another control. It is also sooner there.
+    """
+    return piece.route is Route.TYPED and len(piece.text) > 1
 
 
 def _pieces(part: str, can_type: Callable[[str], bool]) -> Iterator[Piece]:

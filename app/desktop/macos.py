@@ -115,7 +115,7 @@ class MacWindows:
     async def minimise(self, ref: str) -> None:
         await self._do("minimise", ref)
 
-    async def answers(self, ref: str, limit_s: float) -> bool | None:  # noqa: ARG002 - macOS does not tell
+    async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:  # noqa: ARG002 - macOS does not tell
         return None
 
     async def picture(self, ref: str) -> Frame | None:  # noqa: ARG002

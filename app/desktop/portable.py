@@ -20,7 +20,7 @@ from mss.exception import ScreenShotError
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
 from app.base.texts import clip_line
-from app.desktop.backends import Button, Frame
+from app.desktop.backends import Button, Check, Frame, nothing_to_check
 from app.desktop.keys import Chord
 
 
@@ -206,10 +206,10 @@ class DirectTyping:
     def __init__(self, keyboard: PortableKeyboard) -> None:
         self._keyboard = keyboard
 
-    def is_quick(self) -> bool:
+    def can_paste(self) -> bool:
         return False
 
-    async def paste(self, text: str, chord: str, into: str = "") -> bool:  # noqa: ARG002
+    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:  # noqa: ARG002
         self._keyboard.type_text(text)
         return True
 

@@ -54,7 +54,10 @@ class FocusRequest:
 
 @dataclass(frozen=True, slots=True)
 class PreviewedTarget:
-    """What is there: the control, as far as its program tells, and the window it is in."""
+    """What is there: the control, as far as its program tells, and the window it is in.
+
+    `is_late`: the program has not worked off the input before, and may yet move the keyboard.
+    """
 
     element: Element | None = None
     window: Window | None = None
@@ -63,13 +66,15 @@ class PreviewedTarget:
     symbols: tuple[tuple[str, frozenset[str]], ...] = ()
     is_launcher: bool = False
     is_frame: bool = False
+    is_late: bool = False
 
     @property
     def is_known(self) -> bool:
         """Whether its program describes what is there, and has answered in full."""
         is_text = self.element is not None and is_written(self.element.ref)
         is_sure = self.scene.is_rehearsed or self.is_frame
-        return is_sure or (self.scene.has_answered and self.scene.is_described and not is_text)
+        is_told = is_sure or (self.scene.has_answered and self.scene.is_described and not is_text)
+        return is_told and not self.is_late
 
     @property
     def states(self) -> frozenset[str]:
@@ -193,20 +198,19 @@ class TargetPreview(Generic[H]):
         window = next((window for window in self._backend.windows.all() if window.is_active), None)
         if menu := next((shown for shown in self._backend.windows.shown() if shown.takes_keys), None):
             return self._met(None, menu)
-        scene = await self._focused(window, request)
+        scene, has_left = await self._focused(window, request)
         element = scene.element
         if element is not None and window is not None and element.pid not in (0, window.pid):
             element, scene = None, replace(scene, element=None, is_described=False)
-        if is_late:
-            scene = replace(scene, has_answered=False)
         keyboard = self._backend.keyboard
         symbols = tuple((key, made) for key in request.keys if (made := keyboard.symbols_of(key)))
         pasted = await self._pasted() if request.pastes else None
-        return replace(self._met(element, window, scene), pasted=pasted, symbols=symbols)
+        met = self._met(element, window, scene)
+        return replace(met, pasted=pasted, symbols=symbols, is_late=is_late or has_left)
 
-    async def _focused(self, window: Window | None, request: FocusRequest) -> Scene:
-        """The scene around what has the keyboard. Where a control of the window had it, nothing was pointed at since,
-        and now none says that it has it, the keyboard is on its way to one that is not known.
+    async def _focused(self, window: Window | None, request: FocusRequest) -> tuple[Scene, bool]:
+        """The scene around what has the keyboard, and whether a control has just lost it to another one: a control of
+        the window had it, nothing was pointed at since, and now none says that it has it.
         """
         ref = window.ref if window else ""
         limit = self._clock.now() + _BETWEEN_S
@@ -218,7 +222,7 @@ class TargetPreview(Generic[H]):
                 break
             await asyncio.sleep(_LOOK_AGAIN_S)
         self._held_in = ref if scene.element is not None else ""
-        return replace(scene, has_answered=False) if has_left else scene
+        return scene, has_left
 
     async def of_element(self, ref: str) -> PreviewedTarget:
         """An element by its ref. Errors as `Accessibility.element`."""

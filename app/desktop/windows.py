@@ -166,7 +166,7 @@ class Win32Windows:
     async def minimise(self, ref: str) -> None:
         _user32.ShowWindow(_handle(self._find(ref).ref), _MINIMISE)
 
-    async def answers(self, ref: str, limit_s: float) -> bool | None:
+    async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:  # noqa: ARG002
         result = wintypes.DWORD()
         millis = int(limit_s * 1000)
         answered = await asyncio.to_thread(  # on a thread, because a hung window blocks the call

@@ -68,8 +68,12 @@ class Steps:
             self._judged = targets.take(rest.id) or await targets.now(now)
         if not targets.is_still(self._judged):
             raise KeyboardMoved
-        self._controller.input.judged(self._judged.landing, is_field=self._judged.is_field)
+        self._controller.input.judged(self._judged.landing, self._still, is_field=self._judged.is_field)
         return self._judged.taker
+
+    async def _still(self) -> None:
+        if self._judged is None or await self._controller.key_targets.now(self._judged) != self._judged:
+            raise KeyboardMoved
 
     def _check_move(self, was: KeyTarget, now: KeyTarget, may_move: Move) -> None:
         if not was.is_elsewhere(now) or may_move is Move.ANYWHERE:

@@ -145,7 +145,8 @@ class Control:
     browser's address bar. `files` are the absolute paths that a program would be started from and with. `builds`: keys
     of its program can build or run what is written there. `fields` is what stands in the text fields of its dialog;
     None where that was not read. `is_silent`: its program has answered, and describes nothing there. `left` is the
-    field that has the keyboard and that the act may leave. `is_frame`: it is the frame of the window.
+    field that has the keyboard and that the act may leave. `is_frame`: it is the frame of the window. `is_late`: its
+    program has not worked off the input before.
     """
 
     window: str = ""
@@ -174,6 +175,7 @@ class Control:
     is_silent: bool = False
     left: LeftField | None = None
     is_frame: bool = False
+    is_late: bool = False
 
     @property
     def runs_programs(self) -> bool:

@@ -19,7 +19,7 @@ from app.base import resources
 from app.base.errors import NeedsPerson
 from app.base.geometry import Rect
 from app.desktop.accessibility.atspi import AtSpi
-from app.desktop.backends import Backend, ExactTyping, Windows
+from app.desktop.backends import Backend, Check, ExactTyping, Windows, nothing_to_check
 from app.desktop.keys import Chord
 from app.desktop.portable import (
     PortableKeyboard,
@@ -191,12 +191,12 @@ class _Announced:
         self._exact = exact
         self._sent = sent
 
-    def is_quick(self) -> bool:
-        return self._exact.is_quick()
+    def can_paste(self) -> bool:
+        return self._exact.can_paste()
 
-    async def paste(self, text: str, chord: str, into: str = "") -> bool:
+    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:
         with self._sent.keys_by_other_means():
-            return await self._exact.paste(text, chord, into)
+            return await self._exact.paste(text, chord, into, check)
 
     async def remap(self, text: str) -> None:
         with self._sent.keys_by_other_means():

@@ -19,13 +19,13 @@ from Xlib.protocol.event import SelectionNotify
 from Xlib.protocol.request import SetSelectionOwner
 
 from app.base.errors import ToolFailed
-from app.desktop.backends import Formats
+from app.desktop.backends import Check, Formats, nothing_to_check
 from app.desktop.keys import chord as read_chord
 from app.desktop.keys import slices
 from app.desktop.takeover import StopFlag
 from app.desktop.x11.connection import Connection
 from app.desktop.x11.keyboard import X11Keyboard, symbols_of
-from app.desktop.x11.windows import X11Windows
+from app.desktop.x11.windows import X11Windows, has_pages_apart
 
 _PIECE_BYTES = 200_000
 _ANSWER_S = 0.7
@@ -302,30 +302,6 @@ class X11Clipboard:
         return await self._clipboard.formats()
 
 
-_MARKS = (b"--type=", b"-contentproc", b"WebKitWebProcess")
-"""In the command lines of such processes: Chromium's and Electron's, Firefox's, WebKit's."""
-
-
-def has_pages_apart(pid: int) -> bool:
-    """Return whether a program's window shows pages of other processes. True if the pid is unknown."""
-    return pid == 0 or any(any(mark in _command(child) for mark in _MARKS) for child in _children(pid))
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        told = [(task / "children").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
-    except OSError:  # because the process has ended meanwhile
-        return []
-    return [int(child) for line in told for child in line.split()]
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:  # because the process has ended meanwhile
-        return b""
-
-
 _TAKEN_LIMIT_S = 1.0
 _BUSY_LIMIT_S = 5.0
 _WORKED_OFF_S = 1.0
@@ -349,11 +325,10 @@ class X11ExactTyping:
         self._clipboard, self._primary = selections
         self._stop = stop
 
-    def is_quick(self) -> bool:
-        active = self._windows.active()
-        return self._windows.is_answering(active) and not has_pages_apart(self._windows.pid(active))
+    def can_paste(self) -> bool:
+        return self._windows.is_answering(self._windows.active())
 
-    async def paste(self, text: str, chord: str, into: str = "") -> bool:
+    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:
         if chord == _PASTE and not self._windows.is_answering(self._windows.active()):
             return False  # because to canvases of Tk and to plain X programs, ctrl+v is a key like any other
         uses_primary = chord == "shift+Insert"
@@ -363,6 +338,7 @@ class X11ExactTyping:
         for selection in used:
             selection.own(formats)
         try:
+            await check()
             with self._keyboard.only_into(into) if into else nullcontext():
                 self._press(chord)
             return await self._taken(used) and await self._read(used)

@@ -22,6 +22,10 @@ from app.desktop.x11.connection import Connection, Marks, drawn, own_pixels, rea
 _LIMIT_S = 2.0
 _CLOSING_S = 5.0
 _LOOK_AGAIN_S = 0.1
+_TREE_LAG_S = 0.1
+"""So long after a page has seen a key, a browser's accessibility tree may still show what was before."""
+_BETWEEN_LOOKS_S = 0.01
+_WHOLE_REST, _ENOUGH_REST = 3, 6
 _BY_A_PAGER = 2
 _MOVE_RESIZE_FLAGS = (0b1111 << 8) | (_BY_A_PAGER << 12) | X.StaticGravity
 _NO_WINDOWS = {"_NET_WM_WINDOW_TYPE_DESKTOP", "_NET_WM_WINDOW_TYPE_DOCK", "_NET_WM_WINDOW_TYPE_SPLASH"}
@@ -387,7 +391,7 @@ class X11Windows:
         protocols = self._property(self._connection.window(number), "WM_PROTOCOLS") or ()
         return self._connection.atom("_NET_WM_PING") in protocols
 
-    async def answers(self, ref: str, limit_s: float) -> bool | None:
+    async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:
         """By `_NET_WM_PING`: programs answer it in the order in which they work off their input."""
         number = _number(ref)
         if not self.is_answering(number):
@@ -400,6 +404,8 @@ class X11Windows:
             self._connection.drain()
             async with asyncio.timeout(limit_s):
                 await answered.wait()
+                if whole and has_pages_apart(pid := self.pid(number)):
+                    await _pages_at_rest(pid)
         except TimeoutError:
             return False
         finally:
@@ -413,6 +419,64 @@ def _file_of(pid: int) -> str:
         return Path(os.readlink(f"/proc/{pid}/exe")).name
     except OSError:  # because the process has ended or belongs to another user
         return ""
+
+
+_MARKS = (b"--type=", b"-contentproc", b"WebKitWebProcess")
+"""In the command lines of such processes: Chromium's and Electron's, Firefox's, WebKit's."""
+
+
+def has_pages_apart(pid: int) -> bool:
+    """Return whether a program's window shows pages of other processes. True if the pid is unknown."""
+    return pid == 0 or any(any(mark in _command(child) for mark in _MARKS) for child in _children(pid))
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        told = [(task / "children").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:  # because the process has ended meanwhile
+        return []
+    return [int(child) for line in told for child in line.split()]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # because the process has ended meanwhile
+        return b""
+
+
+async def _pages_at_rest(pid: int) -> None:
+    """Return once the pages of a browser have worked off their input, and its tree says what that changed.
+
+    The browser hands input on to the processes of the pages, and answers for itself before they have seen it.
+    """
+    await asyncio.sleep(_TREE_LAG_S)
+    family = _family(pid)
+    rest = 0
+    while rest < _ENOUGH_REST:
+        await asyncio.sleep(_BETWEEN_LOOKS_S)
+        if all(_sleeps(thread) for one in family for thread in _threads(one)):
+            rest += _WHOLE_REST
+        elif all(_sleeps(Path(f"/proc/{one}/task/{one}")) for one in family):
+            rest += 1  # because pages that move or play keep their other threads awake
+
+
+def _family(pid: int) -> list[int]:
+    return [pid, *(one for child in _children(pid) for one in _family(child))]
+
+
+def _threads(pid: int) -> list[Path]:
+    try:
+        return list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:  # because the process has ended meanwhile
+        return []
+
+
+def _sleeps(thread: Path) -> bool:
+    try:
+        return (thread / "stat").read_text().rpartition(")")[2].split()[0] != "R"
+    except OSError:  # because the thread has ended meanwhile
+        return True
 
 
 def _number(ref: str) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 from app.base.errors import Cancelled, ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Button, Pointer, Window
+from app.desktop.backends import Button, Check, Pointer, Window, nothing_to_check
 from app.desktop.desktop import Desktop
 from app.desktop.elements import Element, NoAccessibility
 from app.desktop.headless import HeadlessDesktop, Moved, PressedDown, Released, Scrolled, Started, Typed
@@ -148,14 +148,15 @@ class _Focused(NoAccessibility):
 class _Pasting:
     """A clipboard that says what was pasted where."""
 
-    def __init__(self, *, is_quick: bool) -> None:
+    def __init__(self, *, can_paste: bool) -> None:
         self.pasted: list[str] = []
-        self._is_quick = is_quick
+        self._can_paste = can_paste
 
-    def is_quick(self) -> bool:
-        return self._is_quick
+    def can_paste(self) -> bool:
+        return self._can_paste
 
-    async def paste(self, text: str, chord: str, into: str = "") -> bool:
+    async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:
+        await check()
         self.pasted.append(f"{chord} {into} {text}")
         return True
 
@@ -167,11 +168,12 @@ _LONG = "twenty-four characters of text"
 
 
 @pytest.mark.parametrize(
-    ("role", "states", "is_quick", "text", "is_pasted"),
+    ("role", "states", "can_paste", "text", "is_pasted"),
     [
         ("entry", ("editable",), True, _LONG, True),
         ("text", ("editable", "multi-line"), True, _LONG, True),
-        ("entry", ("editable",), True, "short", False),
+        ("entry", ("editable",), True, "short", True),
+        ("entry", ("editable",), True, "s", False),
         ("entry", ("editable",), False, _LONG, False),
         ("entry", (), True, _LONG, False),
         ("password text", ("editable",), True, _LONG, False),
@@ -180,9 +182,9 @@ _LONG = "twenty-four characters of text"
     ],
 )
 async def test_a_long_text_is_pasted_into_a_field_that_is_known_to_be_one(
-    headless: HeadlessDesktop, role: str, states: tuple[str, ...], is_quick: bool, text: str, is_pasted: bool
+    headless: HeadlessDesktop, role: str, states: tuple[str, ...], can_paste: bool, text: str, is_pasted: bool
 ) -> None:
-    exact, field = _Pasting(is_quick=is_quick), _Focused(role, *states)
+    exact, field = _Pasting(can_paste=can_paste), _Focused(role, *states)
     desktop = Desktop(lambda *given: replace(headless.backend(*given), accessibility=field, exact=exact))
     await Tools(desktop)("computer_type", text=text)
     desktop.close()
@@ -358,7 +360,7 @@ class _Answering:
         self._windows = headless.backend(stop).windows
         self._left = list(answers)
 
-    async def answers(self, ref: str, limit_s: float) -> bool | None:
+    async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:
         self._done.append("answered")
         return self._left.pop(0) if len(self._left) > 1 else self._left[0]
 

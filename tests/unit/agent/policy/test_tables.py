@@ -80,6 +80,18 @@ def test_the_decision_is_the_tables(row: dict[str, Any], tmp_path: Path) -> None
     assert bool(verdict.sentence) is (verdict.decision is not Decision.ALLOW)
 
 
+@pytest.mark.parametrize(("is_late", "expected"), [(False, "allow"), (True, "ask")])
+def test_a_window_that_is_named_is_still_asked_for_while_input_is_on_its_way(
+    is_late: bool,
+    expected: str,
+    tmp_path: Path,
+) -> None:
+    seen = (Control("Form", "form", window_ref="w1", is_known=False, is_late=is_late),)
+    call = ToolCall("c1", "computer_type", {"text": "Ada"})
+    verdict = _policy(tmp_path, {}).decide(call, SPECS[call.name], seen, Provenance((), "put a name into the form"))
+    assert verdict.decision.value == expected, verdict
+
+
 _WORDS = st.text(alphabet="abcdeSendlt*?[] .|-", min_size=1, max_size=12)
 _CONDITIONS = st.fixed_dictionaries(
     {},
