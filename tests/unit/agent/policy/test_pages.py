@@ -10,7 +10,6 @@ import pytest
 from app.agent.inspection import _in_page
 from app.agent.policy import Decision, Mode, Policy, Provenance
 from app.agent.policy.policy import PolicyDeps
-from app.agent.policy.sentences import table
 from app.assembly import registry
 from app.protocol.call import ToolCall
 from app.protocol.spec import Effect
@@ -81,7 +80,7 @@ def test_an_act_in_a_page_is_judged_as_on_the_desktop(
     provenance: Provenance,
     decision: Decision,
 ) -> None:
-    name = table("calls")["steps"][step]
+    name = next(spec.name for spec in registry().specs if step in spec.steps)
     control = _in_page(element, "shop.example")
     call = ToolCall("p1", name, {"target": element.name, "host": "shop.example", **arguments})
     assert _policy(tmp_path, Mode.AUTO).decide(call, SPECS[name], (control,), provenance).decision is decision
