@@ -205,7 +205,7 @@ class CallAnalyzer:
             self.workspace.check_readable(place)
         except ToolFailed:
             found.add("secret")
-        if places.starts_by_itself(place.path.parts) or OWN_FOLDER in place.path.parts:
+        if places.starts_here(place.path) or OWN_FOLDER in place.path.parts:
             found.add("starts")
         if place.zone not in _FREE_ZONES:
             found.add("outside" if is_changing else "far")

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from app.agent.policy import consequences, keystrokes
 from app.agent.policy.chords import ALT, SUPER, Pressed, Stroke
 from app.agent.policy.values import Control, LeftField, Provenance
-from app.services.files import document_kinds, places
+from app.services.files import document_kinds, places, survey
 
 EDITED = "\b"
 """In the place of a typed line: keys changed a part of what stood there."""
@@ -152,13 +152,18 @@ def starting_in(title: str) -> str:
     return next((word for word in titled(title) if places.starts_by_itself(Path(word).parts)), "")
 
 
-def linked_in(title: str, folder: Path) -> str:
-    """The link that stands in the place of the file that a window's title names; empty where none does."""
-    for word in titled(title):
-        path = Path.home() / word[2:] if word.startswith("~/") else folder / word
+def linked_in(title: str, workspace: Path) -> str:
+    """The link that the file in a window's title is, symbolic or hard; empty where it is none.
+
+    A title may name the file's folder beside it, or none: then every file of that name in the workspace counts.
+    """
+    words = [word for word in titled(title) if "\0" not in word]
+    folders = [workspace, *(Path(word).expanduser() for word in words if word.startswith(("~/", "/")) or word == "~")]
+    for path in (folder / Path(word).expanduser() for folder in folders for word in words):
         try:
-            if path.is_symlink():
+            if path.is_symlink() or places.starts_here(path) or places.is_known_inode(path):
                 return str(path)
-        except (OSError, ValueError):  # because a title may hold anything
+        except (OSError, RuntimeError, ValueError):  # because a title may hold anything
             continue
-    return ""
+    found = survey.survey(workspace)
+    return next((str(path) for path in (*found.linked, *found.links) if path.name in words), "")

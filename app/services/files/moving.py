@@ -17,9 +17,10 @@ from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 
-from app.base.errors import ToolFailed, ToolMisuse, WispError
+from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.ids import unique
 from app.base.values import dataclass
+from app.services.files import places
 from app.services.files.checkpoints import Change, Checkpoints
 from app.services.files.places import Place, Workspace
 from app.services.files.safe_open import Folder, hold, told
@@ -85,12 +86,12 @@ class Moves:
 
     def make_folders(self, paths: Sequence[str], turn: str, tool: str) -> list[Place]:
         """Make folders with those above them. Returns the ones that were not there yet."""
-        places = [self._workspace.locate(path) for path in paths]
-        for place in places:
+        located = [self._workspace.locate(path) for path in paths]
+        for place in located:
             self._workspace.check_writable(place)
             if place.exists() and not place.is_folder():
                 raise ToolFailed(f"path: {place.shown!r} is a file.")
-        fresh = [place for place in places if not place.exists()]
+        fresh = [place for place in located if not place.exists()]
         for place in fresh:
             with told("path", place.shown):
                 self._make(place, (turn, tool), [])
@@ -154,11 +155,18 @@ class Moves:
             if (source.path / name).is_symlink():
                 if copies:
                     raise ToolFailed(f"source: {source.shown!r} holds a link, {name!r}; links are not copied.")
+                self._check_link(source, name)
+                self._check_link(target, name)
                 continue
             inside = self._workspace.locate(str(source.path / name), "source")
             (self._workspace.check_readable if copies else self._workspace.check_writable)(inside)
             self._workspace.check_writable(self._workspace.locate(str(target.path / name), "destination"))
             yield name
+
+    def _check_link(self, folder: Place, name: str) -> None:
+        """A link has a name of its own, whatever it leads to. Raises NeedsPerson where that name starts by itself."""
+        if places.starts_by_itself((folder.path / name).parts):
+            raise NeedsPerson(f"{folder.argument}: {folder.shown!r} would hold {name!r}, a link that starts by itself.")
 
     def _one(self, step: Step, origin: tuple[str, str], done: list[Change], *, copies: bool) -> None:
         self._make(_parent(self._workspace, step.target), origin, done)

@@ -28,8 +28,12 @@ from app.services.files.safe_open import told
 
 _GLOB = re.compile(r"[*?\[]")
 _INODES_S = 10.0
-_INODES_DEPTH = 4
-_MOST_INODES = 4_000
+_STARTING_DEPTH = 3
+"""Deeper lie the stores of package managers, whose files have hard links in projects."""
+_MOST_INODES = 50_000
+HEAD = "HEAD"
+_BARE = frozenset({"config", "config.worktree", "hooks", "commondir", "info", "modules", "worktrees"})
+"""What git runs or follows in a folder that it takes for a repository, because it holds a HEAD."""
 _MOST_FOLDERS = 100
 _MOST_NAMES = 1_000
 _SETTLED_NS = 1_000_000_000
@@ -45,7 +49,7 @@ class Patterns:
     """Names and paths of names, with * and ? within a name; found by their first name."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
-        self.rules = tuple(tuple(map(_plain, pattern.split("/"))) for pattern in patterns)
+        self.rules = tuple(tuple(map(plain, pattern.split("/"))) for pattern in patterns)
         self._by_name: dict[str, list[tuple[str, ...]]] = {}
         self._open = [rule for rule in self.rules if _GLOB.search(rule[0])]
         self._opening = re.compile("|".join(translate(rule[0]) for rule in self._open) or r"(?!)")
@@ -55,7 +59,7 @@ class Patterns:
 
     def fit(self, parts: Iterable[str]) -> bool:
         """Whether a path leads to what a pattern names, or below it."""
-        seen = tuple(_plain(part) for part in parts)
+        seen = tuple(plain(part) for part in parts)
         return any(self._fit_at(seen, at) for at in range(len(seen)))
 
     def named(self) -> list[str]:
@@ -111,19 +115,29 @@ def is_private_key(path: Path) -> bool:
 def starts_by_itself(parts: Iterable[str]) -> bool:
     """Read but never written: what a shell, an editor, git or the desktop runs without being asked."""
     parts = tuple(parts)
-    return patterns("startup", "always").fit(parts) or _in_home(parts)
+    return patterns("startup", "always").fit(parts) or _in_home(parts) or parts[-1:] == (HEAD,)
 
 
 def is_known_inode(path: Path) -> bool:
     """Whether this is a secret of the home folder under another name: a hard link to it, or mounted there."""
+    return _kind_by_inode(path) == "secret"
+
+
+def starts_here(path: Path) -> bool:
+    """The same as `starts_by_itself` of what is on the disk: by name, by inode, or in a folder that git works in."""
+    if starts_by_itself(path.parts) or _kind_by_inode(path) == "starts":
+        return True
+    return any(above.name in _BARE and os.path.lexists(above.parent / HEAD) for above in (path, *path.parents))
+
+
+def _kind_by_inode(path: Path) -> str:
     with suppress(OSError, ValueError):  # because a missing file has no inode
         found = path.stat()
         if stat.S_ISREG(found.st_mode):
             # Look deep only at hard links, because a file with one link can have another path only through a mount.
-            depth = _INODES_DEPTH if found.st_nlink > 1 else 0
-            known = _inodes(str(Path.home()), depth, int(time.monotonic() / _INODES_S))
-            return (found.st_dev, found.st_ino) in known
-    return False
+            known = known_inodes(is_deep=found.st_nlink > 1)
+            return known.get(found.st_ino, {}).get(found.st_dev, "")
+    return ""
 
 
 def local_secrets_in(workspace: Path) -> list[Path]:
@@ -153,17 +167,6 @@ def _read_names(folder: str, _changed_ns: int) -> tuple[str, ...]:
     return tuple(name for name in sorted(os.listdir(folder))[:_MOST_NAMES] if local.fit((name,)))
 
 
-def linked_secrets_in(workspace: Path) -> list[Path]:
-    """Further names of the home folder's secrets, directly in the workspace: hard links."""
-    found: list[Path] = []
-    with suppress(OSError), os.scandir(workspace) as entries:  # because the workspace may not exist yet
-        for entry in islice(entries, _MOST_NAMES):
-            is_linked = entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_nlink > 1
-            if is_linked and is_known_inode(Path(entry.path)):
-                found.append(Path(entry.path))
-    return found
-
-
 def why_no_workspace(folder: Path, home: Path) -> str:
     """Why commands and files cannot be kept inside this folder, as the end of a sentence; empty where they can."""
     rules = table()["workspace"]
@@ -180,7 +183,7 @@ def why_no_workspace(folder: Path, home: Path) -> str:
 
 
 def _in_home(parts: Sequence[str]) -> bool:
-    seen, home = tuple(map(_plain, parts)), tuple(map(_plain, Path(os.path.realpath(Path.home())).parts))
+    seen, home = tuple(map(plain, parts)), tuple(map(plain, Path(os.path.realpath(Path.home())).parts))
     below = seen[len(home) :]
     return seen[: len(home)] == home and any(below[: len(rule)] == rule for rule in patterns("startup", "home").rules)
 
@@ -202,34 +205,47 @@ def _head(path: Path) -> bytes:
         return b""
 
 
+def known_inodes(*, is_deep: bool = True) -> Mapping[int, Mapping[int, str]]:
+    """The home folder's secrets and start-up files: their inodes, and by device `secret` or `starts`."""
+    return _inodes(str(Path.home()), is_deep=is_deep, moment=int(time.monotonic() / _INODES_S))
+
+
 @functools.lru_cache(maxsize=2)
-def _inodes(home: str, depth: int, _moment: int) -> frozenset[tuple[int, int]]:
-    """Device and inode of the home folder's secrets, so many and so deep as costs little."""
-    found: set[tuple[int, int]] = set()
-    for name in patterns("secrets", "always").named():
-        path = os.path.join(home, name)
-        with suppress(OSError):  # because most of these files do not exist
-            entry = os.lstat(path)
-            if stat.S_ISREG(entry.st_mode):
-                found.add((entry.st_dev, entry.st_ino))
-            elif stat.S_ISDIR(entry.st_mode) and not name.startswith(".cache/"):
-                found.update(islice(_below(path, entry.st_dev, depth), _MOST_INODES - len(found)))
-    return frozenset(found)
+def _inodes(home: str, *, is_deep: bool, moment: int) -> Mapping[int, Mapping[int, str]]:  # noqa: ARG001
+    found: dict[int, dict[int, str]] = {}
+    for section, kind in (("startup", "starts"), ("secrets", "secret")):
+        depth = (_STARTING_DEPTH if section == "startup" else _MOST_INODES) if is_deep else 0
+        for name in patterns(section, "always").named():
+            path = os.path.join(home, name)
+            with suppress(OSError):  # because most of these files do not exist
+                entry = os.lstat(path)
+                if stat.S_ISREG(entry.st_mode):
+                    found.setdefault(entry.st_ino, {})[entry.st_dev] = kind
+                elif stat.S_ISDIR(entry.st_mode) and name != ".git" and not name.startswith(".cache/"):
+                    for inode in islice(_below(path, depth), _MOST_INODES):
+                        found.setdefault(inode, {})[entry.st_dev] = kind
+    return found
 
 
-def _below(folder: str, device: int, depth: int) -> Iterator[tuple[int, int]]:
-    """The folder's list names the inodes: no file has to be looked at."""
-    if depth:
-        with suppress(OSError), os.scandir(folder) as entries:  # because a folder may be private or gone
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    yield from _below(entry.path, device, depth - 1)
-                else:
-                    yield device, entry.inode()
+def _below(folder: str, depth: int) -> Iterator[int]:
+    """The inodes of the files below, the nearest first. The folder's list names them: no file has to be looked at."""
+    level = [folder]
+    while level and depth:
+        depth -= 1
+        below: list[str] = []
+        for one in level:
+            with suppress(OSError), os.scandir(one) as entries:  # because a folder may be private or gone
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        below.append(entry.path)
+                    else:
+                        yield entry.inode()
+        level = below
 
 
 @functools.lru_cache(maxsize=4096)
-def _plain(part: str) -> str:
+def plain(part: str) -> str:
+    """The name as it is compared: without regard to case, width or invisible signs."""
     if part.isascii():  # because this is many times as fast and comes to the same
         return part.casefold().rstrip(". ") or part
     visible = "".join(sign for sign in part if unicodedata.category(sign) != "Cf")
@@ -348,7 +364,7 @@ class Workspace:
                 f"{place.argument}: {place.shown!r} is outside the folders that may be changed (the workspace, home, "
                 "wisp:/ and the temporary folder). Choose a place in one of them, or ask the person to do it."
             )
-        if starts_by_itself(place.path.parts):
+        if starts_here(place.path):
             raise NeedsPerson(
                 f"{place.argument}: {place.shown!r} is protected, because the system or git runs it without asking. "
                 "Tell the person what to change there."

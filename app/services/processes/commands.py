@@ -95,7 +95,8 @@ class RunRecord:
             known = {name: value for name, value in found.items() if name in {each.name for each in fields(RunRecord)}}
             before = known["before"]
             paths = tuple(before["absent"]), tuple(before["repositories"])
-            held = Before(before["workspace"], *paths, is_whole=before.get("is_whole", True))
+            is_whole, starting = before.get("is_whole", True), tuple(before.get("starting", ()))
+            held = Before(before["workspace"], *paths, is_whole=is_whole, starting=starting)
             record = RunRecord(**{**known, "before": held})
             record._take_settled(folder)
             return record
@@ -409,8 +410,8 @@ def _is_forgotten(folder: Path) -> bool:
 
 
 _UNSEARCHED = (
-    " The workspace has more folders than are searched for repositories: git's hooks and configuration in the others "
-    "were not protected from it."
+    " The workspace has more entries than are searched: start-up files, secrets and git's hooks in the others were not "
+    "protected from it."
 )
 
 

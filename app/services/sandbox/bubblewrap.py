@@ -21,6 +21,7 @@ from typing import Any
 from app.base import paths, resources
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.ids import unique
+from app.services.files import survey
 from app.services.sandbox import layout, protection
 from app.services.sandbox.layout import Before, NoWall, Period, Rooms, Sandbox, SandboxedCommand, SettledRun, table
 
@@ -229,12 +230,15 @@ class Bubblewrap:
                 f"cwd: {str(cwd)!r} is outside the workspace. Say outside=true to work there; the person is asked then."
             )
         inside = self._environment(environment)
-        guarded = protection.of(self._rooms.workspace)
+        found = survey.survey(self._rooms.workspace)
+        guarded, hidden = protection.of(self._rooms.workspace, found), layout.hidden_in(self._rooms, found)
         filter_file = self._filter(network=network)
         arguments = [
             *layout.arguments(self._rooms, environment.get("PATH", ""), network=network),
             *self._identity,
+            *layout.parents(self._rooms, hidden),
             *guarded.arguments(),
+            *layout.masks(self._rooms, hidden),
             *_WALLS,
             *(("--share-net",) if network else ()),
             *(("--seccomp", "9") if filter_file.stat().st_size else ()),
@@ -242,7 +246,7 @@ class Bubblewrap:
         ]
         info = folder / _INFO
         start = ("/bin/sh", "-c", _LAUNCH, str(filter_file), str(info))
-        look = prefix(self._rooms.workspace, layout.hidden_in(self._rooms))
+        look = prefix(self._rooms.workspace, hidden)
         return SandboxedCommand((*start, self._program, *arguments, *look, *_limits()), inside, guarded.before, info)
 
     def settle(self, folder: Path, before: Before, period: Period) -> SettledRun:

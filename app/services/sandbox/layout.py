@@ -12,6 +12,7 @@ from app.base import resources
 from app.base.errors import ToolFailed
 from app.base.values import dataclass, field
 from app.services.files import places
+from app.services.files.survey import WorkspaceSurvey
 from app.services.sandbox import read_only_commands
 
 _BROAD = tuple(map(Path, places.table()["workspace"]["broad"]))
@@ -61,10 +62,12 @@ def arguments(rooms: Rooms, path_variable: str, *, network: bool) -> Iterator[st
     for folder in (*_toolchains(rooms), *program_folders(path_variable, rooms), *rooms.readable):
         yield from ("--ro-bind", str(folder), str(folder))
     yield from ("--bind", str(rooms.workspace), str(rooms.workspace))
-    for parent in _parents(rooms):
-        yield from ("--bind", str(parent), str(parent))
-    for hidden in hidden_in(rooms):
-        yield from ("--tmpfs", str(hidden)) if hidden.is_dir() else ("--ro-bind", "/dev/null", str(hidden))
+
+
+def masks(rooms: Rooms, hidden: Sequence[Path]) -> Iterator[str]:
+    """bubblewrap's arguments for what is hidden, to follow all that shows a part of the workspace."""
+    for path in hidden:
+        yield from ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
     yield from ("--bind", str(rooms.made), str(rooms.made))
 
 
@@ -131,27 +134,33 @@ def _toolchains(rooms: Rooms) -> list[Path]:
     return list(_existing(rooms.person_home / name for name in table()["home"]["toolchains"]))
 
 
-def _parents(rooms: Rooms) -> list[Path]:
-    """Folders on the way to what is hidden or protected: mounts of their own, so that they cannot be renamed."""
-    ways = [parent for path in (*hidden_in(rooms), *starting_in(rooms.workspace)) for parent in path.parents]
+def parents(rooms: Rooms, kept: Iterable[Path]) -> Iterator[str]:
+    """Bind the folders on the way to what is hidden or protected, so that they cannot be renamed."""
+    ways = [parent for path in (*kept, *starting_in(rooms.workspace)) for parent in path.parents]
     inside = {parent for parent in ways if parent != rooms.workspace and parent.is_relative_to(rooms.workspace)}
-    return sorted(parent for parent in inside if parent.is_dir() and os.path.realpath(parent) == str(parent))
+    for parent in sorted(inside):
+        if parent.is_dir() and os.path.realpath(parent) == str(parent):
+            yield from ("--bind", str(parent), str(parent))
 
 
-def hidden_in(rooms: Rooms) -> list[Path]:
+def hidden_in(rooms: Rooms, found: WorkspaceSurvey) -> list[Path]:
     """What lies inside the workspace and is kept from commands all the same."""
-    seen = table()["protected"]["seen"]
-    names = [name for name in places.patterns("secrets", "always").named() if name not in seen]
-    private = [*rooms.own, *(folder / name for folder in {rooms.person_home, rooms.workspace} for name in names)]
-    private += places.linked_secrets_in(rooms.workspace)
+    seen = places.Patterns(table()["protected"]["seen"])
+    private = [*rooms.own, *(path for path in found.secrets if not seen.fit((path.name,)))]
+    private += [path for path, kind in found.linked.items() if kind == "secret"]
     inside = (one for one in _existing(private) if one != rooms.workspace and one.is_relative_to(rooms.workspace))
-    return [one for one in inside if os.path.realpath(one) == str(one)]
+    return sorted(one for one in inside if os.path.realpath(one) == str(one))
 
 
 def starting_in(workspace: Path) -> list[Path]:
-    """What may stand in this workspace and starts by itself, without what builds and git must be able to change."""
+    """What may stand at the top of this workspace and starts by itself, without what builds and git change."""
     made = table()["protected"]["made"]
     return [workspace / name for name in places.patterns("startup", "always").named() if name not in made]
+
+
+def is_made(path: Path) -> bool:
+    """Whether builds and git make and change a start-up file of that name all the time."""
+    return places.Patterns(table()["protected"]["made"]).fit(path.parts[-2:])
 
 
 def _existing(candidates: Iterable[Path]) -> Iterator[Path]:
@@ -162,7 +171,8 @@ def _existing(candidates: Iterable[Path]) -> Iterator[Path]:
 class Before:
     """What a workspace held when a run began: its repositories, and which names that run by themselves were `absent`.
 
-    All are absolute paths. Without a `workspace` nothing is known, and nothing is touched later. `is_whole`: all
+    All are absolute paths; `starting` were there, each as `inode:path`.
+    Without a `workspace` nothing is known, and nothing is touched later. `is_whole`: all
     folders that may hold a repository were looked at.
     """
 
@@ -170,6 +180,7 @@ class Before:
     absent: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
     is_whole: bool = True
+    starting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from app.base.values import dataclass
 from app.services.files.safe_open import hold
-from app.services.sandbox.layout import Before, Period, SettledRun, starting_in, table
+from app.services.files.survey import WorkspaceSurvey, survey
+from app.services.sandbox.layout import Before, Period, SettledRun, is_made, starting_in, table
 
 _MOST_BYTES = 65_536
 _SECTION = re.compile(r'\[([A-Za-z]+)(?: "[^"\\]*")?\]')
@@ -56,7 +57,6 @@ def _read(workspace: Path, config: Path) -> str:
     return data.decode("utf-8")
 
 
-_GIT = ".git"
 _SAMPLE = ".sample"
 _ASIDE = ".set-aside"
 _CLOCK_S = 0.05
@@ -79,17 +79,37 @@ class Protection:
             yield from ("--ro-bind", str(path), str(path))
 
 
-def of(workspace: Path) -> Protection:
+def of(workspace: Path, found: WorkspaceSurvey) -> Protection:
     """What is protected in this workspace, as it is now."""
-    repositories, is_whole = _repositories(workspace)
-    pinned = [path for path in repositories if path.is_dir() and not path.is_symlink()]
-    names = starting_in(workspace)
-    names += [folder / name for folder in pinned for name in table()["protected"]["git"]]
-    names += [path for path in repositories if path.is_file()]
+    pinned = [path for path in found.repositories if path.is_dir() and not path.is_symlink() and path != workspace]
+    starting = _starting(found)
+    names = [*starting_in(workspace), *starting]
+    names += [path for path, kind in found.linked.items() if kind == "starts"]
+    names += [folder / name for folder in found.repositories if folder.is_dir() for name in table()["protected"]["git"]]
+    names += [path for path in found.repositories if path.is_file()]
+    names += [path.resolve() for path in starting if path.is_symlink() and path.resolve().is_relative_to(workspace)]
+    names = list(dict.fromkeys(names))
     fixed = [path for path in names if path.exists() and os.path.realpath(path) == str(path)]
     absent = [path for path in names if not os.path.lexists(path)]
-    before = Before(str(workspace), tuple(map(str, absent)), tuple(map(str, repositories)), is_whole)
-    return Protection(tuple(fixed), tuple(pinned), before)
+    before = Before(
+        str(workspace),
+        tuple(map(str, absent)),
+        tuple(map(str, found.repositories)),
+        found.is_whole,
+        tuple(_identity(path) for path in starting if os.path.lexists(path)),
+    )
+    return Protection(tuple(sorted(fixed)), tuple(sorted(pinned)), before)
+
+
+def _starting(found: WorkspaceSurvey) -> list[Path]:
+    return [path for path in found.starting if not is_made(path)]
+
+
+def _identity(path: Path) -> str:
+    """The same entry under the same name; another inode is another file in its place."""
+    with suppress(OSError):  # because it may be gone again
+        return f"{os.lstat(path).st_ino}:{path}"
+    return f"gone:{path}"
 
 
 def settle(before: Before, period: Period) -> SettledRun:
@@ -98,9 +118,12 @@ def settle(before: Before, period: Period) -> SettledRun:
         return SettledRun()
     workspace = Path(before.workspace)
     suspects = [Path(path) for path in before.absent]
-    for repository in _repositories(workspace)[0]:
+    found = survey(workspace)
+    for repository in found.repositories:
         if str(repository) not in before.repositories:
             suspects += _suspects(workspace, repository)
+    fresh = [path for path in _starting(found) if _identity(path) not in before.starting]
+    suspects += [path for path in fresh if not any(one.is_relative_to(path) for one in suspects)]
     aside: dict[str, str] = {}
     unclear: list[str] = []
     for path in dict.fromkeys(_link_on_the_way(workspace, path) or path for path in suspects):
@@ -136,27 +159,6 @@ def put_back(workspace: Path, set_aside: Mapping[str, str]) -> tuple[list[str], 
         except OSError as error:
             problems.append(f"{workspace / now} cannot be put back: {error.strerror or error}.")
     return done, problems
-
-
-def _repositories(workspace: Path) -> tuple[list[Path], bool]:
-    """Each .git down to some depth, and whether all folders there were looked at. Links are not followed."""
-    rules = table()["protected"]
-    found: list[Path] = []
-    level, left = [workspace], rules["folders"]
-    for _ in range(rules["depth"]):
-        below: list[Path] = []
-        for folder in level[:left]:
-            with suppress(OSError), os.scandir(folder) as entries:  # because the command may have deleted the folder
-                for entry in entries:
-                    if entry.name == _GIT:
-                        found.append(Path(entry.path))
-                    elif entry.is_dir(follow_symlinks=False) and entry.name not in rules["skipped"]:
-                        below.append(Path(entry.path))
-        left -= len(level)
-        if left < 0:
-            return found, False
-        level = below
-    return found, True
 
 
 def _suspects(workspace: Path, repository: Path) -> list[Path]:

@@ -18,6 +18,7 @@ import pytest
 
 from app.base.clock import SystemClock
 from app.base.errors import ToolFailed
+from app.services.files import places, survey
 from app.services.processes import starting
 from app.services.processes.commands import Processes
 from app.services.sandbox import bubblewrap
@@ -55,8 +56,11 @@ async def test_the_network_is_there_only_where_it_was_asked_for(bench: Bench, po
     assert await _output(bench, dial, network=True) == "reached\n"
 
 
-async def test_a_command_in_a_workspace_too_large_to_search_says_what_was_not_protected(bench: Bench) -> None:
-    sentence = "more folders than are searched for repositories"
+async def test_a_command_in_a_workspace_too_large_to_search_says_what_was_not_protected(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(survey, "MOST_ENTRIES", 500)
+    sentence = "more entries than are searched"
     few = await bench.call("execute_command", command="mkdir f{1..600}")
     many = await bench.call("execute_command", command="true")
     assert (sentence in few.llm_echo, sentence in many.llm_echo) == (False, True), many.llm_echo
@@ -401,3 +405,41 @@ def test_a_mount_that_is_not_what_was_meant_ends_it_before_the_command(tmp_path:
     ]
     assert [(done.returncode, done.stdout) for done in seen] == [(0, "ran\n"), (125, "")]
     assert "the workspace changed while the sandbox was built; nothing was run" in seen[1].stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo touch hit >> prof.txt",
+        "echo touch hit >> box/prof.txt",
+        "mv box b2; echo touch hit >> b2/prof.txt",
+        "cat box/alias.txt .agents/skills/a/alias.txt stuff/.aws/credentials",
+        "echo hit >> sub/deep/.envrc",
+        "echo hit >> a/b/c/d/e/f/g/h/i/.git/hooks/pre-commit",
+    ],
+)
+async def test_no_command_reaches_what_is_protected_by_another_name_or_deep(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
+) -> None:
+    home, space = tmp_path / "person", bench.root
+    names = (".profile", ".aws/credentials")
+    places_of_files = [*(home / name for name in names), *(space / name for name in _DEEP)]
+    for path in places_of_files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("planted")
+    monkeypatch.setenv("HOME", str(home))
+    places._inodes.cache_clear()
+    for name, link in (
+        (0, "prof.txt"),
+        (0, "box/prof.txt"),
+        (1, "box/alias.txt"),
+        (1, ".agents/skills/proj/alias.txt"),
+    ):
+        (space / link).parent.mkdir(parents=True, exist_ok=True)
+        os.link(home / names[name], space / link)
+    done = await bench.call("execute_command", command=command)
+    assert "planted" not in done.llm_echo
+    assert {path.read_text() for path in places_of_files} == {"planted"}
+
+
+_DEEP = ("stuff/.aws/credentials", "sub/deep/.envrc", "a/b/c/d/e/f/g/h/i/.git/hooks/pre-commit")

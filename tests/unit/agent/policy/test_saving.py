@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.policy import Action, Control, Policy, Provenance
+from app.agent.policy import Action, Control, Policy, Provenance, saving
 from app.agent.policy.call_analysis import texts_of
 from app.assembly import registry
 from app.protocol.call import ToolCall
 from app.protocol.spec import Effect
+from app.services.files import places
 
 REGISTRY = registry()
 FIELD = Control("Save As", "Mousepad", "text", default="Save", is_dialog=True)
@@ -109,3 +110,30 @@ def test_a_dialog_saves_where_the_file_tools_may(
 )
 def test_what_an_act_types_is_known_in_later_calls(act: Action, texts: tuple[str, ...]) -> None:
     assert texts_of(act) == texts
+
+
+@pytest.mark.parametrize("is_hard", [False, True])
+@pytest.mark.parametrize(
+    ("folder", "title"),
+    [
+        ("Docs", "*notes.txt - ~/Docs - Geany"),
+        ("Docs", "~/Docs/notes.txt - Mousepad"),
+        ("Docs", "notes.txt (~/Docs) - Editor"),
+        ("ws/s", "notes.txt - Mousepad"),
+        ("ws", "notes.txt - FeatherPad"),
+        ("ws/a/b/c", "*notes.txt - Editor"),
+    ],
+)
+def test_a_start_up_file_under_another_name_is_not_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, title: str, *, is_hard: bool
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    places._inodes.cache_clear()
+    (tmp_path / ".profile").write_text("old")
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "ws").mkdir(exist_ok=True)
+    notes = tmp_path / folder / "notes.txt"
+    (notes.hardlink_to if is_hard else notes.symlink_to)(tmp_path / ".profile")
+    assert saving.linked_in(title, tmp_path / "ws") == str(notes)
+    assert places.starts_here(notes.resolve())
+    assert not saving.linked_in("other.txt - ~/Docs - Geany", tmp_path / "ws")

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.base.errors import NeedsPerson, ToolFailed
-from app.services.files import places
+from app.services.files import places, survey
+from app.services.files.checkpoints import Checkpoints
+from app.services.files.moving import Moves
 from app.services.files.places import Workspace
 from app.services.files.searching import Query, search
 
@@ -45,6 +47,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "ada"
     (folder / "proj").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(folder))
+    places._inodes.cache_clear()
     return folder
 
 
@@ -135,3 +138,47 @@ def test_a_secret_that_comes_into_a_folder_that_was_looked_at_is_found(
             secret.write_text("-----BEGIN PRIVATE KEY-----")
             secret.parent.chmod(0o700)
         assert places.local_secrets_in(tmp_path) == [*before[0], secret]
+
+
+@pytest.mark.parametrize("folder", ["", "deep/in/it/nine/levels/or/so/and/more/"])
+@pytest.mark.parametrize("name", [".profile", ".bashrc", ".config/autostart/a.desktop"])
+def test_a_hard_link_to_a_start_up_file_is_not_written(
+    workspace: Workspace, home: Path, name: str, folder: str
+) -> None:
+    (home / name).parent.mkdir(parents=True, exist_ok=True)
+    (home / name).write_text("old")
+    link = home / "proj" / folder / "notes.txt"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    os.link(home / name, link)
+    with pytest.raises(NeedsPerson, match="is protected"):
+        workspace.check_writable(workspace.locate(str(link)))
+    assert survey.survey(workspace.folder).linked == {link: "starts"}
+
+
+def test_secrets_are_known_at_any_depth(workspace: Workspace, home: Path) -> None:
+    secret, link = home / ".config/gh/a/b/c/d/e/f/g/deep.txt", home / "proj/box/one.txt"
+    secret.parent.mkdir(parents=True)
+    secret.write_text("planted")
+    link.parent.mkdir()
+    os.link(secret, link)
+    with pytest.raises(ToolFailed, match="it is left alone"):
+        workspace.check_readable(workspace.locate("box/one.txt"))
+    assert survey.survey(workspace.folder).linked == {link: "secret"}
+
+
+@pytest.mark.parametrize(
+    "name", ["HEAD", "b/HEAD", "mine.git/config", "mine.git/hooks/post-update", "mine.git/commondir"]
+)
+def test_no_tool_makes_or_changes_a_bare_repository(workspace: Workspace, home: Path, name: str) -> None:
+    (home / "proj/mine.git").mkdir()
+    (home / "proj/mine.git/HEAD").write_text("ref: refs/heads/a")
+    with pytest.raises(NeedsPerson, match="is protected"):
+        workspace.check_writable(workspace.locate(name))
+    workspace.check_writable(workspace.locate("other/config"))
+
+
+def test_a_folder_is_not_moved_where_a_link_in_it_starts_by_itself(workspace: Workspace, home: Path) -> None:
+    (home / "proj/v/a").mkdir(parents=True)
+    (home / "proj/v/a/.envrc").symlink_to("../../t")
+    with pytest.raises(NeedsPerson, match="a link that starts by itself"):
+        Moves(workspace, Checkpoints(home / "kept")).plan(["v"], ["w"], copies=False)

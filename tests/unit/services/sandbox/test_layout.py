@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.services.files import survey
 from app.services.sandbox import layout
 from app.services.sandbox.layout import Rooms
 
@@ -20,7 +21,8 @@ def _rooms(folder: Path, workspace: Path) -> Rooms:
 
 def _mounts(rooms: Rooms, path: str = "") -> dict[str, str]:
     """What is mounted where, by the last that counts: the kind and the source."""
-    words = list(layout.arguments(rooms, path, network=False))
+    hidden = layout.hidden_in(rooms, survey.survey(rooms.workspace))
+    words = [*layout.arguments(rooms, path, network=False), *layout.masks(rooms, hidden)]
     found: dict[str, str] = {}
     while words:
         kind = words.pop(0)

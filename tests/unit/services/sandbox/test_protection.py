@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from app.services.files import survey
 from app.services.sandbox import protection
 from app.services.sandbox.layout import Before, Period, SettledRun
 
@@ -32,6 +33,10 @@ def space(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def _protected(space: Path) -> protection.Protection:
+    return protection.of(space, survey.survey(space))
+
+
 def _set_aside(before: Before, *, watched_s: float = 60.0) -> SettledRun:
     """All that appeared in the last minute is the run's, or what appeared in its first `watched_s` seconds."""
     began = time.time() - 60
@@ -43,7 +48,7 @@ def _names(space: Path, paths: tuple[Path, ...]) -> set[str]:
 
 
 def test_what_is_there_is_fixed_and_repositories_stay_where_they_are(space: Path) -> None:
-    found = protection.of(space)
+    found = _protected(space)
     assert _names(space, found.fixed) == {".git/config", ".git/hooks", ".envrc", ".vscode", "sub/.git/config"}
     assert _names(space, found.pinned) == {".git", "sub/.git"}
     assert {".mcp.json", ".bashrc", ".git/commondir", "sub/.git/hooks"} <= _names(
@@ -51,15 +56,59 @@ def test_what_is_there_is_fixed_and_repositories_stay_where_they_are(space: Path
     )
 
 
-@pytest.mark.parametrize(("folders", "is_whole"), [(490, True), (600, False)])
-def test_a_search_that_ends_before_the_last_folder_says_so(space: Path, folders: int, *, is_whole: bool) -> None:
+@pytest.mark.parametrize(("folders", "is_whole"), [(10, True), (60, False)])
+def test_a_search_that_ends_before_the_last_folder_says_so(
+    space: Path, folders: int, *, is_whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(survey, "MOST_ENTRIES", 50)
     for number in range(folders):
         (space / f"folder{number:03}").mkdir()
-    assert protection.of(space).before.is_whole == is_whole
+    assert _protected(space).before.is_whole == is_whole
+    assert bool(survey.unsearched(space)) != is_whole
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sub/.envrc",
+        "a/b/.vscode/tasks.json",
+        "AGENTS.md",
+        "a/CLAUDE.md",
+        ".agents/skills/x/SKILL.md",
+        "a/b/.claude/settings.json",
+    ],
+)
+def test_what_starts_by_itself_is_set_aside_at_any_depth(space: Path, name: str) -> None:
+    before = _protected(space).before
+    (space / name).parent.mkdir(parents=True, exist_ok=True)
+    (space / name).write_text("x")
+    assert len(_set_aside(before).set_aside) == 1
+    assert not (space / name).exists()
+    assert not _set_aside(before).set_aside
+
+
+def test_a_file_in_the_place_of_a_protected_one_is_set_aside(space: Path) -> None:
+    (space / "a/b/.envrc").write_text("old")
+    before = _protected(space).before
+    (space / "a/b").rename(space / "moved")
+    (space / "a/b").mkdir()
+    (space / "a/b/.envrc").write_text("new")
+    assert "a/b/.envrc" in _set_aside(before).set_aside
+    assert (space / "moved").is_dir()
+
+
+def test_a_bare_repository_that_a_command_made_runs_nothing(space: Path) -> None:
+    before = _protected(space).before
+    for name, config in (("plain.git", "[core]\n\tbare = true\n"), ("odd", "[core]\n\tfsmonitor = x\n")):
+        (space / name / "hooks").mkdir(parents=True)
+        (space / name / "HEAD").write_text("ref: refs/heads/a\n")
+        (space / name / "config").write_text(config)
+    (space / "plain.git/hooks/post-update").write_text("x")
+    assert set(_set_aside(before).set_aside) == {"odd/config", "plain.git/hooks/post-update"}
 
 
 def test_what_has_appeared_gets_another_name(space: Path) -> None:
-    before = protection.of(space).before
+    before = _protected(space).before
     (space / ".mcp.json").write_text("{}")
     (space / ".idea").mkdir()
     (space / ".git/commondir").write_text("../evil")
@@ -71,7 +120,7 @@ def test_what_has_appeared_gets_another_name(space: Path) -> None:
 
 
 def test_a_second_one_does_not_replace_the_first(space: Path) -> None:
-    before = protection.of(space).before
+    before = _protected(space).before
     for text in ("one", "two"):
         (space / ".mcp.json").write_text(text)
         _set_aside(before)
@@ -79,7 +128,7 @@ def test_a_second_one_does_not_replace_the_first(space: Path) -> None:
 
 
 def test_a_new_repository_may_hold_what_git_makes_and_nothing_that_runs(space: Path) -> None:
-    before = protection.of(space).before
+    before = _protected(space).before
     for name, config in (("plain", "[core]\n\tbare = false\n"), ("evil", "[core]\n\tfsmonitor = x\n")):
         (space / name / ".git/hooks").mkdir(parents=True)
         (space / name / ".git/config").write_text(config)
@@ -93,7 +142,7 @@ def test_a_new_repository_may_hold_what_git_makes_and_nothing_that_runs(space: P
 def test_no_link_that_a_command_left_is_followed(space: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     home = tmp_path_factory.mktemp("home")
     (home / "autostart").mkdir()
-    before = protection.of(space).before
+    before = _protected(space).before
     (space / ".config").symlink_to(home)
     (space / "link").symlink_to(home)
     assert _set_aside(before) == SettledRun({".config": ".config.set-aside"})
@@ -114,7 +163,7 @@ def _as_nobody() -> Iterator[None]:
 @pytest.mark.parametrize(("closed", "mode"), [(".idea", 0o000), (".idea", 0o555)], ids=["no look", "no new name"])
 def test_what_cannot_be_looked_at_or_renamed_is_named(space: Path, closed: str, mode: int) -> None:
     made = space / ".idea/tasks.xml"
-    before = replace(protection.of(space).before, absent=(str(made),))
+    before = replace(_protected(space).before, absent=(str(made),))
     made.parent.mkdir()
     made.write_text("x")
     for folder in (space, made.parent):
@@ -135,7 +184,7 @@ def test_what_cannot_be_looked_at_or_renamed_is_named(space: Path, closed: str, 
 def test_a_link_that_the_person_made_is_neither_mounted_nor_moved(space: Path) -> None:
     (space / ".envrc").rename(space / "envrc")
     (space / ".envrc").symlink_to("envrc")
-    found = protection.of(space)
+    found = _protected(space)
     assert space / ".envrc" not in found.fixed
     assert _set_aside(found.before) == SettledRun()
 
@@ -153,7 +202,7 @@ def _state(folder: Path) -> list[str]:
 
 
 def test_a_repository_that_appears_when_nobody_waits_any_more_is_named_and_never_touched(space: Path) -> None:
-    before = protection.of(space).before
+    before = _protected(space).before
     theirs = _repository(space / "theirs")
     was = _state(theirs)
     settled = _set_aside(before, watched_s=0)
@@ -162,7 +211,7 @@ def test_a_repository_that_appears_when_nobody_waits_any_more_is_named_and_never
 
 
 def test_a_repository_from_before_or_after_the_run_is_not_even_named(space: Path) -> None:
-    before = protection.of(space).before
+    before = _protected(space).before
     _repository(space / "theirs")
     now = time.time()
     for period in (Period(now + 10, now + 20, now + 30), Period(now - 30, now - 20, now - 10)):
@@ -171,7 +220,7 @@ def test_a_repository_from_before_or_after_the_run_is_not_even_named(space: Path
 
 def test_a_run_is_settled_in_its_own_workspace_alone(space: Path) -> None:
     other = space / "a"
-    before = protection.of(other).before
+    before = _protected(other).before
     _repository(space / "theirs")
     (other / ".envrc").write_text("x")
     assert _set_aside(before).set_aside == {".envrc": ".envrc.set-aside"}
@@ -179,7 +228,7 @@ def test_a_run_is_settled_in_its_own_workspace_alone(space: Path) -> None:
 
 
 def test_what_was_set_aside_has_a_way_back_that_replaces_nothing(space: Path) -> None:
-    before = protection.of(space).before
+    before = _protected(space).before
     for name in (".mcp.json", ".idea"):
         (space / name).write_text(name)
     settled = _set_aside(before)
