@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import stat
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -21,9 +22,22 @@ _URL = re.compile(r"(https?|file|mailto):/?/?\S+$", re.IGNORECASE)
 _LOCAL_HOSTS = ("", "localhost")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _MOST_PARTS = 2000
-_LARGEST_PART_BYTES = 1 << 20
-_LOADED_PART = re.compile(rb"<[^<>]*TargetMode\s*=\s*[\"']External[\"'][^<>]*>", re.IGNORECASE)
-_HYPERLINK = b"relationships/hyperlink"
+_LARGEST_TABLE_BYTES = 1 << 20
+_MOST_MARKUP_BYTES = 4 << 20
+_HYPERLINK = "/relationships/hyperlink"
+_MARKUP_PARTS = (".rels", ".xml", ".rdf")
+_CLICKED = frozenset({"a", "hyperlink"})
+"""Elements whose address is followed when a person clicks it."""
+_LOADED_ATTRIBUTES = ("href", "src")
+_LONGEST_CALL = 200
+"""A name may be cut over several elements."""
+_FORMULAS = frozenset({"f", "instrtext"})
+_CALLS_OUT = re.compile(
+    r"WEBSERVICE|\bDDE|INCLUDE|\bIMPORT|\bIMAGE\s*\(|\bRTD\s*\(|'(?:https?|ftp|file|smb):[^']*'#", re.IGNORECASE
+)
+_FAR = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|//|\\\\)", re.IGNORECASE)
+_CSV_FORMULA = re.compile(rb"(?:^|[,;\t\r\n\"'])\s*\"?(?:[=@][^,;]*[(!|]|[+-][^,;]*[!|])", re.MULTILINE)
+_TABLES = (".csv", ".tsv")
 
 
 class DocumentKind(StrEnum):
@@ -108,6 +122,8 @@ def _by_name(suffix: str, path: Path, head: bytes) -> DocumentKind:
     if suffix in known["names"]["load"]:
         return DocumentKind.LOADS
     if suffix in known["names"]["text"]:
+        if suffix in _TABLES:
+            return _of_table(path)
         return DocumentKind.UNKNOWN if _CONTROLS.search(head) else DocumentKind.PLAIN
     if suffix in known["names"]["office"]:
         return _of_office(path)
@@ -116,9 +132,21 @@ def _by_name(suffix: str, path: Path, head: bytes) -> DocumentKind:
     return DocumentKind.PLAIN if is_so else DocumentKind.UNKNOWN
 
 
+def _of_table(path: Path) -> DocumentKind:
+    """Programs calculate the formulas in a table of plain text, and some of these load."""
+    with suppress(OSError), path.open("rb") as file:
+        data = file.read(_LARGEST_TABLE_BYTES + 1)
+        if _CSV_FORMULA.search(data):
+            return DocumentKind.LOADS
+        if len(data) <= _LARGEST_TABLE_BYTES and not _CONTROLS.search(data):
+            return DocumentKind.PLAIN
+    return DocumentKind.UNKNOWN
+
+
 def _of_office(path: Path) -> DocumentKind:
     """Documents of office programs are archives: plain without macros, objects and parts that lie elsewhere."""
     import zipfile  # here, because few starts of Wisp meet such a document
+    import zlib
 
     try:
         with zipfile.ZipFile(path) as archive:
@@ -127,17 +155,66 @@ def _of_office(path: Path) -> DocumentKind:
                 return DocumentKind.UNKNOWN
             if any(word in part.filename.lower() for part in parts for word in _table()["office"]["run"]):
                 return DocumentKind.RUNS
-            for part in parts:
-                if part.filename.endswith(".rels"):
-                    if part.file_size > _LARGEST_PART_BYTES:
-                        return DocumentKind.UNKNOWN
-                    outer = _LOADED_PART.findall(archive.read(part))
-                    if any(_HYPERLINK not in one for one in outer):
-                        return DocumentKind.LOADS
+            markup = [part for part in parts if part.filename.lower().endswith(_MARKUP_PARTS)]
+            if sum(part.file_size for part in markup) > _MOST_MARKUP_BYTES:
+                return DocumentKind.UNKNOWN
+            kinds = {_of_part(part.filename, archive.read(part)) for part in markup}
     # Its kind is unknown, because a damaged archive may open differently in another program.
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError):
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError):
         return DocumentKind.UNKNOWN
-    return DocumentKind.PLAIN
+    return next((kind for kind in (DocumentKind.LOADS, DocumentKind.UNKNOWN) if kind in kinds), DocumentKind.PLAIN)
+
+
+def _of_part(name: str, data: bytes) -> DocumentKind:
+    """Parsed, because an address can be written in many ways. A part that declares entities could hide any."""
+    from xml.parsers import expat  # here, because few starts of Wisp meet such a document
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    reader = _PartReader(is_relations=name.lower().endswith(".rels"))
+    parser.StartElementHandler, parser.EntityDeclHandler = reader.start, reader.refuse
+    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = reader.text, reader.refuse
+    parser.ProcessingInstructionHandler = reader.refuse
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, LookupError):
+        return DocumentKind.UNKNOWN
+    return reader.kind
+
+
+class _PartReader:
+    """Notes whether a part names something that its program loads by itself. A link that a person clicks is none."""
+
+    def __init__(self, *, is_relations: bool) -> None:
+        self.kind = DocumentKind.PLAIN
+        self._is_relations = is_relations
+        self._in_formula = False
+        self._formulas = ""
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rpartition(":")[2].lower()
+        self._in_formula = name in _FORMULAS
+        found = {key.rpartition(":")[2].lower(): value for key, value in attributes.items()}
+        if self._is_relations:
+            is_link = found.get("type", "").lower().endswith(_HYPERLINK)
+            is_outer = found.get("targetmode", "").lower() == "external"
+            loads = not is_link and (is_outer or _FAR.match(found.get("target", "")) is not None)
+        else:
+            is_link = name in _CLICKED
+            loads = not is_link and any(_FAR.match(found.get(key, "")) for key in _LOADED_ATTRIBUTES)
+            loads = loads or any(_CALLS_OUT.search(value) for key, value in found.items() if key == "formula")
+        if loads:
+            self.kind = DocumentKind.LOADS
+
+    def text(self, data: str) -> None:
+        if self._in_formula:
+            self._formulas += data
+            if _CALLS_OUT.search(self._formulas[-len(data) - _LONGEST_CALL :]):
+                self.kind = DocumentKind.LOADS
+
+    def refuse(self, *_: object) -> None:
+        if self.kind is DocumentKind.PLAIN:
+            self.kind = DocumentKind.UNKNOWN
 
 
 def _table() -> resources.Table:

@@ -18,6 +18,10 @@ CASES = [
     ("a.png", PNG, "plain"),
     ("a.pdf", b"%PDF-1.7\n", "plain"),
     ("a.csv", b"a,b\n", "plain"),
+    ("b.csv", b"name,mail\nAda,ada@a.example\n-1,+49 30 1234\n", "plain"),
+    ("a.csv", b'a,"=WEBSERVICE(""http://evil.example"")"\n', "loads"),
+    ("a.csv", b"=HYPERLINK(A1)\n", "loads"),
+    ("a.tsv", b"a\t=cmd|' /C calc'!A0\n", "loads"),
     ("a.md", b"# Title\n", "plain"),
     ("a.zip", b"PK\x03\x04", "plain"),
     ("a.html", HTML, "loads"),
@@ -67,10 +71,29 @@ def test_a_document_is_judged_by_its_name_and_its_content(tmp_path: Path, name: 
         ({"Scripts/python/a.py": "x"}, "runs"),
         ({"word/_rels/settings.xml.rels": '<R Type="a/attachedTemplate" TargetMode="External" Target="h"/>'}, "loads"),
         ({"word/_rels/document.xml.rels": '<R Type="x/relationships/hyperlink" TargetMode="External"/>'}, "plain"),
+        ({"word/_rels/a.rels": '<R Type="x/image" TargetMode="Exter&#110;al" Target="h"/>'}, "loads"),
+        (
+            {"word/_rels/a.rels": '<R Type="x/image" TargetMode="External"/>'.encode("utf-16")},
+            "loads",
+        ),
+        ({"a.rels": '<R Type="x/image" TargetMode="External" Target="http://e/relationships/hyperlink"/>'}, "loads"),
+        ({"content.xml": '<d:image xmlns:d="d" xmlns:x="x" x:href="http://evil.example/a"/>'}, "loads"),
+        ({"styles.xml": '<image href="//evil.example/a"/>'}, "loads"),
+        ({"content.xml": '<image href="Pictures/a.png"/>'}, "plain"),
+        ({"content.xml": '<a href="http://a.example/">x</a>'}, "plain"),
+        ({"content.xml": '<cell formula="of:=WEBSERVICE(&quot;h&quot;)"/>'}, "loads"),
+        ({"xl/worksheets/a.xml": "<c><f>WEBSERVICE(A1)</f></c>"}, "loads"),
+        ({"content.xml": '<!DOCTYPE a [<!ENTITY b "http://e">]><image href="&b;"/>'}, "loads"),
+        ({"word/d.xml": "<d><instrText>INCLU</instrText><instrText>DEPICTURE</instrText></d>"}, "loads"),
+        ({"word/d.xml": '<d><instrText>HYPERLINK "http://a.example"</instrText></d>'}, "plain"),
+        ({"_rels/.rels": '<R Type="x/officeDocument" Target="/word/document.xml"/>'}, "plain"),
+        ({"content.xml": "<!DOCTYPE a><a/>"}, "unknown"),
+        ({"content.xml": "no markup"}, "unknown"),
+        ({"content.xml": b"\xff\xff<a/>"}, "unknown"),
     ],
 )
 def test_a_document_of_an_office_program_is_judged_by_its_parts(
-    tmp_path: Path, parts: dict[str, str], kind: str
+    tmp_path: Path, parts: dict[str, str | bytes], kind: str
 ) -> None:
     path = tmp_path / "a.docx"
     with zipfile.ZipFile(path, "w") as archive:
