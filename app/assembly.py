@@ -19,7 +19,7 @@ from app.base.values import dataclass
 from app.desktop.desktop import Desktop
 from app.protocol.call import JsonValue
 from app.services.browser.session import BrowserSession
-from app.services.files import places
+from app.services.files import places, survey
 from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.moving import Moves
@@ -196,7 +196,8 @@ def commands_of(settings: Settings, clock: Clock) -> tuple[Processes, CommandJud
     wall = wall_of(settings)
     deletions = Deletions(Path(os.path.realpath(workspace_of(settings))), checkpoints())
     processes = Processes(paths.state_dir() / "commands", clock, wall=wall, deletions=deletions)
-    return processes, CommandJudge(Workspace(workspace_of(settings)), processes, wall.missing)
+    root = Workspace(workspace_of(settings))
+    return processes, CommandJudge(root, processes, lambda: wall.missing() or survey.unsearched(root.folder))
 
 
 _log = logging.getLogger(__name__)

@@ -10,7 +10,6 @@ from app.base.clock import Clock
 from app.base.errors import Cancelled, ToolMisuse, WispError
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
-from app.services.files import survey
 from app.services.files.places import Workspace
 from app.services.processes import waiting
 from app.services.processes.commands import Processes, Run
@@ -389,9 +388,8 @@ class CommandJudge:
 
     def _started(self, call: ToolCall) -> CommandClass:
         wishes = SandboxRequest(network=call.flag("network"), outside=call.flag("outside"))
-        root = self._workspace.folder
-        why = self._no_wall() or survey.unsearched(root)
-        return classify(call.text("command"), self._cwd(call), root, wishes, no_wall=why)
+        cwd = self._cwd(call)
+        return classify(call.text("command"), cwd, self._workspace.folder, wishes, no_wall=self._no_wall())
 
     def _cwd(self, call: ToolCall) -> Path:
         """Return the call's folder. An invalid one counts as outside, because the call itself reports the error."""
