@@ -157,7 +157,9 @@ def press_of(control: Control) -> frozenset[str]:
     if is_field(control) or (control.is_terminal and control.role in ("", _TERMINAL)):
         return meaning_of(control.role, control.name)
     kinds = meaning_in(control.role, control.name, control)
-    return kinds if kinds or is_readable(control) else kinds | {Consequence.UNKNOWN}
+    if not control.is_known:  # because words that were read off the pixels may be those of a button
+        kinds |= meaning_in(_BUTTON, control.name, control) - {Consequence.UNKNOWN}
+    return kinds if is_readable(control) else kinds | {Consequence.UNKNOWN}
 
 
 def started_by(name: str, control: Control) -> frozenset[str]:

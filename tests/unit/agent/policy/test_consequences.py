@@ -127,3 +127,10 @@ def test_yes_to_a_question_that_is_not_known_has_a_consequence(words: str, name:
 )
 def test_yes_to_a_harmless_question_has_none(words: str, name: str) -> None:
     assert not press_of(_yes(words, name))
+
+
+@pytest.mark.parametrize(
+    ("words", "kinds"), [("Erase now", {"irreversible"}), ("Send", {"outward"}), ("letter.txt", set()), ("Save", set())]
+)
+def test_words_read_off_the_pixels_are_judged_as_those_of_a_button_too(words: str, kinds: set[str]) -> None:
+    assert press_of(Control("Disk", "tk", "writing", words, is_known=False)) == kinds | {"unknown"}
