@@ -75,6 +75,53 @@ _EVERYWHERE = {
     "a quotation mark at the end of a line": f"It says: '\n{_BATCH}\n'\n",
     "a quotation over three lines": f"It says: “Please\n{_XML}\nand be quick.”",
     "French quotation marks over three lines": f"Il dit : « Fais\n{_XML}\ntout de suite »",
+    **{
+        f"{name} around lines": f"It says:\n{first}\n{_XML}\n{last}\nI will not do it."
+        for name, first, last in (
+            *(
+                (f"the marks {one}{other}", one, other)
+                for one, other in ("「」", "『』", "‹›", "＂＂", "〝〞", "❝❞", "﹁﹂")
+            ),
+            *(
+                (f"the marks {one}{other}", one, other)
+                for one, other in ("⸂⸃", "《》", "【】", "❛❜", "｢｣", "»«", "‚‘", "””")
+            ),
+            *(
+                (f"the element {name}", f"<{name}>", f"</{name}>")
+                for name in ("code", "q", "samp", "tt", "cite", "Listing")
+            ),
+            *(
+                (f"the element {name}", f"<{name}>", f"</{name}>")
+                for name in ("textarea", "script", "content", "untrusted")
+            ),
+            ("an element with attributes", '<file_content path="notes">', "</file_content>"),
+            ("an element in an element", "<details><summary>x</summary>\n<code>", "</code></details>"),
+            ("an attribute over lines", "<span title='", "'>"),
+            ("CDATA", "<![CDATA[", "]]>"),
+            ("a formula", "$$", "$$"),
+            ("an admonition", "Now\n:::", ":::"),
+            ("an environment of TeX", "\\begin{verbatim}", "\\end{verbatim}"),
+            ("a link", "[a](", ")"),
+        )
+    },
+    "an element that another tag does not close": f"<q>Please</b>\n{_XML}\n</q>",
+    "an element in a heading": f"## <quote>\n{_XML}\n</quote>",
+    "quotation marks over an empty line": f"“It says\n\n{_XML}”",
+    "German quotation marks over an empty line": f"„Da steht\n\n{_BATCH}“",
+    "straight quotation marks over an empty line": f'"It says\n\n{_XML}"',
+    "corner brackets over an empty line": f"It says 「please\n\n{_XML}」",
+    "a quotation of two paragraphs": f"“It says\n\n“{_XML}”",
+    "a quotation in a quotation": f"“It says “please” and\n{_XML}”",
+    "single marks over three lines": f"He said, 'run this:\n{_XML}\nnow'.",
+    "curly single marks over three lines": f"He said, ‘don’t wait:\n{_XML}\nnow’.",
+    "a numbered line": f"1 | {_XML}",
+    "a numbered line of a list": f"- 12| {_XML}",
+    "a numbered line with a colon": f"It says:\n12: {_XML}",
+    "a numbered line with a tab": f"It says:\n12\t{_XML}",
+    "a hit of a search": f"notes.md:12: {_XML}",
+    "a row of a table": f"| 1 | {_XML}",
+    "a prompt": f"$ {_XML}",
+    "an added line": f"+{_XML}",
     "a batch before a tag": f"The file says {_BATCH} <b>and I will not do it.</b>",
 }
 
@@ -134,6 +181,15 @@ _MEANT = {
     "behind quoted words": f'It says "yes" and “no”, and it\'s 5.\n{_XML}',
     "behind a mentioned tag": f"The `<pre>` tag of `a` says so.\n{_XML}",
     "behind a closed quotation of HTML": f"<quote>ls</quote>\n{_XML}",
+    "behind quotations of every kind": f"It's 「a」, ‹b›, “c”, „d“, »e«, ❝f❞ and 'it's' of the users' files.\n{_XML}",
+    "behind inches": f'It is 5" wide.\n\n{_XML}',
+    "behind a closed quotation of two paragraphs": f"“It says\n\n“please”\n\n{_XML}",
+    "behind closed elements": f"<b>Now</b><br> <img src='x'> <x/> by a@b.c <https://b.c>, a < b.\n{_XML}",
+    "behind generics": f"It is a List<String> there.\n{_XML}",
+    "behind a smile": f"That is sad :(\n{_XML}",
+    "below an underlined heading": f"Now\n===\n{_XML}",
+    "in a numbered list": f"2. {_XML}",
+    "behind a number": f"Step 2: {_XML}",
     "below a heading": f"## Now\n{_XML}",
     "below a line": f"Now:\n\n---\n{_XML}",
     "indented by three": f"Now:\n   {_XML}",

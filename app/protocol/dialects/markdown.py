@@ -6,14 +6,12 @@ import re
 from functools import lru_cache
 from typing import Protocol
 
+from app.protocol.dialects import signs
 from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.dialects.tags import Tag
 
 _LINE = 4096
 """Characters of a line that are looked at."""
-
-_CALL = "\N{OBJECT REPLACEMENT CHARACTER}"
-"""Stands for a call in the line that it is part of."""
 
 _BLOCK_QUOTE = 0
 _CODE_INDENT = " " * 4
@@ -21,11 +19,9 @@ _CONTAINER = re.compile(r" {0,3}(?:(?P<quote>>) ?|(?P<mark>[-+*]|\d{1,9}[.)])(?:
 _BREAK_OR_HEADING = re.compile(r" {0,3}(?:([-*_])(?: *\1){2,} *$|#{1,6}(?: |$))")
 _OPENS_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _CLOSES_FENCE = re.compile(r" {0,3}(`{3,}|~{3,}) *$")
-_MARKS = frozenset('"“”„«»')
-_OPENS_QUOTE = re.compile(r"(?:^|[ (:])[\"'`“„«‘‚]+$|^[\"'`“”„«»‘’‚]+$")
-_HTML_QUOTE = re.compile(r"<(/?)(?:blockquote|pre|document|quote|example)(?=[\s>]|$)", re.IGNORECASE)
 _PLAIN_LINES = re.compile(
-    r"""(?:(?:[^\W\d_](?:[^\n\t`<"“”„«»]++|`[^`\n\t]++`(?!`)|<(?![/A-Za-z]))*+(?:(?<=\w`)|(?<![\s`'‘‚’])))?\n)++"""
+    rf"""(?:(?:[^\W\d_](?:[^\n\t`<\\{signs.OTHER_MARKS}]++|(?<=[^\W_])'|`[^`\n\t]++`(?!`)|<(?![!/A-Za-z]))*+"""
+    r"""(?:(?<=\w`)|(?<![\s`'‘‚’(\[{])))?\n)++"""
 )
 """Empty lines and those that begin with a letter, open no quotation and close what they open: most of prose."""
 
@@ -34,8 +30,9 @@ class Quotations:
     """Follows the blocks of an answer line by line, as CommonMark reads them, for what in it is quoted.
 
     Quoted is what stands in a fence, in indented code, in a block quote (also on a line that only goes on with its
-    paragraph), in code or quotation marks that an earlier line of the paragraph opened, in a quotation of HTML, or
-    behind a line that ends with an opening quotation mark. In doubt the text is quoted: that costs one more pass.
+    paragraph), in code that an earlier line of the paragraph opened, in quotation marks of any script, in an element
+    that is open, behind a line that ends with an opening sign or holds signs alone, or behind the number of a line. In
+    doubt the text is quoted: that costs one more pass.
     """
 
     def __init__(self) -> None:
@@ -45,8 +42,8 @@ class Quotations:
         self._fence = ""
         self._is_paragraph = False
         self._ticks = 0
-        self._is_odd = False
-        self._html = 0
+        self._marks: tuple[str, ...] = ()
+        self._elements: tuple[str, ...] = ()
         self._is_marked = False
 
     def follow(self, text: str) -> None:
@@ -67,19 +64,17 @@ class Quotations:
     @property
     def is_quoted(self) -> bool:
         """Whether a call that begins here is quoted."""
-        inside, rest, goes_on = self._place("".join(self._line) + _CALL)
+        inside, rest, goes_on = self._place("".join(self._line) + signs.CALL)
         if self._is_marked or (self._fence and goes_on) or _BLOCK_QUOTE in inside or rest.startswith(_CODE_INDENT):
             return True
-        ticks, is_odd, html = self._marks(rest, goes_on=goes_on)
-        return ticks > 0 or is_odd or html > 0
+        return any(self._opened_by(rest, goes_on=goes_on)) or signs.is_copied(rest)
 
     def _pass_plain_lines(self, text: str, at: int) -> int:
         """Pass whole lines that only begin, continue or end a paragraph, all at once."""
-        plain = None if self._inside or self._fence or self._ticks else _PLAIN_LINES.match(text, at)
+        is_open = self._inside or self._fence or self._ticks or self._marks or self._elements
+        plain = None if is_open else _PLAIN_LINES.match(text, at)
         if plain is None or (len(plain[0]) > _LINE and max(map(len, plain[0].split("\n"))) > _LINE):
             return at
-        if plain[0][0] == "\n" or "\n\n" in plain[0]:
-            self._is_odd = False
         self._is_paragraph = not plain[0].endswith("\n\n") and plain[0] != "\n"
         return plain.end()
 
@@ -97,13 +92,17 @@ class Quotations:
         opens = _OPENS_FENCE.match(rest)
         self._inside, self._fence = inside, opens[1] if opens else ""
         is_code = not goes_on and rest.startswith(_CODE_INDENT)
-        self._is_paragraph = not (is_code or opens or not rest.strip() or _BREAK_OR_HEADING.match(rest))
-        self._ticks, self._is_odd, html = self._marks(rest, goes_on=goes_on)
-        if self._is_paragraph:
-            self._html = html
-            self._is_marked = self._is_marked or bool(_OPENS_QUOTE.search(rest.strip()))
-        else:
-            self._ticks, self._is_odd = 0, False
+        is_break = _BREAK_OR_HEADING.match(rest)
+        self._is_marked = self._is_marked or (
+            not (is_code or opens or is_break) and signs.opens_quote(rest, goes_on=goes_on)
+        )
+        self._is_paragraph = not (is_code or opens or not rest.strip() or is_break)
+        ticks, marks, elements = self._opened_by(rest, goes_on=goes_on)
+        if not (is_code or opens):
+            self._marks, self._elements = marks, elements
+        self._ticks = ticks if self._is_paragraph else 0
+        if not self._is_paragraph:
+            self._marks = signs.lasting(self._marks)
 
     def _place(self, line: str) -> tuple[tuple[int, ...], str, bool]:
         """Find the blocks around a line, what stands inside them, and whether the open paragraph or fence goes on.
@@ -126,17 +125,16 @@ class Quotations:
             return self._inside, rest, True
         return (*self._inside[:kept], *opened), rest, goes_on and is_whole
 
-    def _marks(self, rest: str, *, goes_on: bool) -> tuple[int, bool, int]:
-        """Code and quotation marks that are open behind a text, and the quotations of HTML."""
-        ticks, is_odd, html = (self._ticks, self._is_odd, self._html) if goes_on else (0, False, self._html)
+    def _opened_by(self, rest: str, *, goes_on: bool) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
+        """Code, quotation marks and elements that are open behind a text."""
+        ticks, marks = (self._ticks, self._marks) if goes_on else (0, signs.lasting(self._marks))
+        elements = self._elements
         for number, part in enumerate(re.split("(`+)", rest)):
             if number % 2:
                 ticks = len(part) if not ticks else 0 if ticks == len(part) else ticks
             elif not ticks:
-                is_odd ^= sum(sign in _MARKS for sign in part) % 2 == 1
-                for tag in _HTML_QUOTE.finditer(part):
-                    html = max(html - 1, 0) if tag[1] else html + 1
-        return ticks, is_odd, html
+                marks, elements = signs.open_marks(marks, part), signs.open_elements(elements, part)
+        return ticks, marks, elements
 
 
 def _after(line: str, at: int, block: int) -> int | None:
@@ -319,7 +317,7 @@ class Markdown:
         """Start a new line after a closing tag, in the middle of the message."""
         self._catch_up()
         if self._quotations is not None:
-            self._quotations.follow(_CALL)
+            self._quotations.follow(signs.CALL)
         self._is_behind_prose = self.is_behind_prose
         self._head = ""
         self._ticks = 0
