@@ -1,7 +1,8 @@
 """The person's text as sentences: which of them tell Wisp to act, and which commands they write out.
 
-A sentence that denies, asks, supposes or reports names nothing, and what it speaks of is named nowhere else either.
-Long and quoted text is somebody else's.
+A sentence that denies, asks, supposes or reports names nothing, and what it speaks of is named nowhere else either. Nor
+does one name anything of which a clause is no instruction: a story, a warning, a list, an outcome. Long and quoted text
+is somebody else's.
 """
 
 from __future__ import annotations
@@ -22,18 +23,26 @@ _TOKEN = re.compile(r"\0\d+\0|[\w'’-]+|[^\w\s]")
 _SLOT = re.compile(r"\0(\d+)\0")
 _PAUSE = re.compile(r"[:,](?=\s|$)")
 _SPEAKER = re.compile(r"[^\W\d_][\w.'-]*(?: [\w.'-]+){0,2}:")
+_SEPARATOR = re.compile(r"\s*([,:;])(?=\s|$)|\s+[-–—]+\s+|\s*[—()…]+\s*|\.{2,}")
+_LONGEST_PLACE = 4
+_LONGEST_ITEM = 3
+_LONGEST_NAMING = 6
 _FIRST_TOKENS = 4
 """So many may stand before the verb of a sentence that begins with a place, such as `In the form click …`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenSentence:
-    """`tokens` are words, marks, and places of quotes (`\\0n\\0`). `raw` is the sentence as it was written."""
+    """`tokens` are words, marks, and places of quotes (`\\0n\\0`). `raw` is the sentence as it was written.
+
+    `counts`: it denies and reports nothing. `is_order`: all its clauses are instructions to Wisp.
+    """
 
     tokens: tuple[str, ...]
     quotes: tuple[str, ...]
     raw: str
     counts: bool
+    is_order: bool = True
 
     def quote(self, token: str) -> str | None:
         return self.quotes[int(found[1])] if (found := _SLOT.fullmatch(token)) else None
@@ -51,7 +60,7 @@ class Instructions:
 
     @property
     def counting(self) -> Iterator[SpokenSentence]:
-        return (one for one in self.sentences if one.counts)
+        return (one for one in self.sentences if one.counts and one.is_order)
 
     def denies(self, words: Sequence[str]) -> bool:
         """Whether a sentence that names nothing speaks of it."""
@@ -73,7 +82,7 @@ def read(said: str) -> Instructions:
     text = said.translate(_MARKS).replace("’", "'").replace("\0", "")
     if len(text) > table("words")["limits"]["characters"]:
         return Instructions((), frozenset())
-    text = "\n".join(_own_lines(text))
+    text = "\n".join(_before_title(tuple(_own_lines(text))))
     sentences = tuple(_sentences(text))
     if any(_speaks(one.tokens, "takes_back", "words") for one in sentences):
         return Instructions((), frozenset())
@@ -99,6 +108,21 @@ def _own_lines(text: str) -> Iterator[str]:
             return
 
 
+def _before_title(lines: Sequence[str]) -> Iterator[str]:
+    """The lines before one that is a title, or greets somebody: what follows is a text of its own."""
+    for line in lines:
+        text = line.strip().casefold()
+        is_title = bool(text) and text[-1] not in '.!?:;,"`' and not gives_orders(text)
+        if (is_title or _greets(text)) and len(lines) > 1:
+            return
+        yield line
+
+
+def _greets(text: str) -> bool:
+    words = text.replace(",", " ").rstrip(" .!").split()
+    return bool(words) and words[0] in listed("openings", "greetings") and "wisp" not in words
+
+
 def _is_speaker(line: str) -> bool:
     """Whether a line is nothing but a name and a colon, as before what somebody says."""
     told = listed("openings", "words") | frozenset().union(*map(frozenset, table("words")["deeds"].values()))
@@ -116,14 +140,22 @@ def _sentences(text: str) -> Iterator[SpokenSentence]:
     # What follows a quotation mark without its end may all be a quotation.
     hidden = re.split(r"[\"`]", hidden)[0]
     is_reported = False
-    for part in _SENTENCE.split(hidden):
+    parts = _SENTENCE.split(hidden)
+    ends = [found[0] for found in _SENTENCE.finditer(hidden)]
+    for part, end, following in zip(parts, [*ends, ""], [*parts[1:], ""], strict=True):
         own, hands_over = _own_part(_without_dictation(_without_tail(part)))
         tokens = tuple(_TOKEN.findall(own.casefold()))
         is_reported = is_reported or _is_report(tokens)
         counts = not is_reported and not _is_blocked(own, tokens)
         raw = _SLOT.sub(lambda found: f'"{quotes[int(found[1])]}"', own)
-        yield SpokenSentence(tokens, tuple(quotes), raw, counts)
+        is_order = gives_orders(own.casefold()) and ("\n" in end or not _goes_on(following))
+        yield SpokenSentence(tokens, tuple(quotes), raw, counts, is_order)
         is_reported = is_reported or hands_over
+
+
+def _goes_on(following: str) -> bool:
+    """Whether what follows the mark of a sentence belongs to it, as in `Click Send! is what they shouted`."""
+    return following[:1].islower() and not gives_orders(_without_tail(following.casefold()))
 
 
 def _speaks(tokens: Sequence[str], section: str, name: str) -> bool:
@@ -180,10 +212,106 @@ def _dictation() -> re.Pattern[str]:
 
 def _is_blocked(text: str, tokens: Iterable[str]) -> bool:
     words = tuple(tokens)
-    if any(word in _blocks() or word.endswith("n't") for word in words) or _speaks(words, "conditions", "phrases"):
+    if any(word in _blocks() or word.endswith("n't") for word in words):
+        return True
+    if _speaks(words, "conditions", "phrases") or _speaks(words, "conditions", "warnings"):
         return True
     polite = tuple(table("words")["openings"]["polite"])
     return text.rstrip().endswith("?") and not text.strip().casefold().startswith(polite)
+
+
+def gives_orders(text: str) -> bool:
+    """Whether every clause of a sentence in small letters is an instruction, opens one, or belongs to its object."""
+    if _greets(text):
+        return False
+    verb, is_named = "", False
+    for clause, mark in _clauses(text):
+        words = _without_opener(clause)
+        begins = next((at for at, word in enumerate(words[: _LONGEST_PLACE + 1]) if word in _orders()), -1)
+        begins = -1 if words[begins + 1 : begins + 2] == ["of"] else begins
+        if not words or (mark == "," and not verb and _is_place(words)):
+            continue
+        if begins == 0 or (begins > 0 and not verb and _is_place(words[:begins])) or _is_infinitive(words):
+            verb, is_named = words[max(begins, 0)], False
+            if _tells(words[begins + 1 :]):
+                return False
+        elif not verb or not _is_object(words, verb, is_named=is_named):
+            return False
+        if mark == ":":
+            return verb in listed("deeds", "run")
+        is_named = is_named or any(map(_names_something, words))
+    return True
+
+
+def _tells(words: Sequence[str]) -> bool:
+    """Whether words behind a verb go on as a story: with somebody who acts, or with more behind what is named."""
+    followers = frozenset().union(
+        *(listed("fillers", name) for name in ("words", "ends", "articles")),
+        *(listed("objects", name) for name in ("towards", "models", "sources", "vague")),
+        *(listed("openings", name) for name in ("words", "polite", "harmless")),
+    )
+    is_more = any(
+        _names_something(one) and not _names_something(after) and after not in followers
+        for one, after in itertools.pairwise(words)
+    )
+    return is_more or bool(set(words) & (listed("orders", "finite") | listed("orders", "others")))
+
+
+def _clauses(text: str) -> Iterator[tuple[list[str], str]]:
+    """The clauses of a sentence as words, each with the mark or the joining word that ends it."""
+    words: list[str] = []
+    joins = listed("fillers", "joins") | {":", ";"}
+    for word in _SEPARATOR.sub(lambda found: f" {found[1] or ';'} ", text.rstrip(" .!?")).split():
+        if word in joins:
+            yield words, word
+            words = []
+        elif bare := word.strip(".!?'\"[]"):
+            words.append(bare)
+    yield words, ""
+
+
+@cache
+def _orders() -> frozenset[str]:
+    """The verbs by which a person tells Wisp to do something."""
+    known = {word for name in ("deeds", "verbs") for words in table("words")[name].values() for word in words}
+    return frozenset(known.union(*table("words")["orders"]["verbs"].values()))
+
+
+def _without_opener(words: list[str]) -> list[str]:
+    """The words of a clause behind what may harmlessly open it."""
+    phrases = [phrase.split() for name in ("words", "polite", "harmless") for phrase in listed("openings", name)]
+    while found := max((len(one) for one in phrases if words[: len(one)] == one), default=0):
+        words = words[found:]
+    return words
+
+
+def _is_place(words: Sequence[str]) -> bool:
+    """Whether it is nothing but a place, as in `in the form`."""
+    longest = _LONGEST_PLACE if words[1:2] and words[1] in listed("fillers", "articles") else _LONGEST_PLACE - 1
+    is_telling = set(words) & (listed("orders", "finite") | listed("orders", "subjects"))
+    return words[0] in listed("openings", "places") and len(words) <= longest and not is_telling
+
+
+def _is_infinitive(words: Sequence[str]) -> bool:
+    """Whether it ends with its verb, as in `den Entwurf löschen`."""
+    is_verb = words[-1].endswith("n") and any(words[-1] in forms for forms in table("words")["verbs"].values())
+    return is_verb and len(words) <= _LONGEST_NAMING and words[0] in listed("fillers", "articles")
+
+
+def _is_object(words: Sequence[str], verb: str, *, is_named: bool) -> bool:
+    """Whether a clause goes on with the object of a verb, or says how long to wait. An outcome is neither."""
+    if words[0] in listed("orders", "until"):
+        return True
+    if set(words) & (listed("orders", "finite") | listed("orders", "subjects")):
+        return False
+    if any(map(_names_something, words)):
+        return len(words) <= _LONGEST_NAMING
+    is_list = verb in listed("deeds", "write") | listed("deeds", "search") | listed("deeds", "compose")
+    return is_list and not is_named and len(words) <= _LONGEST_ITEM
+
+
+def _names_something(word: str) -> bool:
+    return word.startswith(("\0", "~/", "/", "device:/")) or "." in word
 
 
 def begins_clause(one: SpokenSentence, at: int) -> bool:
@@ -232,9 +360,13 @@ def _commands(text: str) -> frozenset[str]:
 def _command_in(line: str, found: re.Match[str]) -> tuple[str, str]:
     """The command after a verb of running that begins a clause, and what stands around it."""
     before, rest = line[: found.start()], line[found.end() :]
-    tokens = tuple(_TOKEN.findall(_SENTENCE.split(before)[-1].casefold()))
-    if not begins_clause(SpokenSentence(tokens, (), before, counts=True), len(tokens)):
+    sentence, quoted = _SENTENCE.split(before)[-1], _QUOTED.match(rest)
+    tokens = tuple(_TOKEN.findall(sentence.casefold()))
+    behind, *following = _SENTENCE.split(rest[quoted.end() :]) if quoted else [""]
+    spoken = f"{sentence}{found[0]} \0000\0 {_without_tail(behind)}"
+    is_order = gives_orders(_QUOTED.sub(" \0001\0 ", spoken).casefold()) and not any(map(_goes_on, following[:1]))
+    if not is_order or not begins_clause(SpokenSentence(tokens, (), before, counts=True), len(tokens)):
         return "", line
-    if quoted := _QUOTED.match(rest):
+    if quoted:
         return next(group for group in quoted.groups() if group is not None).strip(), before + rest[quoted.end() :]
     return (rest.strip(), before) if found[1] else ("", line)

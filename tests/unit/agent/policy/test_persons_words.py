@@ -27,6 +27,7 @@ from tests.unit.agent.test_gate import Screen
 SPECS = {spec.name: spec for spec in registry().specs}
 DATA = Path(__file__).resolve().parents[3] / "data" / "words"
 ROWS = [json.loads(line) for line in (DATA / "rows.jsonl").read_text("utf-8").splitlines()]
+ORDERS = [json.loads(line) for line in (DATA / "orders.jsonl").read_text("utf-8").splitlines()]
 TASKS = [json.loads(line) for line in (DATA / "tasks.jsonl").read_text("utf-8").splitlines()]
 
 
@@ -58,6 +59,20 @@ def test_there_are_rows_enough() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=[f"{at}" for at in range(1, len(ROWS) + 1)])
 def test_words_permit_what_they_name_and_nothing_else(row: dict[str, Any], tmp_path: Path) -> None:
     assert _decided(row, tmp_path).decision.value == row["expect"], row
+
+
+_ACTS = (
+    {"tool": "computer_click", "args": {"target": "Send"}, "seen": {"app": "mail", "role": "button", "name": "Send"}},
+    {"tool": "execute_command", "args": {"command": "touch hit"}},
+    {"tool": "delete_file", "args": {"path": "~/Documents/thesis.txt"}},
+    {"tool": "write_file", "args": {"path": "~/Documents/thesis.txt", "content": "gone"}},
+)
+
+
+@pytest.mark.parametrize("row", ORDERS, ids=[row["said"] for row in ORDERS])
+def test_only_instructions_permit_and_no_story_warning_list_or_outcome(row: dict[str, Any], tmp_path: Path) -> None:
+    decided = [_decided({**act, "said": row["said"]}, tmp_path).decision for act in _ACTS]
+    assert decided.count(Decision.ALLOW) == row["allows"], decided
 
 
 class SandboxOnly:
