@@ -31,6 +31,9 @@ _LINK = re.compile(r"https?://[^\s<>\"'`\\^{}|\x00-\x1f]+", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
 _AROUND = "<>()[]{}\"'`.,;:!?*_"
 _WORD = re.compile(r"\w+")
+_SIGNS = re.compile(r"[^\w\s]{3,}")
+_ORDINARY = frozenset({"...", "-", "–", "—", "&", "+"})
+"""Signs that stand between words."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _SPOKEN = re.compile(r"[\w'’]+")
 _MOST_CHARS = 400_000
@@ -211,8 +214,13 @@ def _rest(url: str) -> str:
 
 
 def _was_said(words: str, said: str) -> bool:
-    """Whether every word was the person's own."""
-    return set(_WORD.findall(words.casefold())) <= set(_WORD.findall(said.casefold()))
+    """Whether every word was the person's own. Signs without letters count only if they were said."""
+    text, own = words.casefold(), said.casefold()
+    parts = text.split()
+    signs = [part for part in parts if not _WORD.search(part)] + _SIGNS.findall(text)
+    has_words = any(map(_WORD.search, parts)) or not parts
+    is_said = set(_WORD.findall(text)) <= set(_WORD.findall(own)) and set(signs) <= set(own.split()) | _ORDINARY
+    return (has_words and is_said) or (bool(parts) and text.strip() in own and len(text.strip()) >= _PART_CHARS)
 
 
 def texts(arguments: Mapping[str, JsonValue], names: Sequence[str]) -> Iterator[str]:

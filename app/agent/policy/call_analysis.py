@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -92,7 +93,7 @@ _MENU_ITEM = "menu item"
 _FREE_ZONES = (Zone.WORKSPACE, Zone.MADE)
 _MADE_ZONES = (*_FREE_ZONES, Zone.TEMP)
 _WORD = re.compile(r"\w+")
-_SIGNS = {"slash": "/", "period": ".", "asciitilde": "~", "underscore": "_", "minus": "-"}
+_SIGNS = {"slash": "/", "period": ".", "asciitilde": "~", "underscore": "_", "minus": "-", "space": " ", "comma": ","}
 _DOCUMENT = re.compile(r"[^\s\"'()\[\]*|]+\.\w{1,5}\b")
 _NAMING_CHARS = 4
 _BY_NAME = frozenset({Consequence.OUTWARD, Consequence.IRREVERSIBLE, Consequence.PRIVILEGED})
@@ -152,7 +153,7 @@ class CallAnalyzer:
         )
         return (
             replace(act, kinds=act.kinds | {Consequence.SHARED})
-            if addresses.shares(act, texts_of(act), provenance)
+            if addresses.shares(act, [text for text in texts_of(act) if text != saving.EDITED], provenance)
             else act
         )
 
@@ -374,9 +375,18 @@ def _is_said(path: str, said: str) -> bool:
     return len(name) >= _NAMING_CHARS and name in said.casefold()
 
 
+@cache
+def _silent_keys() -> frozenset[str]:
+    """The keys that write nothing."""
+    known = table("keys")
+    return frozenset(known["activates"]["submits"]).union(*(known["harmless"].values())) | {"KP_Enter"}
+
+
 def texts_of(act: Action) -> tuple[str, ...]:
     """What a desktop act types, pastes or sets, as far as it is known."""
-    signs = "".join(_SIGNS.get(key, key) for key in act.keys if len(_SIGNS.get(key, key)) == 1)
+    signs = "".join(
+        _SIGNS.get(key, key) for key in act.keys if key not in _silent_keys() and not re.search(r".\+|^F\d+$", key)
+    )
     edited = saving.EDITED if saving.edits(act.keys) else ""
     return tuple(filter(None, (act.text, act.control.pasted, signs, edited)))
 

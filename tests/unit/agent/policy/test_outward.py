@@ -120,11 +120,24 @@ FIRST, SECOND = "typed to others after private reading", "typed to others after 
         ("computer_key", {"keys": "ctrl+v"}, replace(PAGE, pasted="hunter2"), READ, FIRST),
         ("computer_key", {"keys": "ctrl+v"}, replace(PAGE, pasted="best wishes"), READ, ""),
         ("computer_key", {"keys": "Down Tab BackSpace"}, PAGE, READ, ""),
+        ("computer_type", {"text": ".... .. .-.. -.. . --. ..- -. -.. ."}, PAGE, READ, FIRST),
+        ("computer_type", {"text": "⠁⠂⠃⠄"}, PAGE, READ, FIRST),
+        ("computer_type", {"text": "☀☁☂"}, PAGE, Provenance(("web",)), SECOND),
+        ("computer_type", {"text": "."}, PAGE, READ, FIRST),
+        ("computer_type", {"text": "best .-.- wishes"}, PAGE, READ, FIRST),
+        ("computer_type", {"text": "best.-.-.wishes"}, PAGE, READ, FIRST),
+        ("computer_type", {"text": "Best wishes - from Oslo!"}, PAGE, READ, ""),
+        ("computer_type", {"text": "best wishes ¯\\_"}, PAGE, READ, FIRST),
+        ("computer_type", {"text": "-- - -"}, PAGE, replace(READ, said="Post '-- - -' there"), ""),
+        ("computer_type", {"text": "\n"}, PAGE, READ, ""),
+        ("computer_key", {"keys": "period period period period space period period"}, PAGE, READ, FIRST),
+        ("computer_key", {"keys": "eacute"}, PAGE, READ, FIRST),
+        ("set_value", {"ref": "e1", "value": "....--"}, PAGE, READ, FIRST),
         ("computer_click", {"target": "Comment"}, PAGE, READ, ""),
         ("computer_click", {"target": "Comment", "button": "middle"}, PAGE, READ, FIRST),
     ],
 )
-def test_words_that_reach_others_ask_in_auto_after_reading(
+def test_words_that_reach_others_ask_after_reading(
     tmp_path: Path, tool: str, arguments: dict[str, Any], seen: Control, provenance: Provenance, rule: str
 ) -> None:
     def decided(mode: Mode) -> Any:
@@ -135,10 +148,11 @@ def test_words_that_reach_others_ask_in_auto_after_reading(
     assert (asked.decision, asked.rule if rule else "") == (Decision.ASK if rule else Decision.ALLOW, rule)
     assert rule not in (FIRST, SECOND) or "A page" in asked.sentence or "Write: hello" in asked.sentence
     assert rule != FIRST or "your files" in asked.sentence
-    assert decided(Mode.ASK).rule not in (FIRST, SECOND)
+    if rule:
+        assert (decided(Mode.ASK).decision, decided(Mode.ASK).rule) == (Decision.ASK, rule)
 
 
-def test_what_is_dropped_into_a_page_asks_in_auto_after_reading(tmp_path: Path) -> None:
+def test_what_is_dropped_into_a_page_asks_after_reading(tmp_path: Path) -> None:
     policy = Policy(
         tmp_path, Mode.AUTO, surroundings=PolicyDeps(tools=registry().specs), persons=tmp_path / "none.toml"
     )
