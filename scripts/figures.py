@@ -66,7 +66,7 @@ def figures() -> list[Figure]:
     in_dialect = sum(bool(_DIALECT.search(text)) for text in docstrings)
     reasons = sum(_reasons(module.text) for module in modules)
     return [
-        Figure("modules", len(modules), 292, 280),
+        Figure("modules", len(modules), 296, 280),
         Figure("lines", sum(module.lines for module in modules), 63_600, 44_700),
         Figure("lines of a module, median", statistics.median(lines), 250, 250),
         Figure("lines of a module, 90th percentile", _p90(lines), 412, 400),
