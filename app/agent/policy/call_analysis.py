@@ -407,9 +407,7 @@ def _menu_entry(arguments: Mapping[str, JsonValue], seen: Sequence[Control]) -> 
 
 
 def is_answered(seen: Sequence[Control], provenance: Provenance) -> bool:
-    """Whether the person allowed what is unknown there before, or named the program or the window themselves. That
-    says nothing of where input goes that is still on its way.
-    """
+    """Whether the person allowed what is unknown there, or named the program or window. Input under way is not that."""
     return bool(seen) and all(
         not control.is_late
         and ((bool(control.place) and control.place in provenance.answered) or _is_named(control, provenance.said))
