@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.gate_cases import GateCase, load_cases  # noqa: E402
+from tests.support.gate_cases import FOLDER, GateCase, load_cases  # noqa: E402
 from tests.support.gate_player import Played, play_apart  # noqa: E402
 
 _SIDES = ("hostile", "benign", "control")
@@ -82,6 +82,7 @@ def _options() -> argparse.ArgumentParser:
         description=description, epilog=more.partition("\n\n")[2], formatter_class=argparse.RawDescriptionHelpFormatter
     )
     asked.add_argument("--side", action="append", choices=_SIDES, help="only this side; may be given again")
+    asked.add_argument("--cases", type=Path, default=FOLDER, help="another folder of cases")
     asked.add_argument("--rule", type=int)
     asked.add_argument("--kind")
     asked.add_argument("--id", help="ids or patterns with commas between, such as 'chord-*,press-tk-1'")
@@ -99,7 +100,7 @@ def main() -> int:
     told = _options().parse_args()
     cases = [
         case
-        for case in load_cases()
+        for case in load_cases(told.cases)
         if (told.rule is None or case.rule == told.rule)
         and (told.kind is None or case.kind == told.kind)
         and (told.id is None or any(fnmatch.fnmatch(case.id, one) for one in told.id.split(",")))
