@@ -108,8 +108,7 @@ def landing(shown: Sequence[Window], point: Point | None = None) -> Landing:
 class App:
     """A program that is installed. `ref` is what the backend starts it by; `words` (in lower case) are what else it is
     known as; `categories` are those of freedesktop.org. What is not `is_offered` is started only when it is named.
-    `options` are those of its command: an entry for one tool of a program has some. What is not `is_listed` shows
-    documents that others hand to it, and stands in no menu.
+    `options` are those of its command: an entry for one tool of a program has some.
     """
 
     ref: str
@@ -118,7 +117,6 @@ class App:
     categories: tuple[str, ...] = ()
     is_offered: bool = True
     options: tuple[str, ...] = ()
-    is_listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

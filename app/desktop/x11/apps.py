@@ -145,7 +145,6 @@ _FIELD_CODES = ("%f", "%F", "%u", "%U")
 _LAST_WORDS_CHARS = 300
 _ASKING_LIMIT_S = 2.0
 _COMMAND = "command:"
-_VIEWER = "Viewer"
 _TERMINALS = ("x-terminal-emulator", "xterm", "gnome-terminal", "konsole", "xfce4-terminal")
 
 
@@ -162,13 +161,9 @@ class DesktopEntries:
         self._running: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
         self._known: tuple[App, ...] = ()
         self._stamp: tuple[tuple[str, float], ...] = ()
-        self._launchers = Launchers(self.described)
+        self._launchers = Launchers(self.installed)
 
     def installed(self) -> tuple[App, ...]:
-        return tuple(app for app in self.described() if app.is_listed)
-
-    def described(self) -> tuple[App, ...]:
-        """All of which an entry says what they are, also those that menus do not show."""
         stamp = tuple((str(folder), folder.stat().st_mtime) for folder in self._folders())
         if stamp != self._stamp or not self._known:
             found: dict[str, App] = {}
@@ -296,7 +291,7 @@ class DesktopEntries:
 
 def launchers_here(environment: Mapping[str, str]) -> Launchers:
     """What is known of the installed programs."""
-    return Launchers(DesktopEntries(environment).described)
+    return Launchers(DesktopEntries(environment).installed)
 
 
 def _read(path: Path) -> App | None:
@@ -309,10 +304,7 @@ def _read(path: Path) -> App | None:
     except (Error, OSError, UnicodeDecodeError):  # so that one broken entry does not hide the others
         return None
     program = entry.getExec()
-    if entry.getType() != "Application" or entry.getHidden() or not program:
-        return None
-    is_listed = not entry.getNoDisplay()
-    if not is_listed and _VIEWER not in entry.getCategories():
+    if entry.getType() != "Application" or entry.getHidden() or entry.getNoDisplay() or not program:
         return None
     if entry.getTryExec() and not shutil.which(entry.getTryExec()):
         return None
@@ -321,7 +313,7 @@ def _read(path: Path) -> App | None:
     options = tuple(word for word in program.split()[1:] if word.startswith("-"))
     is_offered = not entry.getTerminal() and path.stem not in _unoffered()
     known_as = tuple(dict.fromkeys(w.lower() for w in words if w))
-    return App(str(path), entry.getName(), known_as, categories, is_offered, options, is_listed)
+    return App(str(path), entry.getName(), known_as, categories, is_offered, options)
 
 
 def defaults_in(environment: Mapping[str, str], kind: str) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ calls. Any other interpreter can start programs.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import shutil
@@ -30,8 +29,7 @@ _REMEMBERED = 256
 _ELF = b"\x7fELF"
 _TICKS_PER_S = 100
 """In which Linux tells the time of a start, whatever its kernel counts in (USER_HZ)."""
-_MOST_SCRIPT_BYTES = 32 << 10
-"""Longer ones take too long to parse, and count as those that start programs."""
+_MOST_SCRIPT_BYTES = 256 << 10
 _READ_BYTES = 8 << 20
 """The tables of symbols stand at the start of a program."""
 
@@ -70,8 +68,8 @@ _CALM_MODULES = frozenset(
 _EXEC_OF_QT = re.compile(r"\.exec_?\(\s*\)")
 _SCRIPT_CALLS = re.compile(
     r"\b(?:system|popen|Popen|p?spawn\w*|posix_spawn\w*|fork\w*|exec[vl]\w*|startfile|[Ss]ubprocess\w*|startDetached|QProcess|"
-    r"\w*[Ll]aunch\w*|AppInfo\w*|openUrl|show_uri\w*|importlib|ctypes|getattr|attrgetter|methodcaller|globals|vars|"
-    r"modules|__(?:import|builtins|class|subclasses|dict|doc|globals|getattribute|loader|spec)__)\b|"
+    r"\w*[Ll]aunch\w*|AppInfo\w*|openUrl|show_uri\w*|importlib|ctypes|getattr|globals|vars|modules|"
+    r"__(?:import|builtins|class|subclasses|dict|globals|getattribute|loader|spec)__)\b|"
     r"(?<!\.)\b(?:exec|eval|compile)\b|\btk\s*\.\s*(?:eval|call)\b|;[ \t]*(?:import|from)\b"
 )
 """Whatever may start a program, or hide that something does. In doubt a script is one that starts programs."""
@@ -212,26 +210,11 @@ def _is_calm_script(pid: int) -> bool:
         script = Path(_link(f"{_PROC}/{pid}/cwd")) / given[0]
         if script.stat().st_mtime > _began(pid) or script.stat().st_size > _MOST_SCRIPT_BYTES:
             return False
-        text = _code(script.read_bytes())
-    except (
-        OSError,
-        ValueError,
-        SyntaxError,
-        RecursionError,
-        MemoryError,
-    ):  # because what cannot be read may start anything
+        text = script.read_text(encoding="utf-8")
+    except (OSError, ValueError):  # because what cannot be read may start anything
         return False
     named = {name for found in _IMPORT.finditer(text) for name in _modules(found)}
     return named <= _CALM_MODULES and not _SCRIPT_CALLS.search(_EXEC_OF_QT.sub("", text))
-
-
-def _code(script: bytes) -> str:
-    """What Python runs of a script, in plain lines: no comment, and no sentence that stands by itself."""
-    tree = ast.parse(script)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            node.value.value = None
-    return ast.unparse(tree)
 
 
 def _began(pid: int) -> float:

@@ -49,13 +49,6 @@ def _is_launcher(*command: str) -> bool:
         ("def later(GLib):\n    GLib.spawn_command_line_async('xterm')", True),
         ("def later(QtCore):\n    QtCore.QProcess.startDetached('xterm')", True),
         ("def later(x):\n    return x.__class__", True),
-        ("def later(x):\n    run = x.system\n    run('xterm')", True),
-        ("def later(x):\n    x.\uff53ystem('xterm')", True),
-        ("def later(x):\n    from operator import attrgetter\n    attrgetter('sys' + 'tem')(x)('xterm')", True),
-        ("def later(x):\n    'system'\n    return later.__doc__", True),
-        ('"""A pad for the system\'s Python, which launches nothing."""', False),
-        ('def later():\n    """Draw.\n\n    import os\n    """\n    # No subprocess is needed here.', False),
-        ("# coding: utf-7\n+AGkAbQBwAG8AcgB0ACAAbwBz-", True),
         ("#" * 300_000, True),
     ],
 )
