@@ -205,8 +205,8 @@ class TargetPreview(Generic[H]):
         keyboard = self._backend.keyboard
         symbols = tuple((key, made) for key in request.keys if (made := keyboard.symbols_of(key)))
         pasted = await self._pasted() if request.pastes else None
-        met = self._met(element, window, scene)
-        return replace(met, pasted=pasted, symbols=symbols, is_late=is_late or has_left)
+        met = self._met(element, window, replace(scene, has_answered=False) if has_left else scene)
+        return replace(met, pasted=pasted, symbols=symbols, is_late=is_late)
 
     async def _focused(self, window: Window | None, request: FocusRequest) -> tuple[Scene, bool]:
         """The scene around what has the keyboard, and whether a control has just lost it to another one: a control of
