@@ -233,7 +233,7 @@ def _reply(dialect: str, number: int, specs: Any, **arguments: Any) -> Any:
 
 @pytest.mark.parametrize("dialect", NAMES)
 async def test_a_page_taints_the_turn_and_what_sends_is_asked(here: World, tmp_path: Path, dialect: str) -> None:
-    """The same in every dialect: plain acts run, sending and words for it ask, a password is never typed, another act closes it."""
+    """The same in every dialect: plain acts run, sending asks, a password is never typed, another closes it."""
     here.pages["/"] = (
         "<form><label>Text <input name=t></label><label>PIN <input type=password></label>"
         f"<button>Send message</button></form>{_ECHO}"

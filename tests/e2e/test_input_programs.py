@@ -135,7 +135,7 @@ async def test_a_window_that_closes_under_the_text_ends_the_typing(tools: Tools,
         typing = asyncio.create_task(tools("computer_type", text="words of it\n" * 4000))
         await asyncio.to_thread(above.wait, lambda event: event["event"] == "text")
         above.say("close")
-        with pytest.raises(ToolFailed, match="The keyboard went from|Typing stopped half way"):
+        with pytest.raises(ToolFailed, match=r"The keyboard went from|Typing stopped half way"):
             await typing
 
 
