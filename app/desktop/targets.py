@@ -328,7 +328,10 @@ class TargetResolver:
         """Turn the wheel over a list until its row of that name is in sight; False where there is none, or it stays."""
         row_y, notches, notch_px = 0, 0, _NOTCH_PX
         for _ in range(_MOST_WHEELS):
-            found = await self._backend.accessibility.beyond(target)
+            try:
+                found = await self._backend.accessibility.beyond(target)
+            except ToolFailed:  # because a bus that hangs knows of no rows; that nothing fits is the answer
+                return False
             if found is None or self._wheel is None:
                 return notches != 0  # it is in sight now
             holder, row = found
