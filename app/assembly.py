@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from app.agent.deps import ConversationRequests, Remind
 from app.agent.policy import Mode, Policy
 from app.agent.policy.call_analysis import CommandClassifier, NobodyKnows
 from app.agent.policy.policy import PolicyDeps
+from app.agent.policy.rules import check_lasting
 from app.base import paths
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson
@@ -24,25 +26,30 @@ from app.services.files.changes import Changes
 from app.services.files.checkpoints import Checkpoints
 from app.services.files.moving import Moves
 from app.services.files.places import Workspace
+from app.services.mcp.servers import McpServers
 from app.services.memory import FactStore
 from app.services.processes.commands import Processes
 from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
 from app.services.sandbox.layout import Sandbox
+from app.services.schedule import Agenda
 from app.services.skills import Skills
 from app.services.tasks import Checklist
 from app.services.web.pages import Pages
+from app.services.web.search import WebSearch
 from app.settings.catalog import COMMAND_SANDBOX, MODE, STOP_KEY, SUMMON_KEY, WORKSPACE, YOLO_MINUTES
-from app.settings.store import Settings
+from app.settings.store import Current, Settings, key_of
 from app.tools.browser import BROWSER, Browsing
 from app.tools.computer import COMPUTER, Computer
 from app.tools.conversation import SAY, TASKS, Speech, Tasks, checklist_payload
 from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, CommandJudge, Commands, Waits
 from app.tools.file import ARRANGEMENTS, FILES, Arrangements, Files
+from app.tools.mcp import MCP, McpTools, ServerHints
 from app.tools.memory import MEMORY, MemoryTools, PastWords, Reminders
 from app.tools.pictures import ModelSight
 from app.tools.registry import DOCS, Registry, ToolDocs
+from app.tools.schedule import SCHEDULES, ScheduleTools
 from app.tools.screen import SCREEN, ScreenReading
 from app.tools.search import CODE, SEARCH, Code, Searches
 from app.tools.skills import SKILLS, SkillHints, SkillTools
@@ -56,7 +63,8 @@ def registry() -> Registry:
     """The shapes of all tools; no service is opened for it."""
     return Registry(
         *(SAY, DOCS, WATCHING, COMPUTER, SCREEN, WINDOWS, GOALS),
-        *(FILES, EDITS, SEARCH, CODE, ARRANGEMENTS, COMMANDS, WAITS, WEB, BROWSER, TASKS, MEMORY, SKILLS),
+        *(FILES, EDITS, SEARCH, CODE, ARRANGEMENTS, COMMANDS, WAITS, WEB, BROWSER, MCP, TASKS, MEMORY, SKILLS),
+        SCHEDULES,
     )
 
 
@@ -70,18 +78,23 @@ def checkpoints() -> Checkpoints:
     return Checkpoints(paths.data_dir() / "checkpoints")
 
 
+def agenda(clock: Clock) -> Agenda:
+    """What is to be done later, and the inbox, shared by all sessions of this person."""
+    return Agenda(paths.data_dir() / "agenda.db", clock)
+
+
 def memory(clock: Clock) -> FactStore:
     """What this person wants remembered, shared by all sessions."""
     return FactStore(paths.data_dir() / "memory.db", clock)
 
 
 def reminding(own: Belongings) -> Remind:
-    """What a model is reminded of before each pass: rules and facts of the person, and skills."""
-    facts, skills = Reminders(own.memory), SkillHints(Skills(own.workspace.folder))
+    """What a model is reminded of before each pass: rules and facts of the person, skills, and tool servers."""
+    facts, skills, servers = Reminders(own.memory), SkillHints(Skills(own.workspace.folder)), ServerHints(own.servers)
 
     async def remind(said: str) -> tuple[Mapping[str, str], bool]:
         remembered = await facts(said)
-        return {**remembered, **await skills(said)}, bool(remembered)
+        return {**remembered, **await skills(said), **await servers()}, bool(remembered)
 
     return remind
 
@@ -141,6 +154,8 @@ class Belongings:
     memory: FactStore
     past: PastWords
     browser: BrowserSession
+    servers: McpServers
+    agenda: Agenda
 
 
 def handlers(own: Belongings) -> tuple[object, ...]:
@@ -161,20 +176,27 @@ def handlers(own: Belongings) -> tuple[object, ...]:
         Code(workspace),
         Commands(workspace, processes, clock, own.conversation.is_yolo),
         Waits(workspace, processes, clock),
-        Web(Pages()),
+        Web(Pages(own_ports=processes.open_ports), WebSearch(Current(), key_of), workspace),
         Browsing(own.browser),
+        McpTools(own.servers),
         Tasks(own.conversation, own.checklist),
         MemoryTools(own.memory, own.past),
         SkillTools(Skills(workspace.folder)),
+        ScheduleTools(own.agenda, str(workspace.folder), partial(check_lasting, specs=registry().specs)),
     )
 
 
 _MINUTE_S = 60.0
 
 
-def judged_by(settings: Settings, commands: CommandClassifier | None = None, allowed: Sequence[str] = ()) -> Policy:
+def judged_by(
+    settings: Settings,
+    commands: CommandClassifier | None = None,
+    allowed: Sequence[str] = (),
+    own_ports: Callable[[], Collection[int]] = tuple,
+) -> Policy:
     """What decides about calls. Without `commands` nothing is known of what a command would be. `allowed` are rules in
-    their short form for this run; raises BadRules where one cannot be used.
+    their short form for this run; raises BadRules where one cannot be used. `own_ports` are served by its commands.
     """
     around = PolicyDeps(
         commands or NobodyKnows(),
@@ -182,6 +204,7 @@ def judged_by(settings: Settings, commands: CommandClassifier | None = None, all
         own_keys=(settings[STOP_KEY], settings[SUMMON_KEY]),
         tools=registry().specs,
         allowed=allowed,
+        own_ports=own_ports,
     )
     return Policy(workspace_of(settings), Mode(settings[MODE]), surroundings=around)
 
@@ -212,7 +235,7 @@ class Keeper:
     async def __call__(self, progress: str) -> Mapping[str, JsonValue]:
         try:
             items = await asyncio.to_thread(self._checklist.update, progress)
-        except OSError as error:
+        except OSError as error:  # A full disk must not stop the task, since the checklist is only an aid.
             _log.warning("The checklist could not be kept: %s", error)
             return {}
         return checklist_payload(items)

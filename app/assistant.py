@@ -16,6 +16,7 @@ from app.agent.session import Listener, Session
 from app.assembly import (
     Belongings,
     Keeper,
+    agenda,
     checkpoints,
     commands_of,
     handlers,
@@ -36,6 +37,7 @@ from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.privacy import private_by
+from app.desktop.verification import Patience
 from app.history.archive import Journal, PastSaid, journal_of
 from app.protocol.call import Block, Media, ToolResult
 from app.protocol.dialects.choose import by_name
@@ -45,6 +47,7 @@ from app.services.browser.session import BrowserSession
 from app.services.files import places
 from app.services.files.changes import Changes
 from app.services.files.places import Workspace
+from app.services.mcp.servers import McpServers
 from app.services.processes.commands import Processes
 from app.services.tasks import Checklist
 from app.services.watchdog import WatchdogProcess, WatchdogWord
@@ -61,9 +64,10 @@ from app.settings.store import Current, Settings
 from app.tools.exec import left_behind
 from app.tools.executor import Executor, WrittenByThePerson, note_outcome
 from app.tools.pictures import ModelSight
-from app.tools.registry import Registry, TurnContext
+from app.tools.registry import Registry, TurnContext, admitted
 
 _COMMAND_CHARS = 80
+_WORK_LEFT = Patience(first_s=1.0, quiet_s=0.5, limit_s=5.0)
 _INTERRUPTED = "Wisp was ended in the middle of “{title}”. It is among your conversations, to be gone on with."
 _LOOK = "screen_capture"
 _WATCHDOG_SENTENCES = {"ended": "watchdog_ended", "hung": "watchdog_hung"}
@@ -95,11 +99,13 @@ class Assistant:
     def subscribe(self, listener: Callable[[AgentEvent], None]) -> Callable[[], None]:
         return self._watch.subscribe(listener)
 
-    async def send(self, text: str, media: Sequence[Media] = (), own: str = "") -> TurnEnded:
-        """One turn, from the person's words to its end. `own` as in `Session.send`."""
+    async def send(
+        self, text: str, media: Sequence[Media] = (), own: str = "", read_before: tuple[str, ...] | None = None
+    ) -> TurnEnded:
+        """One turn, from the person's words to its end. `own` and `read_before` as in `Session.send`."""
         self._loop = asyncio.get_running_loop()
         self._watch.begin()
-        return await self.session.send(text, tuple(media), own)
+        return await self.session.send(text, tuple(media), own, read_before)
 
     def stop(self) -> None:
         """End the turn and all input at once: nothing stays pressed."""
@@ -115,7 +121,7 @@ class Assistant:
         What it changes belongs to `by_hand`, and within that to this call.
         """
         audit = self._journal.audit
-        context = TurnContext(call_id=block.call_id, audit=audit, turn_id=self._new_call())
+        context = TurnContext(admitted, block.call_id, audit=audit, turn_id=self._new_call())
         done = await self._executor.run(block, WrittenByThePerson(audit), context)
         if spec := self.registry.find(block.name):
             await note_outcome(audit, done, spec)
@@ -159,12 +165,18 @@ class Assistant:
         """The whole screen as it is now."""
         return await self._desktop.run(_photographed)
 
+    async def worked_off(self) -> None:
+        """Wait until programs have worked off what they were told to do, as far as the screen shows it."""
+        await self._desktop.run(_worked_off)
+
     async def close(self) -> None:
         await self.session.close()
         await self._own.browser.close()
+        await self._own.servers.close()
         self._desktop.close()
         await asyncio.to_thread(self._watch.close)
         self._own.memory.close()
+        self._own.agenda.close()
 
     def _soon(self, act: Callable[[], None]) -> None:
         """From the desktop's threads to the session's loop."""
@@ -180,6 +192,10 @@ async def _photographed(controller: DesktopController) -> Media:
     capture = await controller.screen_capture.capture(controller.backend.screen.extent(), "the screen", PictureBudget())
     sent = capture.geometry.sent
     return Media(capture.data, capture.media_type, sent.width, sent.height, capture.label)
+
+
+async def _worked_off(controller: DesktopController) -> None:
+    await controller.screen_capture.settle(_WORK_LEFT)
 
 
 def assemble(
@@ -198,7 +214,7 @@ def assemble(
     chosen = profiles.choose(settings)
     clock = SystemClock()
     processes, judge = commands_of(settings, clock)
-    policy = judged_by(settings, judge, allowed)
+    policy = judged_by(settings, judge, allowed, processes.open_ports)
     conversation = ConversationRequests(policy)
     private = private_by(settings[PRIVATE_WINDOWS], places.is_named_secret)
     now = Current()
@@ -226,6 +242,7 @@ def assemble(
         settings=settings,
         facts=MachineFacts(workspace_of(settings), desktop, clock),
         remind=reminding(own),
+        has_servers=lambda: own.servers.is_any,
         conversation=conversation,
         keep_progress=Keeper(own.checklist) if settings[FOCUS_CHAIN] else None,
         audit=journal.audit,
@@ -273,6 +290,8 @@ def _belongings(
         memory=memory(clock),
         past=PastSaid(journal.archive, journal.record),
         browser=browser,
+        servers=McpServers(workspace.folder, clock),
+        agenda=agenda(clock),
     )
 
 

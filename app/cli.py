@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.base import logs
-from app.base.errors import WispError
+from app.base.errors import ToolFailed, WispError
 from app.base.startup import STOPPED
 
 FAILED = 1
@@ -34,7 +34,10 @@ COMMANDS = {
     "policy": "the rules of what may run, and `policy explain CALL`: which of them decides",
     "history": "past conversations: `list`, `show`, `export`, `delete`",
     "skills": "playbooks for kinds of work: `list`, `show NAME`, `add PATH`",
+    "mcp": "tool servers: `list`, `add`, `remove`, `trust`, `import` of what other programs have",
     "memory": "what is remembered about you: `list`, `export`, `forget`",
+    "schedule": "what is to be done later: `list`, `add`, `remove`, `run`, `inbox`",
+    "run-due": "run what is due now; the timer of the session starts it",
     "audit": "what was done and who allowed it: `show`, `verify`, `export`",
     "undo": "take back the newest change of a file, or all of one turn",
     "doctor": "check what this machine allows, each failure with its fix",
@@ -66,6 +69,7 @@ def _is_text(word: str) -> bool:
     try:
         word.encode()
     except UnicodeEncodeError:
+        # because an argument may hold bytes that are no UTF-8: https://peps.python.org/pep-0383/
         return False
     return True
 
@@ -84,7 +88,7 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose)
         if name == chosen:
-            module = importlib.import_module(f"app.commands.{name}")
+            module = importlib.import_module(f"app.commands.{name.replace('-', '_')}")
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return parser
@@ -103,7 +107,7 @@ def _version() -> str:
 
     try:
         return f"wisp {version('wisp-desktop')}"
-    except PackageNotFoundError:
+    except PackageNotFoundError:  # because a checkout and a frozen build have no installed metadata
         from_where = "" if getattr(sys, "frozen", False) else " (from a checkout)"
         return f"wisp {_version_of_checkout()}{from_where}"
 
@@ -113,6 +117,13 @@ def _version_of_checkout() -> str:
 
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
     return str(project["project"]["version"])
+
+
+def _spoken(error: WispError) -> str:
+    """The sentence of an error, for people where it was written for a model."""
+    from app.base.texts import for_people
+
+    return (for_people(str(error)) if isinstance(error, ToolFailed) else "") or str(error)
 
 
 def _guarded(options: argparse.Namespace) -> int:
@@ -127,7 +138,7 @@ def _guarded(options: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except WispError as error:
-        print(f"wisp: {error}", file=sys.stderr)
+        print(f"wisp: {_spoken(error)}", file=sys.stderr)
         return FAILED
     except OSError as error:
         print(f"wisp: {error.strerror or error}: {error.filename or 'standard input or output'}", file=sys.stderr)

@@ -13,11 +13,12 @@ from app.base.startup import reset_for_children
 from app.base.texts import WITHHELD
 from app.desktop.x11.virtual import VirtualDesktop
 from tests.support.programs import chosen, private_defaults
+from tests.support.quarantine import read_quarantine
 
 DATA = Path(__file__).parent / "data"
 
-# No test asserts a time: on a busy machine Hypothesis' own limit of 200 ms fails at random.
-hypothesis.settings.register_profile("suite", deadline=None)
+# No test asserts a time: on a busy machine Hypothesis' own limits, 200 ms an example and its health, fail at random.
+hypothesis.settings.register_profile("suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("suite")
 
 # As `wisp` does at its start: the suite may run in the background of a shell.
@@ -25,9 +26,10 @@ reset_for_children()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Stories told with real programs may be late on a loaded machine: they get three tries, everything else one."""
+    """The stories of the quarantine list get three tries, everything else one."""
+    quarantined = read_quarantine()
     for item in items:
-        if item.path.parent.name in {"e2e", "ui"} or item.path.name == "test_desktop.py":
+        if item.nodeid.partition("[")[0] in quarantined:
             item.add_marker(pytest.mark.flaky(reruns=2))
 
 

@@ -1,4 +1,4 @@
-"""The agent's events: a closed union of facts. The presence is a pure function of them."""
+"""The agent's events, a closed union of facts. The user interface is a pure function of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from enum import StrEnum
 
+from app.base.errors import Remedy
 from app.base.values import dataclass, field
 from app.protocol.call import JsonValue
 from app.protocol.call import Media as Media  # noqa: PLC0414 - the presence sees no protocol: it has Media from here
@@ -24,9 +25,9 @@ class Outcome(StrEnum):
     FINISHED = "finished"
     FAILED = "failed"
     UNVERIFIED = "unverified"
-    """Nothing shows that what was done worked."""
+    """Nothing shows that the actions worked."""
     ANSWERED = "answered only"
-    """It ended in plain words, and no call ran."""
+    """The model answered in plain words, and no call ran."""
     CUT_OFF = "cut off"
     """The model reached its longest answer, also after it was asked to go on."""
     REPEATING = "repeating"
@@ -36,13 +37,13 @@ class Outcome(StrEnum):
 
 
 class Scope(StrEnum):
-    """How far the person's yes reaches."""
+    """How far the person's permission reaches."""
 
     ONCE = "once"
     TASK = "task"
-    """The same again, until this task is done."""
+    """The same action again, until this task is done."""
     ALWAYS = "always"
-    """A rule in the person's own file."""
+    """Always: a rule is written into the person's own file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class SaidMeanwhile:
-    """What the person said while the turn ran."""
+    """What the person wrote while the turn ran."""
 
     text: str
 
@@ -70,9 +71,9 @@ class StateChanged:
 
 @dataclass(frozen=True, slots=True)
 class TagStart:
-    """A call has begun to arrive: open its card. `voiced` calls are speech, not cards.
+    """A call began to arrive: open its card. `voiced` calls are speech, not cards.
 
-    `within` is the call whose goal this one is made for; its card opened before and closes after.
+    `within` is the call for whose goal this one is made; its card opened before and closes after.
     """
 
     call_id: str
@@ -93,7 +94,7 @@ class TagDelta:
 
 @dataclass(frozen=True, slots=True)
 class SayDelta:
-    """A piece of speech. `tone` is the same for all pieces of one call; plain prose comes with call_id ''."""
+    """A piece of speech. All pieces of one call have the same `tone`; plain prose has call_id ''."""
 
     call_id: str
     tone: str
@@ -116,7 +117,7 @@ class ToolRunning:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
-    """Something a running call shows: output that arrives, a countdown."""
+    """An update of a running call, such as new output or a countdown."""
 
     call_id: str
     event: str
@@ -125,7 +126,7 @@ class ToolProgress:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """The call's own event: its card closes with it. Every `TagStart` is followed by exactly one of these."""
+    """The result event of a call, which closes its card. Every `TagStart` is followed by exactly one."""
 
     call_id: str
     tool: str
@@ -141,10 +142,10 @@ class ToolFinished:
 class ApprovalWanted:
     """The person must allow or deny a call before it runs.
 
-    `sentence` says what it would do, in a person's words; `why` is the rule's own sentence, which the model reads too;
-    `detail` is what the call was given, word for word; `who` is acted on; `undo` says what can be taken back; `rule` is
-    what decided; `sources` are whose words were read before; `reasons` are sentences about a command. `scopes` may be
-    answered. `ring` is the place in the picture's pixels.
+    `sentence` says in plain words what it would do. `why` is the rule's own sentence, which the model reads too.
+    `detail` holds the call's arguments word for word. `who` is the program acted on; `undo` says what can be undone;
+    `rule` decided. `sources` are whose words were read before; `reasons` are sentences about a command. `scopes` are
+    the possible answers. `ring` is the place in the picture's pixels.
     """
 
     approval_id: str
@@ -173,7 +174,7 @@ class ApprovalAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ModeChanged:
-    """What runs without asking is another: ask, auto, plan or yolo, which ends by itself after `left_s` seconds."""
+    """The permission mode changed: ask, auto, plan or yolo, which ends by itself after `left_s` seconds."""
 
     mode: str
     left_s: float = 0.0
@@ -181,7 +182,7 @@ class ModeChanged:
 
 @dataclass(frozen=True, slots=True)
 class UsageChanged:
-    """Tokens and money of the turn so far; money is None where the price is not known."""
+    """The turn's tokens and cost so far. The cost is None if the price is unknown."""
 
     input_tokens: int
     output_tokens: int
@@ -192,7 +193,7 @@ class UsageChanged:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence for the person about the run itself (a retry, a ceiling); `level` is info, warning or error."""
+    """A sentence for the person about the run itself (a retry, a limit). `level` is info, warning or error."""
 
     level: str
     sentence: str
@@ -200,11 +201,15 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """`text` is the result shown to the person, the question asked, or the sentence that says what went wrong."""
+    """The end of a turn. `text` is its result, the question asked, or a sentence on what went wrong.
+
+    `remedy` is what the person can do about a failure.
+    """
 
     turn_id: str
     outcome: Outcome
     text: str
+    remedy: Remedy = Remedy.AGAIN
 
 
 AgentEvent = (
@@ -250,7 +255,7 @@ _UNTOLD = ("event", "media", "picture")
 
 
 def to_json(event: AgentEvent) -> dict[str, JsonValue]:
-    """The event as one JSON object; `event` is its name, for a finished tool the tool's own event name."""
+    """Return the event as one JSON object. `event` is its name; for a finished tool, the tool's own event name."""
     name = event.event if isinstance(event, (ToolFinished, ToolProgress)) else _NAMES[type(event)]
     fields = {f.name: getattr(event, f.name) for f in dataclasses.fields(event) if f.name not in _UNTOLD}
     if isinstance(event, ToolFinished):

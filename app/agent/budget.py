@@ -1,4 +1,4 @@
-"""What a turn has cost so far, and where it must end: passes, seconds, tokens, money."""
+"""The cost of a turn so far, and its limits: passes, seconds, tokens, money."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.providers.api import Usage
 from app.settings.catalog import MAX_COST_USD, MAX_PASSES, MAX_SECONDS, MAX_TURN_TOKENS
 from app.settings.store import Settings
 
-_PER = 1_000_000
+_PER = 1_000_000  # because vendors price a million tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def summed(first: Usage, second: Usage) -> Usage:
 
 
 def told(usage: Usage, price: Price | None) -> UsageChanged:
-    """The figures as an event; money is None where the price is not known."""
+    """Return the figures as an event. The cost is None if the price is unknown."""
     cost = price.of(usage) if price else None
     return UsageChanged(
         usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens, cost
@@ -63,7 +63,7 @@ def told(usage: Usage, price: Price | None) -> UsageChanged:
 
 
 def greater(first: Usage, second: Usage) -> Usage:
-    """The larger of each figure: reports within one stream are cumulative, and may each know only a part."""
+    """Return the larger of each figure, because reports within one stream are cumulative and may be incomplete."""
     return Usage(*(max(getattr(first, field.name), getattr(second, field.name)) for field in fields(Usage)))
 
 
@@ -80,7 +80,7 @@ class Ceilings:
 
 
 class Budget:
-    """The account of one turn. Waiting for the person is not counted as time of the turn."""
+    """The account of one turn. Time that it waits for the person does not count."""
 
     def __init__(self, ceilings: Ceilings, price: Price | None, clock: Clock) -> None:
         self._ceilings = ceilings
@@ -100,14 +100,14 @@ class Budget:
 
     @property
     def seconds_left(self) -> float:
-        """Of the turn's time; it stands still while the person is waited for."""
+        """The rest of the turn's time. It does not run while the turn waits for the person."""
         now = self._clock.now()
         waiting = now - self._waiting_since if self._waiters else 0.0
         return self._ceilings.seconds - (now - self._begun - self._waited_s - waiting)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """While inside, the person is waited for; several calls may wait at once."""
+        """Return a context manager during which the turn waits for the person. Several calls may wait at once."""
         if not self._waiters:
             self._waiting_since = self._clock.now()
         self._waiters += 1
@@ -124,11 +124,11 @@ class Budget:
         self._current = Usage()
 
     def spend(self, usage: Usage) -> None:
-        """What was used for this turn besides its own streams."""
+        """Add usage outside of the turn's own streams."""
         self._finished = summed(self._finished, usage)
 
     def add(self, usage: Usage) -> None:
-        """Figures of the running stream, cumulative."""
+        """Set the figures of the running stream, which are cumulative."""
         self._current = greater(self._current, usage)
 
     @property
@@ -137,7 +137,7 @@ class Budget:
 
     @property
     def prompt_tokens(self) -> int:
-        """How much the latest stream had to read: the size of the conversation by the provider's own count."""
+        """The size of the conversation, as the provider counted it for the latest stream."""
         current = self._current
         return current.input_tokens + current.cache_read_tokens + current.cache_write_tokens
 
@@ -149,7 +149,7 @@ class Budget:
         return told(self.usage, self._price)
 
     def exceeded(self) -> str:
-        """The sentence that ends the turn, or nothing while all is within its limits."""
+        """Return the sentence that ends the turn; "" while it is within its limits."""
         if self.passes >= self._ceilings.passes:
             return f"I stopped after {self.passes} passes, the most one turn may take (chat.max_passes)."
         if self.seconds_left < 0:

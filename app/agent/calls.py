@@ -1,4 +1,4 @@
-"""The calls of a message: in which order they run, and each through the gate to its result."""
+"""Run the calls of a message in order: each goes through the gate to its result."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from app.tools.executor import Execution, Executor, Gate, note_outcome
 from app.tools.registry import Audit, Registry, TurnContext
 
 AT_ONCE = 8
-"""Calls of one batch that run at the same time."""
+"""How many calls of one batch run at the same time."""
 _PATHS = ("path", "source", "destination")
 _ACTS = frozenset({Effect.DESKTOP, Effect.EXECUTES})
 _BOUND = frozenset({Effect.READS, Effect.WRITES, Effect.DESKTOP})
-"""Effects of calls that wait for an act before them."""
+"""Effects of calls that wait for an earlier action."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a call does, the paths and the vendor's toolset it touches, and whether all others wait for it."""
+    """What a call does, which paths and vendor toolset it touches, and whether all other calls wait for it."""
 
     effects: frozenset[Effect]
     touched: frozenset[str]
@@ -43,7 +43,7 @@ class Reach:
 
 
 def reach_of(block: Block, spec: ToolSpec | None, toolset: str = "") -> Reach:
-    """Of a call, its shape (None for a tool that does not exist) and the vendor's toolset it belongs to."""
+    """Return the effects of a call and the files it touches. `spec` is None for an unknown tool."""
     if spec is None:
         return Reach(frozenset({Effect.TALKS}), frozenset())
     is_place = spec.effect is not Effect.DESKTOP
@@ -56,7 +56,7 @@ def reach_of(block: Block, spec: ToolSpec | None, toolset: str = "") -> Reach:
 
 
 def keep_order(first: Reach, second: Reach) -> bool:
-    """Whether the second call must wait for the first: it looks at what the first did, or changes what it looks at."""
+    """Return whether the second call must wait for the first: it reads or changes what the first changes."""
     if first.is_wait or second.is_wait or _share(first, second):
         return True
     if first.effects & _ACTS and second.effects & _BOUND:
@@ -68,7 +68,7 @@ def keep_order(first: Reach, second: Reach) -> bool:
 
 
 def _share(first: Reach, second: Reach) -> bool:
-    """Whether they touch the same file, or one a folder that holds the other's, and one of them changes it."""
+    """Return whether both touch the same file, or a folder and a file in it, and one of them changes it."""
     if any(name.startswith("toolset ") for name in first.touched & second.touched):
         return True
     if first.effects | second.effects == {Effect.READS}:
@@ -81,7 +81,7 @@ def _holds(folder: str, path: str) -> bool:
 
 
 async def side_by_side(reaches: Sequence[Reach], run: Callable[[int], Awaitable[None]]) -> None:
-    """Run the calls of a batch by their index, each after those it must wait for, at most `AT_ONCE` at a time."""
+    """Run the calls of a batch by index, each after those it must wait for, at most `AT_ONCE` at a time."""
     places = asyncio.Semaphore(AT_ONCE)
     running: list[asyncio.Task[None]] = []
 
@@ -111,20 +111,28 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Calls:
-    """`answers` grows as calls finish; `run` and `run_together` may be cancelled at any moment and leave it whole."""
+    """Runs calls and collects their `answers`, which stay complete even if a run is cancelled."""
 
-    def __init__(self, executor: Executor, registry: Registry, turn: Turn, cards: Cards, gate: Gate) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        registry: Registry,
+        turn: Turn,
+        cards: Cards,
+        turn_gate: PermissionGate,
+        gate: Gate,
+    ) -> None:
         self._executor = executor
         self._registry = registry
         self._turn = turn
         self._cards = cards
+        self._turn_gate = turn_gate
         self._gate = gate
         self.audit: Audit | None = None
         self.keep_progress: KeepProgress | None = None
         self.pursuit: Pursuit | None = None
         self.look = ""
         self.record: Recorder = NoRecorder()
-        self.turn_gate: PermissionGate | None = None
         self.answers: list[Answer] = []
 
     async def run(self, block: Block) -> Answer:
@@ -137,10 +145,9 @@ class Calls:
         return answer
 
     async def run_together(self, blocks: Sequence[Block], toolsets: Mapping[str, str] = _NONE) -> None:
-        """Run a batch side by side, except for calls whose order matters.
+        """Run a batch in parallel, except for calls whose order matters.
 
-        `toolsets` names, by call id, the vendor's toolset a call belongs to: its calls run in order, up to the first
-        that fails.
+        `toolsets` maps call ids to the vendor's toolset: its calls run in order, up to the first that fails.
         """
         first = len(self.answers)
         for block in blocks:
@@ -169,19 +176,19 @@ class Calls:
             self.answers[place] = replace(last, result=replace(last.result, llm_media=seen.llm_media))
 
     async def _looked(self, block: Block) -> ToolResult:
-        """A look that the model did not write: judged, shown and read like any other, but no call of the history."""
+        """Take a screenshot that the model did not ask for. It is judged and shown like a call, but not kept."""
         self._cards.closed(block)
-        execution = await self._executor.run(block, self.turn_gate or self._gate, self._context(block.call_id))
+        execution = await self._executor.run(block, self._turn_gate, self._context(block.call_id))
         await self._note_reading(execution)
         self._cards.finished(block.call_id, execution.result, execution.elapsed_s)
         return execution.result
 
     def complain(self, tool: str, reason: str, call_id: str = "") -> None:
-        """A call that cannot run is answered all the same."""
+        """Answer a call that cannot run."""
         self.answers.append(Answer(call_id, tool, tool_error(tool, reason, for_model=True)))
 
     def end_pass(self) -> None:
-        """All calls have run: where the latest passes changed nothing, the last answer says so."""
+        """End the pass. If the latest passes changed nothing, add a warning to the last answer."""
         repetition = self._turn.repetition
         repetition.end_pass()
         if self.answers and repetition.idle >= WARN_AT > repetition.count:
@@ -189,14 +196,14 @@ class Calls:
             self.answers[-1] = replace(last, result=_warned(last.result, told("idle", count=str(repetition.idle))))
 
     def feeds_back(self, answer: Answer) -> bool:
-        """Whether the model must read this answer before it goes on."""
+        """Return whether the model must read this answer before it continues."""
         spec = self._registry.find(answer.tool)
         return spec is None or spec.feeds_back or not answer.result.ok
 
     async def _executed(self, block: Block) -> Answer:
         try:
             execution = await self._executor.run(block, self._gate, self._context(block.call_id))
-        except asyncio.CancelledError:
+        except asyncio.CancelledError:  # The card must still end, since nobody else closes it.
             self._cards.finished(block.call_id, self._interrupted(block).result)
             raise
         execution = self._with_list(self._watched(block, execution))
@@ -223,13 +230,13 @@ class Calls:
     async def _note_reading(self, execution: Execution) -> None:
         """Record the taint of a result. A failed call counts too, because its error may quote what was read."""
         spec = self._registry.find(execution.call.name) if execution.call else None
-        if self.turn_gate and execution.call and spec and not execution.result.payload.get("denied"):
-            await self.turn_gate.note_shown(execution.call, spec)
-            self.turn_gate.record_taint(execution.call, spec)
-            self.turn_gate.learn(execution.call, spec, execution.result)
+        if execution.call and spec and not execution.result.payload.get("denied"):
+            await self._turn_gate.note_shown(execution.call, spec)
+            self._turn_gate.record_taint(execution.call, spec)
+            self._turn_gate.learn(execution.call, spec, execution.result)
 
     def _with_list(self, execution: Execution) -> Execution:
-        """An end without the checklist that was kept until then is sent back, once."""
+        """Refuse once to end the turn without the checklist that the turn kept."""
         call, spec = execution.call, self._registry.find(execution.call.name) if execution.call else None
         is_end = spec is not None and not spec.feeds_back and execution.result.ends_turn == FINISHED
         if not call or not is_end or call.progress or not self._turn.keeps_list:
@@ -238,13 +245,13 @@ class Calls:
         return replace(execution, result=tool_error(call.name, told("list_missing"), for_model=True))
 
     async def _keep_progress(self, call_id: str, execution: Execution) -> None:
-        """The checklist a call carried is kept once the call has worked."""
+        """Save the checklist in a call after the call has worked."""
         if self.keep_progress and execution.call and execution.call.progress and execution.result.ok:
             self._cards.progress(call_id, PROGRESS.name, await self.keep_progress(execution.call.progress))
             self._turn.keeps_list = True
 
     def _watched(self, block: Block, execution: Execution) -> Execution:
-        """A call made again and again without anything new carries a warning, also one that could not even be read."""
+        """Add a warning to a call that is repeated without a new result, even if it could not be parsed."""
         if self._turn.follows_plan or not self._counts(block, execution):
             return execution
         repetition = self._turn.repetition
@@ -254,7 +261,11 @@ class Calls:
         return replace(execution, result=_warned(execution.result, told("repeated", count=str(repetition.count))))
 
     def _counts(self, block: Block, execution: Execution) -> bool:
-        """Whether repeating this call is circling. The gate has counted what reached it; the others count here."""
+        """Return whether repeating this call is a loop.
+
+        The policy counts the calls that reached it. This method counts the calls that failed before, such as unreadable
+        ones.
+        """
         if execution.call is None:
             count = self._turn.repetition.note(block.name, _as_written(block))
             self._turn.looping = self._turn.looping or count >= ASK_AT
@@ -268,16 +279,18 @@ class Calls:
 
         turn = self._turn
         context = TurnContext(
+            self._turn_gate.admit_step,
             call_id,
             emit,
             cancelled=turn.cancelled,
             turn_id=turn.id,
+            turns=(*turn.learned.turns, turn.id),
             began_at=turn.began_at,
             heard=turn.heard,
             said="\n".join(map(own_words, turn.learned.said)),
+            tainted_by=turn.tainted_by,
+            messages=tuple(turn.learned.said),
         )
-        if self.turn_gate:
-            context = replace(context, admit=self.turn_gate.admit_step)
         if self.pursuit:
             context = replace(context, pursue=partial(self.pursuit.pursue, call_id))
         return replace(context, audit=self.audit) if self.audit else context

@@ -1,6 +1,6 @@
-"""Turns what a reader reports into what the presence shows: one card for each call, one stream of speech.
+"""Turn the reader's events into what the person sees: one card for each call, and one stream of speech.
 
-Every card that opens is closed exactly once, also when the stream breaks or the person stops the turn.
+Every opened card is closed exactly once, even if the stream breaks or the person stops the turn.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from app.tools.registry import Registry
 
 
 def speech_param(spec: ToolSpec) -> str:
-    """The argument of a voiced tool that holds its words: the body, else its first child."""
+    """Return the argument of a voiced tool that contains its words: the body, or else its first child."""
     spoken = spec.body or next(iter(spec.children), None)
     return spoken.name if spoken else ""
 
 
 class Cards:
-    """The cards of one pass."""
+    """Shows a card to the person for each call of one pass."""
 
     def __init__(self, tell: Tell, registry: Registry) -> None:
         self._tell = tell
@@ -33,7 +33,7 @@ class Cards:
         self._begun = False
 
     def prose(self, text: str) -> None:
-        """A piece of plain speech; blank space at its ends, as between two calls, is not speech."""
+        """Show a piece of plain speech, without blanks at its ends, such as those between two calls."""
         text = self._blank + text if self._begun else text.lstrip()
         said = text.rstrip()
         self._blank = text[len(said) :]
@@ -62,11 +62,11 @@ class Cards:
             self._tell(TagDelta(call_id, param, text))
 
     def closed(self, block: Block) -> None:
-        """The call is complete: a dialect that tells no openings still gets its card."""
+        """Note that the call is complete. If the dialect reported no start, the card opens now."""
         self.opened(block.call_id, block.name, dict(block.args or block.attrs))
 
     def running(self, call: ToolCall, spec: ToolSpec) -> None:
-        """The call runs now; speech that came in one piece, not in deltas, is spoken here."""
+        """Note that the call runs now. Speech that came in one piece, without deltas, is shown here."""
         if spec.voiced:
             self._speak(call.id, str(call.arguments.get("tone", "")), call.arguments.get(speech_param(spec)))
         self._tell(ToolRunning(call.id, spec.name, dict(call.arguments)))
@@ -76,7 +76,7 @@ class Cards:
             self._tell(ToolProgress(call_id, event, dict(payload)))
 
     def finished(self, call_id: str, result: ToolResult, elapsed_s: float = 0.0) -> None:
-        """Close a card; a second closing is ignored. Words that only the result holds are spoken first."""
+        """Close a card. A second call does nothing. Words that only the result contains are shown first."""
         tool = self._open.pop(call_id, None)
         if tool is None:
             return
@@ -97,12 +97,12 @@ class Cards:
         )
 
     def _speak(self, call_id: str, tone: str, words: JsonValue) -> None:
-        """Say it once."""
+        """Show the words once."""
         if words and call_id not in self._spoken:
             self._spoken.add(call_id)
             self._tell(SayDelta(call_id, tone, str(words)))
 
     def close_all(self, reason: str) -> None:
-        """Close whatever is still open as not run, for this reason."""
+        """Close every open card as not run, with this reason."""
         for call_id, tool in list(self._open.items()):
             self.finished(call_id, tool_error(tool, reason, for_model=True))

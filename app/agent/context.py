@@ -1,6 +1,6 @@
-"""Keeps the conversation inside what the model can read: pictures go in steps, the middle becomes a summary.
+"""Keep the conversation within the model's context window: drop old pictures, and summarise the middle.
 
-What the person said stays word for word, and so do the last results: a task and its constraints are never summed up.
+The person's own words and the latest results stay word for word: a task and its constraints are never summarised.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ from app.settings.catalog import STREAM_IDLE_MS
 
 _CHARS_A_TOKEN = 3.5
 _PATCH_PX = 28
-"""A picture costs one token for each square of this side."""
+"""A picture costs one token for each square with sides of this length."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextRule:
-    """Once there are `at` pictures, all but the last `keep` go; `drops_opaque`: so do signed blocks, at any edit."""
+    """When to drop pictures: from `at` of them, only the last `keep` stay.
+
+    `drops_opaque`: signed blocks are dropped at any edit too.
+    """
 
     keep: int
     at: int
@@ -43,7 +46,7 @@ def _tables() -> resources.Table:
 
 
 def rule_of(model: str) -> ContextRule:
-    """The rule of the longest prefix of the model's id."""
+    """Return the rule with the longest prefix of the model's id."""
     matching = [entry for entry in _tables()["rule"] if model.startswith(entry["prefix"])]
     entry = max(matching, key=lambda entry: len(entry["prefix"]))
     return ContextRule(entry["keep"], entry["at"], entry["opaque"] == "drop")
@@ -68,19 +71,19 @@ def _part_tokens(part: Part) -> float:
 
 
 def estimated_tokens(history: History) -> int:
-    """A rough count, on the high side for English text."""
+    """Return a rough token count, rather too high for English text."""
     return math.ceil(sum(_part_tokens(part) for entry in history.entries for part in entry.message.parts))
 
 
 class ContextWindow:
-    """The limits of one model; `capacity_tokens` is what it can read."""
+    """The limits of one model. `capacity_tokens` is how much it can read."""
 
     def __init__(self, model: str, capacity_tokens: int) -> None:
         self._rule = rule_of(model)
         self._capacity = capacity_tokens
 
     def evict_pictures(self, history: History) -> int:
-        """Take out old pictures if there are too many; how many went."""
+        """Drop old pictures if there are too many. Returns how many were dropped."""
         pictures = [media for entry in history.entries for part in entry.message.parts for media in _media(part)]
         if len(pictures) < self._rule.at:
             return 0
@@ -89,7 +92,11 @@ class ContextWindow:
         return len(gone)
 
     def is_full(self, history: History, told_tokens: int, fixed_tokens: int = 0) -> bool:
-        """`told_tokens`: what the provider counted for the latest request; `fixed_tokens`: prompt and tools."""
+        """Return whether the history is nearly too long.
+
+        `told_tokens` is the provider's count of the latest request; `fixed_tokens` are those of the prompt and the
+        tools.
+        """
         return bool(
             max(told_tokens, estimated_tokens(history) + fixed_tokens)
             > self._capacity * _tables()["compaction"]["full"]
@@ -116,20 +123,20 @@ def _media(part: Part) -> tuple[Media, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """`material` is what a summary must cover; `kept` the last entries, which stay as they are."""
+    """How to shorten a history. A summary must cover `material`; the `kept` last entries do not change."""
 
     person: tuple[Message, ...]
     material: str
     kept: tuple[Entry, ...]
 
     def entries(self, summary: str) -> tuple[Entry, ...]:
-        """The new conversation: what the person said, the summary, the last entries."""
+        """Return the new conversation: the person's words, the summary, and the last entries."""
         said = tuple(Entry(EntryKind.PERSON, message) for message in self.person)
         return (*said, Entry(EntryKind.SUMMARY, user(told("summary", text=summary))), *self.kept)
 
 
 def plan(history: History) -> Compaction | None:
-    """How the conversation can shrink; None where it is too short for that."""
+    """Return how the conversation can be shortened, or None if it is too short for that."""
     limits = _tables()["compaction"]
     entries = history.entries
     start = _start_of_kept(entries, limits["last"])
@@ -142,7 +149,7 @@ def plan(history: History) -> Compaction | None:
 
 
 def _start_of_kept(entries: tuple[Entry, ...], last: int) -> int:
-    """The first entry to keep: a model's message, so that no result is parted from its call."""
+    """Return the first entry to keep: a message of the model, so that no result loses its call."""
     start = max(len(entries) - last, 0)
     while start < len(entries) and entries[start].message.role is not Role.ASSISTANT:
         start += 1
@@ -174,14 +181,14 @@ def _plain(message: Message, limit: int) -> str:
 
 
 def summary_tokens() -> int:
-    """The longest summary, in tokens."""
+    """Return the length limit of a summary, in tokens."""
     return int(_tables()["compaction"]["summary_tokens"])
 
 
 _SUMMARY_CHARS_A_TOKEN = 3
-"""On the low side: the material for a summary must fit into half the window for certain."""
+"""A low estimate, because the material for a summary must certainly fit into half the context window."""
 _FALLBACK = 4000
-"""Characters kept of the material where no summary could be had."""
+"""How many characters of the material are kept if no summary could be made."""
 
 
 class Compactor:
@@ -194,13 +201,13 @@ class Compactor:
         self._fixed_tokens = len(system) // _SUMMARY_CHARS_A_TOKEN
 
     async def keep_room(self, turn: Turn) -> None:
-        """Before a pass: old pictures go in a step; a history that is nearly too long is shortened."""
+        """Make room before a pass: drop old pictures, and shorten a history that is nearly too long."""
         self._window.evict_pictures(self._history)
         if self._window.is_full(self._history, turn.budget.prompt_tokens, self._fixed_tokens):
             await self.make_room(turn)
 
     async def make_room(self, turn: Turn) -> bool:
-        """Shorten now; False where there is nothing to shorten."""
+        """Shorten the history now. Returns False if it cannot be shortened."""
         compaction = plan(self._history)
         if compaction is None:
             return False
@@ -240,7 +247,7 @@ class Compactor:
 
 @dataclass(frozen=True, slots=True)
 class BegunCall:
-    """A call that was allowed to run; `outcome` is what the model was to read of it, None where it never came."""
+    """A call that was allowed to run. `outcome` is the result for the model, None if it never arrived."""
 
     call: ToolCall
     outcome: str | None
@@ -248,7 +255,7 @@ class BegunCall:
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What is on the disk of a conversation. `altered` says that something was left out of an entry or the draft."""
+    """What is on disk of a conversation. `altered`: something was left out of an entry or the draft."""
 
     entries: tuple[Entry, ...]
     draft: Message | None = None
@@ -259,7 +266,7 @@ class Remains:
 
 
 def continuable(remains: Remains, parts: SessionDeps) -> tuple[Entry, ...]:
-    """The history to go on with: every call answered, every word of the person there, roles as servers want them."""
+    """Return a history that can be continued: every call is answered, and the roles alternate as servers expect."""
     entries = list(remains.entries)
     if remains.draft and remains.draft.parts:
         entries.append(Entry(EntryKind.MODEL, remains.draft))
@@ -294,7 +301,7 @@ def _result(begun: BegunCall) -> ToolResult:
 
 
 def _answered(entries: Sequence[Entry]) -> list[Entry]:
-    """A native call must be answered by its id in the very next message."""
+    """Answer every native call in the very next message, because vendors require that."""
     mended: list[Entry] = []
     for number, entry in enumerate(entries):
         mended.append(entry)
@@ -314,7 +321,7 @@ def _answered(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _without_signed(entries: Sequence[Entry]) -> list[Entry]:
-    """Signed blocks count only for the very history they were signed over."""
+    """Drop signed blocks, because they are only valid for the exact history that they were signed for."""
     plain = []
     for entry in entries:
         parts = tuple(part for part in entry.message.parts if not isinstance(part, OpaquePart))

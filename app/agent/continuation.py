@@ -27,7 +27,7 @@ from app.providers.api import NativeCallDelta, NativeCallEnded, NativeCallStarte
 
 
 class Transcript:
-    """Collects parts in the order they came. Positions count all characters said, as a reader counts them."""
+    """Collects the parts of a message in order. Positions count all characters, as a reader does."""
 
     def __init__(self) -> None:
         self._parts: list[Part] = []
@@ -38,12 +38,12 @@ class Transcript:
 
     @property
     def position(self) -> int:
-        """How many characters were said."""
+        """The number of characters so far."""
         return self._before + self._length
 
     @property
     def text(self) -> str:
-        """The text since the last part of another kind, without what is hidden."""
+        """The text since the last part of another kind, without hidden parts."""
         said, kept, at = "".join(self._pieces), [], 0
         for start, stop in self._hidden:
             kept.append(said[at:start])
@@ -55,7 +55,7 @@ class Transcript:
         self._length += len(text)
 
     def between(self, start: int, stop: int) -> str:
-        """What was said between two positions, as far as no part of another kind has come since."""
+        """Return the text between two positions, if no part of another kind came in between."""
         return "".join(self._pieces)[max(start - self._before, 0) : max(stop - self._before, 0)]
 
     def opaque(self, part: OpaquePart) -> None:
@@ -63,18 +63,18 @@ class Transcript:
         self._parts.append(part)
 
     def call(self, block: Block, toolset: str = "") -> None:
-        """A complete call, to be answered by its id."""
+        """Add a complete call, which will be answered by its id."""
         self._flush()
         written = {**block.attrs, **{child.name: child.text for child in block.children}}
         self._parts.append(CallPart(block.call_id, block.name, written if block.args is None else block.args, toolset))
 
     def cut(self, position: int) -> None:
-        """Forget the text from this position on."""
+        """Drop the text from this position on."""
         self._pieces = ["".join(self._pieces)[: max(position - self._before, 0)]]
         self._length = len(self._pieces[0])
 
     def hide(self, inner: str) -> None:
-        """Keep the last appearance of a text, with the tags around it, out of the message; positions stay."""
+        """Leave the last occurrence of a text, with its tags, out of the message. Positions do not change."""
         said = "".join(self._pieces)
         start = said.rfind(inner)
         if start < 0 or not inner:
@@ -87,7 +87,7 @@ class Transcript:
         self._hidden.append((start, stop))
 
     def message(self) -> Message:
-        """All of it; no parts where nothing was said."""
+        """Return the whole message, without parts if nothing was said."""
         text = self.text.strip()
         last: tuple[Part, ...] = (TextPart(text),) if text else ()
         return Message(Role.ASSISTANT, (*self._parts, *last))
@@ -100,13 +100,13 @@ class Transcript:
 
 
 _LOOK = 240
-"""Characters of the continuation that are looked at before deciding."""
+"""How many characters of the continuation to read before deciding."""
 _SHORTEST_REPEAT = 8
-"""Shorter agreements are taken for chance: a payload may well repeat a bracket or a line break."""
+"""A shorter overlap counts as chance, because a payload may well repeat a bracket or a line break."""
 _OPENING = 24
-"""How much of a call's first characters must come again for it to count as written anew."""
+"""How many first characters of a call must be repeated for it to count as written again."""
 _SHORTEST_OPENING = 5
-"""What had been written of a call may be less, but not less than a short tag."""
+"""The same if the call was cut earlier: at least a short tag."""
 
 
 class Continuation:
@@ -125,14 +125,14 @@ class Continuation:
         self.restarted = False
 
     def feed(self, chunk: str) -> str:
-        """What of the continuation so far is new."""
+        """Return what is new in the continuation so far."""
         if self._decided:
             return chunk
         self._held += chunk
         return self._decide(final=False)
 
     def finish(self) -> str:
-        """The stream is over: what was still held."""
+        """Return the text that was still held back, because the stream is over."""
         return "" if self._decided else self._decide(final=True)
 
     def _decide(self, *, final: bool) -> str:
@@ -152,7 +152,7 @@ class Continuation:
         return self._written.startswith(self._held.lstrip())
 
     def _copied(self) -> str:
-        """The call came again: drop the copy where it is exact, otherwise the new one replaces the old."""
+        """Handle a call that was written again: drop an exact copy, otherwise replace the old call."""
         text = self._held.lstrip()
         if self._is_whole and text.startswith(self._written):
             return self._settle(text[len(self._written) :])
@@ -179,15 +179,15 @@ _LONGEST = 96
 
 @lru_cache(maxsize=8)
 def _beginning(tools: frozenset[str]) -> re.Pattern[str]:
-    """What a line begins with that is such a call, or an example of one."""
+    """Match lines that begin a call in a foreign format, or an example of one."""
     names = "|".join([*_FOREIGN_TAGS, *(rf"{re.escape(name)}[\s/>]" for name in sorted(tools))])
     return re.compile(rf"(?m)^[ \t]*(?:\{{\s*\"|\[\s*\{{|</?(?:{names})|`{{3,}}[ \t]*(?:json|xml|tool))")
 
 
 class ProseBuffer:
-    """`take` gives what may be spoken now; what it keeps, `rest` gives. Without `is_on` nothing is kept.
+    """Holds back prose that may begin a call. `take` returns what may be shown now, `rest` the remainder.
 
-    `tools` are the names whose tags may begin a call.
+    If not `is_on`, nothing is held back. `tools` are the names whose tags may begin a call.
     """
 
     def __init__(self, tools: frozenset[str], *, is_on: bool) -> None:
@@ -224,7 +224,7 @@ class ProseBuffer:
 
 
 class NativeHearing:
-    """The calls of one message. `pending` are complete; `refused` are those whose arguments cannot be read."""
+    """The native calls of one message. `pending` are complete; `refused` have unreadable arguments."""
 
     def __init__(self, cards: Cards, transcript: Transcript) -> None:
         self._cards = cards
@@ -241,11 +241,11 @@ class NativeHearing:
         return self._reading.is_open
 
     def cut(self) -> list[Block]:
-        """The calls that have begun and will never end."""
+        """Return the calls that began and will never end."""
         return [event.block for event in self._reading.cut() if isinstance(event, CallCut)]
 
     def forget_open(self) -> None:
-        """A stream that broke inside calls is asked again: what had begun is closed."""
+        """Close the cards of calls that had begun when a stream broke, because it is asked again."""
         for block in self.cut():
             self._cards.finished(block.call_id, tool_error(block.name, told("not_run")))
 

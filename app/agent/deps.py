@@ -1,4 +1,4 @@
-"""What a session is made of. `app.assembly` chooses each; the agent decides nothing about them."""
+"""The parts of a session. `app.assembly` chooses each one; the agent decides nothing about them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ from app.tools.registry import Audit, Registry
 
 @dataclass(frozen=True, slots=True)
 class ConversationWishes:
-    """`begin_with` is the summary a fresh conversation begins with; None keeps the history, empty clears it."""
+    """Requested changes. A new conversation begins with the summary `begin_with`.
+
+    None keeps the history; "" clears it.
+    """
 
     begin_with: str | None = None
     name: str = ""
 
 
 class ConversationRequests:
-    """Given to tools before the session exists; the session takes the wishes after each turn."""
+    """Collects the changes that tools request. The session applies them after each turn."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -42,29 +45,34 @@ class ConversationRequests:
         return self._policy.mode is Mode.YOLO
 
     async def hand_over(self, summary: str) -> None:
-        """After this turn: a fresh conversation that begins with the summary."""
+        """Begin a new conversation with the summary, after this turn."""
         self._begin_with = summary
 
     async def reset(self) -> None:
-        """After this turn: an empty conversation."""
+        """Begin an empty conversation, after this turn."""
         self._begin_with = ""
 
     async def rename(self, name: str) -> None:
-        """From the next turn on the assistant is called so."""
+        """Rename the assistant, from the next turn on."""
         self._name = name
 
     def take(self) -> ConversationWishes:
-        """What was wished for since the last time."""
+        """Return what was requested since the last call."""
         wishes = ConversationWishes(self._begin_with, self._name)
         self._begin_with, self._name = None, ""
         return wishes
+
+
+def nothing_added() -> bool:
+    """Return False, for sessions to which no tool server can be added."""
+    return False
 
 
 Remind = Callable[[str], Awaitable[tuple[Mapping[str, str], bool]]]
 
 
 async def nothing_remembered(_said: str) -> tuple[Mapping[str, str], bool]:
-    """Where there is no memory and no skill."""
+    """Return nothing, for sessions without memory and skills."""
     return {}, False
 
 
@@ -73,7 +81,7 @@ KeepProgress = Callable[[str], Awaitable[Mapping[str, JsonValue]]]
 
 @dataclass(frozen=True, slots=True)
 class Nearby:
-    """The tools that a goal is pursued with, and who runs them: nothing but the screen is in reach."""
+    """The tools for pursuing a goal, and their executor: only the screen can be reached."""
 
     registry: Registry
     executor: Executor
@@ -81,15 +89,15 @@ class Nearby:
 
 @dataclass(frozen=True, slots=True)
 class SessionDeps:
-    """`attended` says whether a person can answer approvals; `window_tokens` is how much the model can read;
-    `tool_names` holds other names that tools are taught by.
+    """Everything that a session needs.
 
-    `follows_plan` is for providers that carry out what the person spelled out: repeating is then no going in circles.
-    `conversation` is the object that tools were given to ask for changes of it; `keep_progress` keeps the checklist a
-    call carried, gives what the presence shows of it, and never raises. `resolve` tells what a call would act on;
-    `look` names the tool whose picture a vendor's toolset wants behind its last action; `record` keeps the
-    conversation. `remind` gives what fits the person's words, by heading, and whether it is personal. `turn_ids` names
-    turns; what is kept on disk needs names that no other session has.
+    `attended`: a person can answer approvals. `window_tokens` is the model's context size. `tool_names` are other names
+    under which tools are taught. `follows_plan`: the provider carries out what the person spelled out, so repeating is
+    no loop. Tools use `conversation` to request changes. `keep_progress` saves a call's checklist, returns what the
+    interface shows of it, and never raises. `resolve` finds what a call would act on. `look` names the tool whose
+    picture a vendor's toolset expects after its last action. `record` saves the conversation. `remind` returns texts
+    that match the person's words, by heading, and whether they are personal. `has_servers`: tool servers exist, so
+    their tools are taught. `turn_ids` names turns; names that are saved must be unique over all sessions.
     """
 
     provider: Provider
@@ -101,6 +109,7 @@ class SessionDeps:
     settings: Settings
     facts: Facts = field(default_factory=NoFacts)
     remind: Remind = nothing_remembered
+    has_servers: Callable[[], bool] = nothing_added
     clock: Clock = field(default_factory=SystemClock)
     audit: Audit | None = None
     conversation: ConversationRequests | None = None

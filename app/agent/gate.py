@@ -1,6 +1,6 @@
-"""The gate every call passes: what it would act on, the policy's verdict, the person's answer, circles noticed.
+"""The gate that every call passes: find its target, ask the policy and the person, and notice loops.
 
-Whatever goes wrong here is a no.
+Any error here means no.
 """
 
 from __future__ import annotations
@@ -24,27 +24,29 @@ from app.agent.policy import (
     addresses,
     call_analysis,
     persons_words,
+    saving,
     sentences,
+    terminals,
 )
 from app.agent.policy.consequences import is_password
-from app.agent.policy.values import Action, Consequence
+from app.agent.policy.values import Action, Consequence, Stakes
 from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Tell, Turn
 from app.base.errors import NeedsPerson
 from app.base.texts import WITHHELD
 from app.base.values import dataclass, replace
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import HARMLESS, Effect, ScreenAim, ToolSpec
+from app.protocol.spec import HARMLESS, Effect, Gesture, ScreenAim, ToolSpec
 from app.services.files import origins
 from app.tools.registry import Audit, Registry
 
 REFUSALS = 3
-"""Refusals in a row that end a turn."""
+"""A turn ends after this many refusals in a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswer:
-    """What the person said. `refusal` is the sentence for the model, empty where it is allowed."""
+    """The person's answer. `refusal` is the sentence for the model, "" if the call is allowed."""
 
     refusal: str = ""
     scope: Scope = Scope.ONCE
@@ -57,17 +59,18 @@ class Approvals:
         self._new_id = new_id
         self.attended = attended
         self._waiting: dict[str, asyncio.Future[tuple[bool, str, Scope]]] = {}
+        # Ask one question at a time, because the person must know which one they answer.
         self._turnstile = asyncio.Lock()
 
     def answer(self, approval_id: str, *, allow: bool, words: str = "", scope: str = Scope.ONCE.value) -> None:
-        """The person's answer; one for a question that is no longer open is ignored. An unknown scope means once."""
+        """Pass on the person's answer. Answers to closed questions are ignored; an unknown scope means once."""
         waiting = self._waiting.get(approval_id)
         if waiting and not waiting.done():
             known = Scope(scope) if scope in {each.value for each in Scope} else Scope.ONCE
             waiting.set_result((allow, words, known))
 
     async def ask(self, wanted: ApprovalWanted, tell: Tell) -> ApprovalAnswer:
-        """Show the question and wait. `wanted` gets its id here; a scope it does not offer counts as once."""
+        """Show the question and wait. `wanted` gets its id here; a scope that it does not offer counts as once."""
         if not self.attended:
             return ApprovalAnswer(told("unattended"))
         async with self._turnstile:
@@ -95,7 +98,7 @@ _WEB, _SCREEN, _WORKSPACE = "web", "screen", "workspace"
 
 
 class Judges(Protocol):
-    """What the gate needs of a session's parts."""
+    """What the gate needs from a session's parts."""
 
     @property
     def policy(self) -> Policy: ...
@@ -112,7 +115,7 @@ class Judges(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A call with what it would act on, and the verdict on it."""
+    """A call with its targets, and the policy's verdict on it."""
 
     call: ToolCall
     spec: ToolSpec
@@ -121,7 +124,7 @@ class _Case:
 
 
 class PermissionGate:
-    """Lets calls of one turn run, or not."""
+    """Decides for each call of one turn whether it may run."""
 
     def __init__(self, judges: Judges, approvals: Approvals, turn: Turn, cards: Cards) -> None:
         self._judges = judges
@@ -147,7 +150,7 @@ class PermissionGate:
         return refusal
 
     async def admit_step(self, step: ToolCall) -> str:
-        """One action inside a call that was let in: judged like a call of its own, right before it happens."""
+        """Judge one action inside an allowed call like a separate call, right before it happens."""
         spec = self._judges.registry.find_step(step.name)
         if spec is None:
             return told("unknown_step", step=step.name)
@@ -156,12 +159,12 @@ class PermissionGate:
         return refusal
 
     async def note_shown(self, call: ToolCall, spec: ToolSpec) -> None:
-        """The call has run: which programs may have spoken where its result tells of the screen."""
+        """Note after a call which programs may have written what it read from the screen."""
         if call_analysis.source_of(self._judges.policy.read(call, spec), spec) == _SCREEN:
             self._turn.learned.shown |= await self._judges.resolve.shown()
 
     def record_taint(self, call: ToolCall, spec: ToolSpec) -> None:
-        """The call has run: whose words its result brings into the turn."""
+        """Note after a call whose words its result brings into the turn."""
         act = self._judges.policy.read(call, spec)
         if source := call_analysis.source_of(act, spec):
             self._turn.read(source)
@@ -174,7 +177,7 @@ class PermissionGate:
             self._turn.note_typed("", self._turn.copied)
 
     def _note_files(self, act: Action) -> None:
-        """A file that others changed while the turn went on holds their words; what its commands changed is its own."""
+        """Taint the turn with files that others changed meanwhile. Changes by its own commands do not count."""
         turn = self._turn
         if Effect.EXECUTES in act.effects:
             turn.ran_commands = True
@@ -189,19 +192,19 @@ class PermissionGate:
         return any(origins.is_changed_since(Path(path), turn.began_at, turn.wrote) for path in act.paths)
 
     def learn(self, call: ToolCall, spec: ToolSpec, result: ToolResult) -> None:
-        """What the call has read, as far as it says where later calls may go."""
+        """Note what a call has read, as far as it decides where later calls may go."""
         act, learned = self._judges.policy.read(call, spec), self._turn.learned
         learned.note_personal(call_analysis.personal_in(act, spec))
         learned.has_acted = learned.has_acted or not act.effects <= _LOOKING
         if result.ok and act.effects != {Effect.TALKS}:
             self._turn.refused = 0
-        self._note_terminals(act, result)
+        self._note_terminals(act, spec, result)
         is_page = call_analysis.source_of(act, spec) == _WEB
         if is_page or not learned.has_acted:
             learned.links |= addresses.links_in(result.llm_echo)
 
     async def _judged(self, call: ToolCall, spec: ToolSpec) -> _Case:
-        """Look at what the call would act on, unless it is out of the question anyway."""
+        """Find what the call would act on, unless the policy denies it anyway."""
         provenance = self._provenance()
         verdict = self._judges.policy.decide(call, spec, (), provenance)
         if not spec.aim or verdict.decision is Decision.DENY:
@@ -230,7 +233,7 @@ class PermissionGate:
         )
 
     async def _settled(self, case: _Case) -> str:
-        """The sentence for the model where the call may not run. What is decided is written down, and by whom."""
+        """Return the refusal for the model, or "". The decision and who made it are recorded."""
         verdict = case.verdict
         by, refusal = "your words" if verdict.rule == persons_words.RULE else "policy", ""
         is_meant_for_password = verdict.act is not None and Consequence.PASSWORD in verdict.act.kinds
@@ -248,14 +251,12 @@ class PermissionGate:
         if self._judges.audit and (refusal or not case.spec.effects_of(case.call) <= HARMLESS):
             await self._judges.audit("refused" if refusal else "allowed", _ruling(case, by, refusal, self._turn.id))
         if verdict.act is not None and case.seen and not refusal:
-            for text in call_analysis.texts_of(verdict.act):
-                self._turn.note_typed(case.seen[-1].app, text)
+            for text in saving.texts_of(verdict.act):
+                self._turn.note_typed(case.seen[-1].window.app, text)
         return refusal
 
     def _withhold(self, call: ToolCall, spec: ToolSpec) -> None:
-        """Nothing may keep what was meant for a password field: typed text, letters pressed one by one, what a paste
-        would bring.
-        """
+        """Keep text for a password field out of every record: typed text, single letters, pasted text."""
         WITHHELD.add(call.text(spec.typed))
         keys = call.text(spec.pressed)
         letters = [one for one in keys.split() if len(one) == 1]
@@ -266,15 +267,15 @@ class PermissionGate:
             WITHHELD.add(self._turn.copied)
 
     def _is_covered(self, verdict: Verdict) -> bool:
-        """Whether the person has allowed the same before, for this task."""
+        """Return whether the person has allowed the same action before in this task."""
         return verdict.act is not None and self._turn.permits.cover(verdict.act, self._known())
 
     def _private(self) -> tuple[str, ...]:
-        """All that the turn has read and words of the model could carry out."""
+        """Return every source the turn has read, including the person's own, which the model's words could reveal."""
         return (*self._known(), *self._turn.learned.personal)
 
     def _known(self) -> tuple[str, ...]:
-        """All that the turn has read and an answer was given in view of."""
+        """Return the sources that the turn had read when the person answered."""
         return (*self._turn.tainted_by, *self._turn.secrets)
 
     def _unless_circling(self, call: ToolCall, verdict: Verdict) -> Verdict:
@@ -311,7 +312,7 @@ class PermissionGate:
         return ""
 
     def _with_way_on(self, refusal: str, case: _Case) -> str:
-        """Add the reason, its rule and the rule that would allow the call to a refusal in an unattended run."""
+        """In an unattended run, add the reason, the rule, and a rule that would allow the call."""
         verdict = case.verdict
         said = told("unattended_rule", refusal=refusal, why=verdict.sentence, rule=verdict.rule or "repetition")
         if verdict.act is None:
@@ -321,14 +322,24 @@ class PermissionGate:
         return f"{said} {told('allowing_rule', rule=shlex.quote(rule))}" if rule else said
 
     async def _is_as_it_was(self, case: _Case) -> bool:
-        """Whether the call would still act on what the person saw. The screen may change before the person answers."""
-        aim = case.spec.aim
-        return not aim or tuple(await self._judges.resolve.seen(case.call, aim)) == case.seen
+        """Return whether the call would still act on what the person saw, and is known to do no more there.
+
+        The screen may have changed, and in a terminal the program that receives the keys.
+        """
+        aim, asked = case.spec.aim, case.verdict.act
+        if not aim:
+            return True
+        seen = tuple(await self._judges.resolve.seen(case.call, aim))
+        now = self._judges.policy.decide(case.call, case.spec, seen, self._provenance())
+        if seen != case.seen or now.decision is Decision.DENY:
+            return False
+        is_more = now.act is not None and asked is not None and now.act.stakes is not asked.stakes
+        return not (is_more and now.act is not None and now.act.stakes is Stakes.CONSEQUENTIAL)
 
     def _keep(self, case: _Case, scope: Scope, known: Sequence[str], private: Sequence[str]) -> None:
-        """Keep an answer: the allowed hosts, the window whose unknown acts are allowed, and a rule where one is wanted.
+        """Save an answer: the allowed hosts, the window, and a rule if the person wants one.
 
-        `known` are the sources that the question named, `private` also the person's own.
+        `known` are the sources that the question named; `private` also includes the person's own.
         """
         verdict = case.verdict
         if verdict.act is None:
@@ -344,19 +355,20 @@ class PermissionGate:
             try:
                 told_ = self._trust(folders) if folders else self._judges.policy.remember(verdict.act)
             except NeedsPerson as error:
+                # The call itself is allowed, because only the lasting rule could not be stored.
                 self._turn.tell(Notice("warning", str(error)))
             else:
                 self._turn.tell(Notice("info", told_))
 
     def _trustable(self, verdict: Verdict) -> tuple[Path, ...]:
-        """The cloned or downloaded folders that the question is about, if it would be none once they are trusted."""
+        """Return the cloned or downloaded folders that caused the question, if trusting them would avoid it."""
         turn = self._turn
         if verdict.may_remember or turn.tainted_by != (_WORKSPACE,) or not verdict.is_for_taint:
             return ()
         return tuple(sorted(filter(None, turn.origins))) if None not in turn.origins else ()
 
     def _trust(self, folders: Sequence[Path]) -> str:
-        """Keep that the person trusts these folders; the sentence that tells of it. Raises NeedsPerson."""
+        """Save that the person trusts these folders. Returns a sentence on that. Raises NeedsPerson."""
         for folder in folders:
             origins.trust(folder)
         self._turn.tainted_by = ()
@@ -388,32 +400,35 @@ class PermissionGate:
         )
 
     def _question(self, act: Action, verdict: Verdict) -> str:
-        """What the person is asked; after repetition alone only whether it may go on."""
+        """Return the question for the person. After a loop alone, it only asks whether to go on."""
         if self._turn.looping and not verdict.rule:
             return verdict.sentence
         asked = sentences.question(act, self._provenance())
         return f"{asked} {self._circling}" if self._turn.looping else asked
 
     def _note_typing(self, case: _Case) -> None:
-        """Keep the text that the call puts into a window: only the person's own command may run in a terminal."""
+        """Remember the text typed into a window, because a terminal may only run the person's own command."""
         control, act, spec = case.seen[-1] if case.seen else Control(), case.verdict.act, case.spec
-        if act is None or not control.window_key or spec.aim is ScreenAim.PROGRAM:
+        if act is None or not control.window.key or spec.aim is ScreenAim.PROGRAM:
             return
-        lines, once = self._turn.learned.lines, (case.call.id, control.window_key)
-        before = lines.get(control.window_key, "")
+        lines, once = self._turn.learned.lines, (case.call.id, control.window.key)
+        before, line = lines.get(control.window.key, ""), persons_words.unknown_line()
         if spec.aim is ScreenAim.FOCUS:
             # A step that is judged twice would count twice.
-            before = persons_words.unknown_line() if once in self._typed else before
+            if once not in self._typed:
+                line = persons_words.line_after(terminals.unmarked(before), act.text, act.keys)
             self._typed.add(once)
-            lines[control.window_key] = persons_words.line_after(before, act.text, act.keys)
-        elif spec.typed or (control.is_terminal and (before or not _only_focuses(case.call, control))):
-            lines[control.window_key] = persons_words.unknown_line()
+        elif not spec.typed and (
+            not control.window.is_terminal or (not before and _only_focuses(case.call, spec, control))
+        ):
+            return
+        lines[control.window.key] = terminals.mark_begun(line, before, control, act.keys, act.text)
 
-    def _note_terminals(self, act: Action, result: ToolResult) -> None:
-        """Remember a new terminal: its line is empty. Forget all after a failed act: it may have typed a part."""
+    def _note_terminals(self, act: Action, spec: ToolSpec, result: ToolResult) -> None:
+        """Remember a new terminal with an empty line. Forget all after a failed action, which may have typed."""
         if not result.ok and Effect.DESKTOP in act.effects:
             self._turn.terminals.clear()
-        elif result.payload.get("new_terminal") and act.tool == "open_app":
+        elif result.payload.get("new_terminal") and spec.aim is ScreenAim.PROGRAM:
             window = str(result.payload.get("window", ""))
             if window and window not in self._turn.learned.lines:
                 self._turn.terminals.add(window)
@@ -424,25 +439,25 @@ def _listed_folders(folders: Sequence[Path]) -> str:
 
 
 def _ruling(case: _Case, by: str, refusal: str, turn_id: str) -> dict[str, JsonValue]:
-    """A decision as it is written down: what would happen, who decided, by which rule."""
+    """Return a decision for the audit: what would happen, who decided, by which rule."""
     call, verdict = case.call, case.verdict
     told_: dict[str, JsonValue] = {"tool": call.name, "arguments": dict(call.arguments), "turn": turn_id, "by": by}
     rule = f"{verdict.rule} ({verdict.where})" if verdict.where else verdict.rule
     return {**told_, "rule": rule, **({"why": refusal} if refusal else {})}
 
 
-def _only_focuses(call: ToolCall, control: Control) -> bool:
-    """Whether a press in a terminal puts nothing into its line."""
-    is_plain = call.name == "computer_click" and call.text("button") in ("", "left") and not call.text("modifiers")
-    return call.name == "computer_scroll" or (is_plain and control.role in ("", "terminal"))
+def _only_focuses(call: ToolCall, spec: ToolSpec, control: Control) -> bool:
+    """Return whether a press in a terminal leaves its command line unchanged."""
+    is_plain = spec.gesture is Gesture.CLICK and call.text("button") in ("", "left") and not call.text("modifiers")
+    return spec.gesture is Gesture.SCROLL or (is_plain and control.role in ("", "terminal"))
 
 
 _POINTING = frozenset({"x", "y", "ref", "target", "capture", "space"})
-"""The question names what is there, and its picture shows the place."""
+"""Arguments that are left out of the detail, because the question names the target and shows its place."""
 
 
 def _detail(call: ToolCall) -> str:
-    """What the call was given, word for word, but where it points: one text as it is, else a line for each name."""
+    """Return the call's arguments word for word, without positions: a single text, or a line for each name."""
     values = [(name, value) for name, value in call.arguments.items() if name not in _POINTING]
     if len(values) == 1 and isinstance(values[0][1], str):
         return values[0][1]

@@ -1,4 +1,4 @@
-"""Tells the gate what a call would act on, from the desktop as it is now."""
+"""Find what a call would act on, from the current state of the desktop, for the gate."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.agent.policy import Control, LeftField
+from app.agent.policy import Control, ControlKeyboard, ControlScene, ControlWindow, LeftField
 from app.agent.policy.chords import strokes
 from app.agent.policy.consequences import is_address_bar, is_line
 from app.agent.policy.keystrokes import may_paste, needs_bindings
-from app.base.errors import ToolFailed, WispError
+from app.base.errors import NeedsPerson, ToolMisuse, WispError
 from app.base.geometry import Point, Rect
 from app.desktop.backends import Window
 from app.desktop.capture import PictureBudget
@@ -22,9 +22,10 @@ from app.desktop.ocr.elements import is_written
 from app.desktop.preview import FocusRequest, PreviewedTarget
 from app.desktop.programs import choose, is_terminal
 from app.protocol.call import Media, ToolCall
+from app.protocol.spec import ScreenAim
 from app.services.browser.elements import PageElement
 from app.services.browser.session import BrowserSession
-from app.services.files.document_kinds import kind_of
+from app.services.files.document_kinds import DocumentKind, kind_of
 from app.services.files.document_kinds import target_of as target_of_opening
 from app.tools.acts import path_of, target_of
 
@@ -32,8 +33,10 @@ _log = logging.getLogger(__name__)
 
 _PICTURE_WIDTH_PX = 480
 _PICTURE_HEIGHT_PX = 200
-_PROGRAM, _AWAY = "program", "away"
-_TOLD_STATES = frozenset({"editable", "read-only"})
+_NOWHERE = (ScreenAim.PROGRAM, ScreenAim.AWAY)
+"""Aims that have no place on the screen."""
+_CELL, _MILD = "table cell", (DocumentKind.FOLDER.value, DocumentKind.PLAIN.value)
+_TOLD_STATES = frozenset({"editable", "multi-line", "read-only"})
 
 
 class DesktopInspector:
@@ -43,13 +46,14 @@ class DesktopInspector:
         self._desktop = desktop
         self._browser = browser
 
-    async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:
-        """What the call would act on. Where a target cannot be found its own words stand for it; the call will fail.
+    async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]:
+        """Return what the call would act on.
 
-        A program that has not answered may answer when the call runs: what is there is not known.
+        If the call will certainly fail, its own words describe its target. If only this look fails, the target is
+        unknown, because the call may still succeed.
         """
         if self._browser and call.id in self._browser.judged:
-            return (_in_page(*self._browser.judged[call.id]),)
+            return (control_in_page(*self._browser.judged[call.id]),)
         return await self._desktop.run(_seen, call, aim)
 
     async def shown(self) -> frozenset[str]:
@@ -58,39 +62,51 @@ class DesktopInspector:
         except WispError:  # because the desktop may be out of reach, behind a lock for instance
             return frozenset({""})
 
-    async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+    async def picture(self, call: ToolCall, aim: ScreenAim) -> tuple[Media, tuple[int, int] | None] | None:
         if self._browser and call.id in self._browser.judged:
             return None  # because what it acts on is on no screen
         return await self._desktop.run(_picture, call, aim)
 
 
-def _in_page(element: PageElement, host: str) -> Control:
-    """An element of a page as the desktop would describe it: in a program that sends, in the window of its host."""
+def control_in_page(element: PageElement, host: str) -> Control:
+    """Describe an element of a web page as the desktop would, in a window named by its host."""
     states = frozenset({"editable"}) if element.role in ("entry", "text", "password text") else frozenset[str]()
-    return Control(host, "chromium", element.role, element.name, window_ref=f"page {host}", states=states, fields=())
+    return Control(
+        role=element.role,
+        name=element.name,
+        states=states,
+        window=ControlWindow(title=host, app="chromium", ref=f"page {host}"),
+        scene=ControlScene(fields=()),
+    )
 
 
 async def _shown(controller: DesktopController) -> frozenset[str]:
     return frozenset(window.app for window in controller.backend.windows.all() if not window.is_own)
 
 
-async def _seen(controller: DesktopController, call: ToolCall, aim: str) -> tuple[Control, ...]:
+async def _seen(controller: DesktopController, call: ToolCall, aim: ScreenAim) -> tuple[Control, ...]:
     try:
-        met = [] if aim in (_PROGRAM, _AWAY) else await _met(controller, call, aim)
-        if aim == "focus":
-            controller.key_targets.keep(call.id, met[-1].element, is_known=True)
-        seen = _started(controller, call) if aim == _PROGRAM else tuple(_control(controller, one) for one in met)
+        met = [] if aim in _NOWHERE else await _met(controller, call, aim)
+        if aim is ScreenAim.FOCUS:
+            controller.key_targets.keep(call.id, met[-1].element, met[-1].landing)
+        seen = (
+            _started(controller, call) if aim is ScreenAim.PROGRAM else tuple(_control(controller, one) for one in met)
+        )
         has_fields = not met or met[-1].scene.fields != ()
-        left = await _left(controller, met[-1] if aim == "focus" else None) if has_fields else None
-        return (*seen[:-1], replace(seen[-1] if seen else Control(), left=left)) if left else seen
+        left = await _left(controller, met[-1] if aim is ScreenAim.FOCUS else None) if has_fields else None
+        last = seen[-1] if seen else Control()
+        return (*seen[:-1], replace(last, keyboard=replace(last.keyboard, left=left))) if left else seen
+    except NeedsPerson:
+        raise
     except WispError as error:
+        # The policy judges an unknown control instead, because an unreadable screen must not end the turn.
         _log.info("What %s would act on is not known: %s", call.name, error)
-        may_come = isinstance(error, ToolFailed) and error.transient
-        return (Control(role="label", name=call.text("target") or call.text("to"), is_known=not may_come),)
+        is_sure = isinstance(error, ToolMisuse) or controller.preview.will_fail(call.id)
+        return (Control(role="label", name=call.text("target") or call.text("to"), is_known=is_sure),)
 
 
 async def _left(controller: DesktopController, focus: PreviewedTarget | None) -> LeftField | None:
-    """The field with the keyboard in which a file may get its name: it does where an act leaves it."""
+    """Return the focused field that may hold a file's name: leaving the field renames the file."""
     active = next((window for window in controller.backend.windows.all() if window.is_active), None)
     if active is None or is_terminal(active.app):
         return None
@@ -105,7 +121,7 @@ async def _left(controller: DesktopController, focus: PreviewedTarget | None) ->
 
 
 def _started(controller: DesktopController, call: ToolCall) -> tuple[Control, ...]:
-    """The program that the call would start; nothing for an address or a document, and where none would be started."""
+    """Return the program that the call would start; none for an address or a document."""
     name = call.text("name").strip()
     if target_of_opening(name):
         return ()
@@ -115,22 +131,23 @@ def _started(controller: DesktopController, call: ToolCall) -> tuple[Control, ..
         words = apps.command_line(program)
     except WispError:  # because a call that fails starts nothing
         return ()
-    return (Control(app=program.name, files=tuple(word for word in words if Path(word).is_absolute())),)
+    files = tuple(word for word in words if Path(word).is_absolute())
+    return (Control(window=ControlWindow(app=program.name), files=files),)
 
 
-async def _met(controller: DesktopController, call: ToolCall, aim: str) -> list[PreviewedTarget]:
-    if aim == "focus":
+async def _met(controller: DesktopController, call: ToolCall, aim: ScreenAim) -> list[PreviewedTarget]:
+    if aim is ScreenAim.FOCUS:
         return [await controller.preview.focus(_focus_of(call))]
-    if aim == "element":
+    if aim is ScreenAim.ELEMENT:
         ref = call.text("ref")
         return (
             [PreviewedTarget(await controller.written.element(ref))]
             if is_written(ref)
-            else [await controller.preview.of_element(ref)]
+            else [await controller.preview.of_element(call.id, ref)]
         )
-    if aim == "ends":
+    if aim is ScreenAim.ENDS:
         return [await _foreseen(controller, call, target) for target in path_of(call)]
-    if aim == "menu":
+    if aim is ScreenAim.MENU:
         return [PreviewedTarget(window=controller.active_window())]
     target = target_of(call)
     if target == Target():
@@ -139,13 +156,13 @@ async def _met(controller: DesktopController, call: ToolCall, aim: str) -> list[
 
 
 async def _foreseen(controller: DesktopController, call: ToolCall, target: Target) -> PreviewedTarget:
-    """What the call will act on: looked for once, and again only where the look has grown old."""
+    """Find what the call will act on. The result is reused until it is too old."""
     kept = controller.preview.kept(call.id, target)
     return kept[1] if kept else await controller.preview.foresee(call.id, target)
 
 
 def _focus_of(call: ToolCall) -> FocusRequest:
-    """What must be known of the focus to judge a call. A chord before a paste may change what is pasted."""
+    """Return what the policy must know about the focus. A chord before a paste may change the clipboard."""
     keys = call.text("keys")
     known = strokes(keys)
     return FocusRequest(
@@ -165,14 +182,26 @@ def _control(controller: DesktopController, met: PreviewedTarget) -> Control:
         place = Window("", element.window, element.app, element.box, element.pid)
     apps = controller.backend.apps
     if apps.builds(place):
-        control = replace(control, builds=True)
+        control = replace(control, window=replace(control.window, builds=True))
     if not (met.is_launcher or apps.is_launcher(place, met.role)):
         return control
-    return replace(control, is_launcher=True, opens=_item(apps.shown_folders(place), met.name) if place else "")
+    opens = _opened(apps.shown_folders(place), met) if place else ""
+    return replace(control, window=replace(control.window, is_launcher=True), opens=opens)
+
+
+def _opened(folders: Sequence[str], met: PreviewedTarget) -> str:
+    """Return the worst kind among the selected items, or "" if one of them is unknown."""
+    kind, selected = _item(folders, met.name), met.scene.selected
+    if selected is None:
+        return ""
+    # Skip texts that are no file, because a row has more cells than the one with its file's name.
+    others = [_item(folders, name) for name in selected]
+    known = [other for other in others if other or met.role != _CELL]
+    return next((other for other in known if other not in (kind, *_MILD)), kind)
 
 
 def _item(folders: Sequence[str], name: str) -> str:
-    """What a file manager's item of that name is; empty where no folder, or more than one, has such a file."""
+    """Return the kind of a file manager's item, or "" if no folder or several have such a file."""
     if not name or "/" in name:
         return ""
     found = [Path(folder, name) for folder in folders]
@@ -182,35 +211,43 @@ def _item(folders: Sequence[str], name: str) -> str:
 
 def _described(met: PreviewedTarget) -> Control:
     scene = met.scene
-    return Control(
-        met.title,
-        met.app,
-        met.role,
-        met.name,
-        scene.default,
-        met.is_own,
-        met.is_terminal,
-        window_ref=met.window.ref if met.window else "",
-        is_known=met.is_known,
-        is_late=met.is_late,
+    window = ControlWindow(
+        title=met.title,
+        app=met.app,
+        ref=met.window.ref if met.window else "",
+        is_own=met.is_own,
+        is_terminal=met.is_terminal,
+        is_occupied=met.is_occupied,
+        fronts=met.fronts,
         is_dialog=scene.is_dialog or (met.window is not None and met.window.is_dialog),
+        is_frame=met.is_frame,
+    )
+    around = ControlScene(
+        default=scene.default,
+        buttons=scene.buttons,
+        words=scene.words,
+        fields=scene.fields,
+        bindings=scene.bindings,
         is_menu_open=scene.is_menu_open,
         has_password=scene.has_password,
+    )
+    return Control(
+        role=met.role,
+        name=met.name,
         states=met.states & _TOLD_STATES,
-        words=scene.words,
-        bindings=scene.bindings,
-        pasted=met.pasted,
-        symbols=met.symbols,
-        fields=scene.fields,
+        window=window,
+        scene=around,
+        keyboard=ControlKeyboard(pasted=met.pasted, symbols=met.symbols),
+        is_known=met.is_known,
         is_silent=scene.has_answered and not scene.is_described and met.window is not None,
-        is_frame=met.is_frame,
+        is_late=met.is_late,
     )
 
 
 async def _picture(
-    controller: DesktopController, call: ToolCall, aim: str
+    controller: DesktopController, call: ToolCall, aim: ScreenAim
 ) -> tuple[Media, tuple[int, int] | None] | None:
-    if aim in (_PROGRAM, _AWAY):
+    if aim in _NOWHERE:
         return None
     try:
         met = await _met(controller, call, aim)
@@ -222,6 +259,7 @@ async def _picture(
             return None
         capture = await controller.screen_capture.capture(area, "the place", PictureBudget(), is_glance=True)
     except WispError as error:
+        # The question is asked without a picture, because the words alone still describe the call.
         _log.info("No picture of what %s would act on: %s", call.name, error)
         return None
     geometry = capture.geometry
@@ -232,14 +270,14 @@ async def _picture(
     return media, (round(x), round(y))
 
 
-async def _point(controller: DesktopController, call: ToolCall, aim: str) -> Point | None:
-    """Where on the screen the call would act; None where it has no place."""
-    if aim in ("focus", "menu"):
+async def _point(controller: DesktopController, call: ToolCall, aim: ScreenAim) -> Point | None:
+    """Return where on the screen the call would act, or None if it has no place."""
+    if aim in (ScreenAim.FOCUS, ScreenAim.MENU):
         return None
-    if aim == "element":
+    if aim is ScreenAim.ELEMENT:
         met = (await _met(controller, call, aim))[-1]
         return met.element.box.center if met.element else None
-    target = path_of(call)[-1] if aim == "ends" else target_of(call)
+    target = path_of(call)[-1] if aim is ScreenAim.ENDS else target_of(call)
     if target == Target():
         return controller.backend.pointer.position()
     kept = controller.preview.kept(call.id, target)
@@ -247,7 +285,7 @@ async def _point(controller: DesktopController, call: ToolCall, aim: str) -> Poi
 
 
 def _around(point: Point, extent: Rect) -> Rect | None:
-    """A part of the screen with the point in it, near its middle."""
+    """Return a part of the screen with the point near its middle."""
     width, height = min(_PICTURE_WIDTH_PX, extent.width), min(_PICTURE_HEIGHT_PX, extent.height)
     left = min(max(point.x - width // 2, extent.x), extent.x + extent.width - width)
     top = min(max(point.y - height // 2, extent.y), extent.y + extent.height - height)

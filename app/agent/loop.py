@@ -1,6 +1,6 @@
-"""A turn, pass after pass, until nothing is left to feed back.
+"""Run a turn, pass after pass, until no result must be read by the model.
 
-The loop knows no tool by name: what a spec feeds back and what a result says decide what happens next.
+The loop knows no tool by name: specs say what must be read, and results say what happens next.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from app.providers.api import Request
 from app.settings.catalog import MAX_TOKENS
 
 _WRITTEN = "xml"
-"""The dialect of models that take no declared tools."""
+"""The dialect for models that accept no declared tools."""
 
 
 class Loop:
@@ -51,13 +51,21 @@ class Loop:
     def _speak(self, parts: SessionDeps) -> None:
         """Use these parts and build the prompt. In YOLO mode it lacks the tools that need an answer."""
         self._parts = parts
-        self._is_yolo = parts.policy.mode is Mode.YOLO
-        taught = tuple(spec for spec in parts.registry.specs if not (spec.needs_answer and self._is_yolo))
+        self._taught_for = is_yolo, has_servers = self._now()
+        taught = tuple(
+            spec
+            for spec in parts.registry.specs
+            if not (spec.needs_answer and is_yolo) and (has_servers or not spec.is_added)
+        )
         self.system, self._schemas = teaching(parts.dialect, taught, parts.settings, parts.tool_names, self._met)
         self._compactor = Compactor(parts, self._history, self.system)
 
+    def _now(self) -> tuple[bool, bool]:
+        """Return what decides which tools are taught: whether YOLO mode is on, and whether tool servers exist."""
+        return self._parts.policy.mode is Mode.YOLO, self._parts.has_servers()
+
     async def run(self, turn: Turn) -> TurnEnded:
-        """The turn's end. Raises the ProviderError that stopped it; the history is continuable in any case."""
+        """Run the turn to its end. Raises the ProviderError that stopped it; the history can always be continued."""
         while True:
             if sentence := turn.budget.exceeded():
                 return TurnEnded(turn.id, Outcome.FAILED, sentence)
@@ -82,17 +90,18 @@ class Loop:
             return str(error)
 
     def _permission(self) -> str:
-        """Which mode counts, and whether somebody is there to be asked."""
+        """Describe the mode, and whether a person is there to answer."""
         who = "attended" if self._parts.attended else "nobody_there"
         return told("permission", mode=self._parts.policy.mode.value, who=told(who))
 
     async def _fitting_pass(self, turn: Turn) -> TurnEnded | None:
-        """One pass. What the model cannot take is changed, and the next pass tries again: a conversation that is too
-        long is shortened once a turn, declared tools give way to calls written as text.
+        """Run one pass. After an error about size or tools, change the request so that the next pass can work.
+
+        A conversation that is too long is shortened once a turn. Declared tools are replaced by calls written as text.
         """
         try:
             return await self._one_pass(turn)
-        except ContextOverflow:
+        except ContextOverflow:  # Make room only once, because a second overflow shows that the summary did not help.
             if turn.made_room or not await self._compactor.make_room(turn):
                 raise
             turn.made_room = True
@@ -103,17 +112,16 @@ class Loop:
         return None
 
     async def _one_pass(self, turn: Turn) -> TurnEnded | None:
-        if self._is_yolo is not (self._parts.policy.mode is Mode.YOLO):
+        if self._taught_for != self._now():
             self._speak(self._parts)
         context = await self._context(turn)
         cards = Cards(turn.tell, self._parts.registry)
         turn_gate = PermissionGate(self._parts, self._approvals, turn, cards)
         gate = WrittenAhead(turn_gate, self._parts.record)
-        calls = Calls(self._parts.executor, self._parts.registry, turn, cards, gate)
+        calls = Calls(self._parts.executor, self._parts.registry, turn, cards, turn_gate, gate)
         calls.audit, calls.keep_progress = self._parts.audit, self._parts.keep_progress
         if self._parts.nearby:
             calls.pursuit = Pursuit(self._parts, self._parts.nearby, turn, self._run_within)
-        calls.turn_gate = turn_gate
         calls.record, calls.look = self._parts.record, self._parts.look
         one = ModelPass(self._parts, turn, cards, calls, has_read=self._history.holds_others_words)
         gate.said, gate.warn = one.message, lambda sentence: turn.tell(Notice("warning", sentence))
@@ -128,7 +136,7 @@ class Loop:
         return self._judge(turn, one, calls)
 
     async def _run_within(self, parts: SessionDeps, history: History, turn: Turn) -> TurnEnded:
-        """A turn within a turn: the same person is asked."""
+        """Run a turn inside a turn, with the same person to ask."""
         return await Loop(parts, history, self._approvals).run(turn)
 
     def _request(self, context: str, more: tuple[Message, ...]) -> Request:
@@ -142,7 +150,7 @@ class Loop:
         )
 
     def _keep(self, one: ModelPass, calls: Calls) -> None:
-        """Put the pass into the history."""
+        """Add the pass to the history."""
         kept = [Entry(EntryKind.MODEL, one.message())]
         answers = calls.answers
         if self._parts.dialect.pacing is Pacing.ONE_FEEDBACK_CALL:
@@ -153,7 +161,7 @@ class Loop:
         self._meet(answers)
 
     def _meet(self, answers: Sequence[Answer]) -> None:
-        """Rare tools that were called or asked for are declared from the next pass on."""
+        """Declare rare tools from the next pass on, after they were called or asked for."""
         met = dict.fromkeys(name for answer in answers for name in (*introduced(answer), answer.tool))
         new = [
             name for name in met if name not in self._met and (spec := self._parts.registry.find(name)) and spec.rare
@@ -163,7 +171,7 @@ class Loop:
             self._speak(self._parts)
 
     def _judge(self, turn: Turn, one: ModelPass, calls: Calls) -> TurnEnded | None:
-        """How the turn ends after this pass, or None for another pass."""
+        """Return how the turn ends after this pass, or None for another pass."""
         if one.is_repeating:
             return TurnEnded(turn.id, Outcome.REPEATING, closing("repeating"))
         last = ending(calls.answers)
@@ -186,7 +194,7 @@ class Loop:
         return self._after_words(turn, one)
 
     def _after_words(self, turn: Turn, one: ModelPass) -> TurnEnded | None:
-        """Nothing was called that must be read: the last words are the answer, unless they only announce one."""
+        """End the turn if no result must be read: the last words are the answer, unless they only announce one."""
         spoken = one.spoken[-1] if one.spoken else ""
         if spoken and turn.evidence.needs_person and not self._parts.attended:
             return TurnEnded(turn.id, Outcome.WAITING, spoken)
@@ -209,7 +217,7 @@ class Loop:
         return TurnEnded(turn.id, outcome, spoken)
 
     def _what_is_wanting(self, one: ModelPass, spoken: str) -> str:
-        """The name of the words that send the model back, or nothing."""
+        """Return the name of the note that asks the model to continue; "" if its answer may end the turn."""
         if one.has_invented:
             return "invented"
         if one.has_ended:
@@ -219,7 +227,7 @@ class Loop:
         return "nudge" if only_announces(spoken) else ""
 
     def _hear_meanwhile(self, turn: Turn) -> bool:
-        """Hand the model what the person said while it worked; the turn goes on for it."""
+        """Pass on what the person wrote while the model worked. Returns whether the turn goes on for it."""
         words = turn.take_meanwhile()
         for said in words:
             turn.hear(said)

@@ -1,7 +1,7 @@
-"""One model pass: hear the answer, run what was called, keep what was said.
+"""One model pass: read the answer, run its calls, and keep its text.
 
-An answer that breaks off is continued from the exact next character on the same reader: what was said stays said, and
-a call that ran is never run again.
+A broken answer is continued at exactly the next character with the same reader: shown text stays, and a call that ran
+never runs again.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from app.providers.api import OpaqueBlock, Stopped, StreamEvent, TextDelta, Thin
 from app.settings.catalog import FALLBACK_FORMATS
 
 _TAIL = 400
-"""Characters of the cut answer that the model is shown when it is asked to go on."""
-_ALL = 1 << 30
+"""How much of the cut answer the model is shown when it is asked to continue."""
+_ALL = 1 << 30  # more characters than any message has, so that `tail` returns all of it
 ENDLESS_CHARS = 1_500
-"""This much of one repeated passage is no answer. Small local models get stuck this way."""
+"""This much of one repeated passage stops the pass, because small local models get stuck this way."""
 _LONGEST_PASSAGE = 300
 _LOOK_EVERY = 200
 
@@ -82,7 +82,7 @@ class ModelPass:
 
     @property
     def spoken(self) -> list[str]:
-        """What the person heard, in order: plain speech and the words of voiced calls."""
+        """Return what the person has read or heard, in order: prose and the words of voiced calls."""
         prose = "".join(self._prose).strip()
         return [*self._spoken, prose] if prose else list(self._spoken)
 
@@ -90,7 +90,7 @@ class ModelPass:
         return self._transcript.message()
 
     async def run(self, ask: Ask) -> None:
-        """Raises the ProviderError that could not be overcome; what was said and done until then stays readable."""
+        """Run the pass. If it raises a ProviderError, what was said and done before stays readable."""
         complete = False
         try:
             await listen(self._parts, self._turn, self, ask)
@@ -127,7 +127,7 @@ class ModelPass:
                 self._native.take(event)
 
     def _notice_loop(self, event: StreamEvent) -> bool:
-        """Cut off a model that repeats itself without end. Nothing of what it has not finished runs."""
+        """Stop a model that repeats itself endlessly. An unfinished call does not run."""
         if not isinstance(event, (TextDelta, Thinking)) or not (self._is_speech or isinstance(event, Thinking)):
             return False
         if not self._loops.take(event.text):
@@ -141,7 +141,7 @@ class ModelPass:
 
     @property
     def _is_speech(self) -> bool:
-        """Whether what the model writes now is for the person: prose, or the words of a voiced call."""
+        """Whether the model now writes for the person: prose, or the words of a voiced call."""
         spec = self._parts.registry.find(self._open_name) if self._reader.is_open else None
         return spec is None or spec.voiced
 
@@ -224,7 +224,7 @@ class ModelPass:
             self._cards.prose(text)
 
     async def _note(self, event: ReaderEvent) -> None:
-        """Act on what counts."""
+        """Handle events about calls."""
         match event:
             case CallClosed():
                 await self._closed(event.block)
@@ -259,7 +259,7 @@ class ModelPass:
             self._cut(block.span[1])
 
     async def _read_foreign_calls(self) -> None:
-        """The last resort: a whole answer without a call of ours may hold one in another format."""
+        """Search a whole answer without own calls for calls in a foreign format, as a last resort."""
         held = self._withheld.rest()
         blocks = self._foreign_calls()
         said = "".join(part for part in split_foreign(held, self._specs) if isinstance(part, str)) if blocks else held
@@ -281,12 +281,12 @@ class ModelPass:
         return read_foreign(self._transcript.text, self._specs)
 
     def _note_foreign(self, block: Block) -> None:
-        """Native answers refer to calls by their id: the history must hold the call as one."""
+        """Add the call to the history, because native answers refer to calls by their id."""
         if self._parts.dialect.pacing is Pacing.WHOLE_MESSAGE:
             self._transcript.call(block)
 
     def _quoted_in_a_sentence(self, block: Block) -> None:
-        """The person reads the quotation, the model why it did not run."""
+        """Show a quoted call as text, and tell the model why it did not run."""
         start, stop = block.span
         self._speak(self._transcript.between(self._origin + max(start, self._quoted_to), self._origin + stop))
         self._quoted_to = stop
@@ -294,7 +294,7 @@ class ModelPass:
         self._answer_quoted(block)
 
     def _answer_quoted(self, block: Block) -> None:
-        """Say once why it did not run. A model that goes on quoting in its next answer means it."""
+        """Explain once why it did not run. A model that repeats the call in its next answer means it."""
         passes = self._turn.budget.passes
         if self._turn.quoted_in in (0, passes) or passes - self._turn.quoted_in > 1:
             self._turn.quoted_in = passes
@@ -307,13 +307,13 @@ class ModelPass:
             self._prose = []
 
     def _cut(self, end: int | None) -> None:
-        """Whatever comes after this place of the message does not count."""
+        """Ignore everything after this place of the message."""
         self.is_cut = True
         if end is not None:
             self._transcript.cut(self._origin + end)
 
     def _cut_off(self, block: Block) -> None:
-        """The answer ended inside a call. In the middle of an answer a misreading follows, and tells the model why."""
+        """Handle an answer that ended inside a call. In the middle of an answer, the misread call explains it."""
         self._cards.closed(block)
         if self._is_over:
             self._refuse(block, told("cut_call"))
@@ -340,12 +340,12 @@ class ModelPass:
                 self._heard(answer)
 
     def _refuse(self, block: Block, reason: str, *, answers: str = "") -> None:
-        """Tell the model about a call that cannot run; only a complete native call is answered by its id."""
+        """Tell the model about a call that cannot run. Only a complete native call is answered by its id."""
         self._calls.complain(block.name, reason, answers)
         self._cards.finished(block.call_id, self._calls.answers[-1].result)
 
     def _leave(self) -> None:
-        """The pass breaks off: forget the open call, answer the calls that will not run."""
+        """Break off the pass: drop the open call, and answer the calls that will not run."""
         self._speak(self._withheld.rest())
         if not self.is_cut and self._reader.is_open:
             self._forget_open_call()
@@ -359,9 +359,9 @@ class ModelPass:
 
 
 class TextLoopDetector:
-    """Notice in the stream that a model repeats the same words. How the text is cut into chunks shifts this a little.
+    """Notices that a model repeats the same words. Chunk borders shift the moment a little.
 
-    It does not read the contents of files and commands: a file may hold the same line many times.
+    It does not check the contents of files and commands, because a file may contain the same line many times.
     """
 
     def __init__(self) -> None:
@@ -369,7 +369,7 @@ class TextLoopDetector:
         self._unseen = 0
 
     def take(self, text: str) -> bool:
-        """Whether the text now ends in one passage repeated again and again."""
+        """Return whether the text now ends in one passage repeated again and again."""
         self._tail = (self._tail + text)[-ENDLESS_CHARS:]
         self._unseen += len(text)
         if self._unseen < _LOOK_EVERY:

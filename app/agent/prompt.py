@@ -1,4 +1,4 @@
-"""The system prompt: words from files and the tool docs, byte-identical from pass to pass; facts come apart from it."""
+"""The system prompt: texts from files and the tool docs, identical in every pass. Facts are kept apart from it."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class Facts(Protocol):
     """What is true right now on this machine."""
 
     async def gather(self) -> Mapping[str, str]:
-        """Texts by their heading, in the order to show them: workspace, time and locale, screen, windows."""
+        """Return texts by their heading, in order: workspace, time and locale, screen, windows."""
         ...
 
 
 class NoFacts:
-    """Nothing is known about the machine."""
+    """For sessions that know nothing about the machine."""
 
     async def gather(self) -> Mapping[str, str]:
         return {}
 
 
 def system_prompt(dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Settings, folder: Path | None = None) -> str:
-    """The files of `resources/prompts/system` in the order of their names, then what the dialect teaches.
+    """Join the files of `resources/prompts/system`, sorted by name, and what the dialect teaches.
 
     A file may use `$name` and `$personality`.
     """
@@ -57,10 +57,9 @@ def system_prompt(dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Setti
 def teaching(
     dialect: Dialect, specs: tuple[ToolSpec, ...], settings: Settings, names: Mapping[str, str], met: Sequence[str] = ()
 ) -> tuple[str, tuple[Mapping[str, JsonValue], ...]]:
-    """The system prompt and the declared tools, with the rare ones that were `met`. `names` are what this family of
-    models calls some of them.
+    """Return the system prompt and the declared tools, with the rare tools that were `met`.
 
-    Where no checklist is kept, nothing teaches one.
+    `names` are the names that this family of models has for some tools. Without a checklist, nothing teaches one.
     """
     keeps_list = settings[FOCUS_CHAIN]
     taught = tuple(spec for spec in specs if keeps_list or not spec.is_checklist)
@@ -87,7 +86,7 @@ def _without_list(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 
 
 def rendered(facts: Mapping[str, str]) -> str:
-    """Facts as the request's context. Names of files and windows are others' words: they open no tag."""
+    """Return the facts as the request's context. Names of files and windows may not open a tag."""
     if not facts:
         return ""
     sections = [f"## {heading}\n{tags.escape(texts.plain(text.strip())[0])}" for heading, text in facts.items()]
@@ -100,7 +99,7 @@ _TITLE_CHARACTERS = 80
 
 
 class MachineFacts:
-    """The facts of the machine, gathered before each pass. Each text is short, because the model reads it each time."""
+    """The facts of the machine, gathered before each pass. Texts are short, because each pass sends them again."""
 
     def __init__(self, workspace: Path, desktop: Desktop, clock: Clock) -> None:
         self._workspace = workspace
@@ -125,7 +124,7 @@ class MachineFacts:
 def _listing(folder: Path) -> str:
     try:
         names = sorted(visible(entry.name) + ("/" if entry.is_dir() else "") for entry in folder.iterdir())
-    except OSError as error:
+    except OSError as error:  # The model learns the reason, because it may otherwise take the folder as empty.
         return f"{folder} cannot be read: {error.strerror}"
     shown = "\n".join(names[:_ENTRIES]) or "(empty)"
     more = f"\n… and {len(names) - _ENTRIES} more" if len(names) > _ENTRIES else ""
@@ -159,12 +158,12 @@ def told(name: str, **values: str) -> str:
 
 
 def ending(name: str) -> str:
-    """How a turn ends, for the person."""
+    """Return the sentence on how a turn ended, for the person."""
     return _tables()["endings"][name]
 
 
 def only_announces(text: str) -> bool:
-    """Whether a reply talks about an action it is about to take, and neither asks nor ends with a result."""
+    """Return whether a reply only announces an action, without asking or reporting a result."""
     longest, phrases = _announcements()
     plain = text.replace("\u2019", "'").strip()
     if not plain or plain.endswith(("?", "\uff1f")) or len(plain) > longest:
@@ -174,7 +173,7 @@ def only_announces(text: str) -> bool:
 
 
 def admits_failure(text: str) -> bool:
-    """Whether the last sentences of a reply say that something did not work."""
+    """Return whether the last sentences of a reply say that something did not work."""
     plain = text.replace("\u2019", "'").strip()
     return _admissions().search(" ".join(_SENTENCE_END.split(plain)[-2:])) is not None
 
@@ -192,7 +191,7 @@ def _announcements() -> tuple[int, tuple[re.Pattern[str], ...]]:
 
 
 def _phrase(entry: dict[str, Any]) -> re.Pattern[str]:
-    """One way to announce; in a `joined` language there are no spaces, and `apart` counts characters."""
+    """Compile one way to announce. A `joined` language has no spaces; `apart` then counts characters."""
     edge, gap, anything = ("", "", ".") if entry.get("joined") else (r"\b", ",? ", r"[\w'-]+")
     denied = f"(?!{edge}{_any_of(entry['denials'])}{edge})" if "denials" in entry else ""
     fillers = f"(?:{gap}{_any_of(entry['fillers'])})*" if "fillers" in entry else ""

@@ -23,7 +23,7 @@ from app.tools.executor import Gate
 
 
 class EntryKind(Enum):
-    """Who an entry comes from; it decides what may be shortened."""
+    """Where an entry comes from. This decides what may be shortened."""
 
     PERSON = "the person's own words"
     MODEL = "what the model said and called"
@@ -39,7 +39,7 @@ class Entry:
 
 
 class Watcher(Protocol):
-    """Who keeps the history elsewhere. What `rewrite` takes out does not concern it."""
+    """Keeps the history elsewhere. It is not told what `rewrite` removes."""
 
     def entries_added(self, entries: Sequence[Entry], heard: int, whole: Sequence[Entry]) -> None: ...
 
@@ -47,7 +47,7 @@ class Watcher(Protocol):
 
 
 class History:
-    """Entries in order. `messages` joins neighbours of one role, since some servers insist that roles alternate."""
+    """Entries in order. `messages` joins neighbours of one role, because some servers require alternating roles."""
 
     def __init__(self, watcher: Watcher | None = None) -> None:
         self._entries: list[Entry] = []
@@ -69,7 +69,7 @@ class History:
 
     @property
     def holds_others_words(self) -> bool:
-        """Whether the model has read anything here that is neither the person's words nor its own."""
+        """Whether the model has read anything here that neither the person nor it wrote."""
         return any(
             entry.kind in (EntryKind.RESULTS, EntryKind.SUMMARY)
             or any(isinstance(part, ImagePart) for part in entry.message.parts)
@@ -80,7 +80,7 @@ class History:
         self.extend(Entry(kind, message))
 
     def extend(self, *entries: Entry, heard: int = 0) -> None:
-        """Add what belongs together. `heard`: how many of them are words the person said while a turn ran."""
+        """Add entries that belong together. `heard` of them are what the person wrote while a turn ran."""
         added = [entry for entry in entries if entry.message.parts]
         self._entries += added
         if added and self._watcher:
@@ -90,7 +90,7 @@ class History:
         self.replace(())
 
     def replace(self, entries: tuple[Entry, ...]) -> None:
-        """Put other entries in place of all; used to compact. They must begin with the user's role."""
+        """Replace all entries, to shorten the history. They must begin with the user's role."""
         if entries and entries[0].message.role is not Role.USER:
             raise ValueError("A conversation begins with the user.")
         self._entries = list(entries)
@@ -98,7 +98,7 @@ class History:
             self._watcher.entries_replaced(entries)
 
     def rewrite(self, part: Callable[[Part], Part | None]) -> None:
-        """Replace each part by what `part` gives for it; None takes it out."""
+        """Replace each part by what `part` returns for it; None removes it."""
         rewritten = []
         for entry in self._entries:
             parts = tuple(new for old in entry.message.parts if (new := part(old)) is not None)
@@ -108,18 +108,18 @@ class History:
 
 
 class Recorder(Protocol):
-    """Nothing here raises and only `settled` waits. Calls are kept in their order."""
+    """Records a session. No method raises, and only `settled` waits. Calls keep their order."""
 
     def take(self, event: AgentEvent) -> None:
-        """What the presence was shown. A turn that starts makes the conversation, where there is none yet."""
+        """Record an event that the person saw. A turn's start creates the conversation if there is none yet."""
         ...
 
     def entries_added(self, entries: Sequence[Entry], heard: int, whole: Sequence[Entry]) -> None:
-        """The history grew. `heard`: how many of the words said meanwhile are among them; `whole`: all of it now."""
+        """Record new entries. `heard` of the words said meanwhile are among them; `whole` is the history now."""
         ...
 
     def entries_replaced(self, entries: Sequence[Entry]) -> None:
-        """The history is another one now."""
+        """Record that the history was replaced."""
         ...
 
     def said_meanwhile(self, text: str) -> None: ...
@@ -131,18 +131,18 @@ class Recorder(Protocol):
     def call_ended(self, call_id: str, result: ToolResult) -> None: ...
 
     def begin_anew(self) -> None:
-        """What follows is another conversation."""
+        """Begin another conversation."""
         ...
 
     async def settled(self) -> str:
-        """All so far is safe on the disk. Where it is not: the sentence for the person, once."""
+        """Wait until everything is on disk. Returns a sentence for the person if it is not, once, else ""."""
         ...
 
     async def close(self) -> None: ...
 
 
 class NoRecorder:
-    """Keeps nothing."""
+    """Records nothing."""
 
     def take(self, _event: AgentEvent) -> None:
         return None
@@ -173,9 +173,9 @@ class NoRecorder:
 
 
 class WrittenAhead:
-    """A gate that has what it lets through written down before it runs.
+    """A gate that records each allowed call before it runs.
 
-    `said` gives the words of the pass so far, `warn` tells the person that something cannot be kept.
+    `said` returns the words of the pass so far; `warn` tells the person that something cannot be saved.
     """
 
     def __init__(self, gate: Gate, record: Recorder) -> None:
@@ -202,7 +202,7 @@ class ExportFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PastConversation:
-    """`began_at` and `changed_at` are seconds since the epoch; `cost_usd` is None where a price is not known."""
+    """A saved conversation. Times are in seconds since the epoch; `cost_usd` is None if a price is unknown."""
 
     id: str
     title: str
@@ -214,7 +214,7 @@ class PastConversation:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens and money over some time; `cost_usd` is None where the price of a used model is not known."""
+    """Tokens and cost over some time. `cost_usd` is None if the price of a used model is unknown."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -225,28 +225,28 @@ class Spent:
 
 
 class Archive(Protocol):
-    """Raises WispError with a sentence for the person where the journal cannot be read or written."""
+    """Past conversations. Raises WispError with a sentence for the person if the journal cannot be used."""
 
     async def conversations(self, search: str = "", limit: int = 200) -> list[PastConversation]:
-        """The newest first; `search` finds words in titles and in what was said."""
+        """Return the conversations, the newest first. `search` finds words in titles and messages."""
         ...
 
     async def events(self, conversation_id: str) -> list[AgentEvent]:
-        """What the presence showed, in order, to be shown again; pictures left out."""
+        """Return the events that the person saw, in order, without pictures."""
         ...
 
     async def rename(self, conversation_id: str, title: str) -> None: ...
 
     async def delete(self, conversation_id: str) -> None:
-        """Forget it for good."""
+        """Delete the conversation for good."""
         ...
 
     async def export(self, conversation_id: str, form: ExportFormat) -> str:
-        """The whole conversation as text, to save or to send."""
+        """Return the whole conversation as text, to save or to send."""
         ...
 
     async def spent(self, since: float) -> Spent:
-        """Everything used since that moment (seconds since the epoch), in all conversations."""
+        """Return what all conversations used since that moment (seconds since the epoch)."""
         ...
 
 
@@ -268,12 +268,12 @@ _SHOWN: dict[str, type[Any]] = {
         agent_events.TurnEnded,
     )
 }
-"""What a conversation is shown again from. States and questions belong to the moment."""
+"""The events that are saved, to show a conversation again. States and questions are only of the moment."""
 _PARTS: dict[str, type[Any]] = {kind.__name__: kind for kind in (TextPart, OpaquePart, CallPart, ResultPart)}
 
 
 def is_shown(event: AgentEvent) -> bool:
-    """Whether the event is among those a conversation is shown again from."""
+    """Return whether the event is saved, to show the conversation again."""
     return type(event).__name__ in _SHOWN
 
 
@@ -282,7 +282,7 @@ def event_to_text(event: AgentEvent) -> str:
 
 
 def event_of(text: str) -> AgentEvent | None:
-    """The event, or None where it is of a kind this program does not know."""
+    """Return the event, or None if this program does not know its kind."""
     tree = json.loads(text)
     kind = _SHOWN.get(tree.pop("is", ""))
     if kind is None:
@@ -307,7 +307,7 @@ def message_to_text(message: Message) -> tuple[str, bool]:
 
 
 def _plain(part: Part) -> Part:
-    """The part with words in place of its pictures."""
+    """Return the part with words in place of its pictures."""
     if isinstance(part, ImagePart):
         return TextPart(_gone(part.media))
     if isinstance(part, ResultPart) and part.media:
@@ -324,7 +324,7 @@ def entry_of(kind: str, text: str) -> Entry:
 
 
 def message_of(text: str) -> Message:
-    """Raises ValueError or KeyError where the text was not written by `message_to_text`."""
+    """Read a message. Raises ValueError or KeyError if `message_to_text` did not write the text."""
     tree = json.loads(text)
     parts = [_part(dict(part)) for part in tree["parts"]]
     return Message(Role(tree["role"]), tuple(part for part in parts if part))
@@ -337,7 +337,7 @@ def _part(tree: dict[str, Any]) -> Part | None:
 
 
 def values_to_text(values: Mapping[str, Any]) -> str:
-    """A call's arguments, secrets left out."""
+    """Return a call's arguments as JSON, without secrets."""
     return _written(cleaned(_jsonable(values)))
 
 

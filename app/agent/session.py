@@ -1,6 +1,6 @@
-"""A conversation: the person speaks, a turn runs, listeners see every event.
+"""A conversation: the person writes, a turn runs, and listeners get every event.
 
-What is said while a turn runs is handed to that turn: the model reads it before its next pass.
+What the person writes while a turn runs is passed to that turn: the model reads it before its next pass.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from app.agent.prompt import ending, told
 from app.agent.recording import Entry, EntryKind, History
 from app.agent.turn import Learned, Mood, Tell, Turn, Words
 from app.base import ids, texts
-from app.base.errors import WispError
+from app.base.errors import Remedy, WispError
 from app.protocol.call import Media
 from app.protocol.message import Message, Role, user
 from app.providers.api import Usage
 
 
 class Modes:
-    """All methods belong to the event loop's thread."""
+    """Reports the permission mode. Use it only on the event loop's thread."""
 
     def __init__(self, policy: Policy, tell: Tell) -> None:
         self._policy = policy
@@ -51,7 +51,7 @@ class Modes:
         self._watch: asyncio.TimerHandle | None = None
 
     def switch(self, mode: Mode) -> None:
-        """The person chose another mode."""
+        """Switch to the mode that the person chose."""
         self._policy.switch(mode)
         self._say()
 
@@ -64,7 +64,7 @@ class Modes:
             self._say()
 
     def close(self) -> None:
-        """Tell nothing any more."""
+        """Stop reporting."""
         if self._watch:
             self._watch.cancel()
             self._watch = None
@@ -81,7 +81,7 @@ _PICTURES = "media"
 
 
 def showable(event: AgentEvent) -> AgentEvent:
-    """The event with all its texts made plain; the same event where nothing had to change."""
+    """Return the event with all texts made plain; the same event if nothing had to change."""
     if isinstance(event, (StateChanged, UsageChanged)):
         return event
     clean = texts.revealed if isinstance(event, ApprovalWanted) else texts.bare
@@ -96,7 +96,7 @@ def showable(event: AgentEvent) -> AgentEvent:
 
 
 def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
-    """The value itself where nothing in it changes."""
+    """Clean all texts in a value. Returns the value itself if nothing changes."""
     if type(value) is str:
         new = clean(value)
         return value if new == value else new
@@ -112,9 +112,9 @@ def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
 Listener = Callable[[AgentEvent], None]
 
 _EARLIER = "conversation"
-"""What an earlier conversation had read is not known: it counts as the person's own."""
+"""The source of a reopened conversation: what it had read is unknown, so it counts as personal."""
 _SOONEST_S = 0.05
-"""A turn's time is looked at no more often than this."""
+"""The shortest pause between two checks of a turn's time."""
 _STATES = {
     Outcome.FINISHED: State.IDLE,
     Outcome.ANSWERED: State.IDLE,
@@ -128,7 +128,7 @@ _STATES = {
 
 
 class Session:
-    """All methods belong to the event loop's thread. One turn runs at a time."""
+    """A conversation, used only on the event loop's thread. One turn runs at a time."""
 
     def __init__(self, parts: SessionDeps) -> None:
         self._parts = parts
@@ -153,17 +153,17 @@ class Session:
 
     @property
     def usage(self) -> UsageChanged:
-        """Tokens and money of all turns so far, the running one included."""
+        """The tokens and cost of all turns so far, including the running one."""
         running = self._turn.budget.usage if self._turn else Usage()
         return usage_told(summed(self._spent, running), price_of(self._parts.model))
 
     @property
     def system(self) -> str:
-        """The stable part of the prompt, as every request carries it."""
+        """The stable part of the prompt, which every request contains."""
         return self._loop.system
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with every event from now on, in order; the returned function ends that."""
+        """Call `listener` with every event from now on, in order. Returns a function that ends that."""
         self._listeners.append(listener)
 
         def unsubscribe() -> None:
@@ -172,16 +172,16 @@ class Session:
 
         return unsubscribe
 
-    async def send(self, text: str, media: tuple[Media, ...] = (), own: str = "") -> TurnEnded:
-        """Run one turn to its end. If a turn runs already, add the words to it and return its end.
+    async def send(
+        self, text: str, media: tuple[Media, ...] = (), own: str = "", read_before: tuple[str, ...] | None = None
+    ) -> TurnEnded:
+        """Run one turn to its end. If a turn already runs, add the words to it and return its end.
 
-        `own` is the part of the text that the person wrote themselves, so that it can permit what it names; "" where
-        somebody else, a program or the clipboard may have put anything into it.
-
-        The text of a finished or waiting turn has been spoken already, as `SayDelta` events.
-        Cancelling this call stops the turn.
+        `own` is the part of the words that the person wrote themselves, so it can permit what it names; it is "" if a
+        program or the clipboard may have added anything. `read_before` is as in `Words`. The text of a finished or
+        waiting turn was already sent as `SayDelta` events. Cancelling this call stops the turn.
         """
-        words = Words(text, media, own)
+        words = Words(text, media, own, read_before)
         if self._turn and self._running:
             running = self._running
             self._turn.hear_meanwhile(words)
@@ -198,7 +198,7 @@ class Session:
             raise
 
     def stop(self) -> None:
-        """End the running turn now: its stream is closed, its calls are cancelled, its history can be continued."""
+        """End the running turn now. Its stream is closed, its calls are cancelled, and its history can be continued."""
         turn = self._turn
         if turn and self._running and not turn.cancelled.is_set():
             turn.cancelled.set()
@@ -210,16 +210,16 @@ class Session:
         self._approvals.answer(approval_id, allow=allow, words=words, scope=scope)
 
     def give_way(self, *, is_driving: bool) -> None:
-        """The person has taken the mouse and keyboard (True), or let go of them again, while a turn runs."""
+        """Note that the person took the mouse and keyboard (True), or released them, while a turn runs."""
         if self._turn and self._running:
             self._mood.become(State.DRIVING if is_driving else State.BUSY)
 
     def switch_mode(self, mode: Mode) -> None:
-        """Ask, auto, plan or yolo, from the next call on."""
+        """Switch to ask, auto, plan or yolo, from the next call on."""
         self._modes.switch(mode)
 
     def begin_anew(self) -> None:
-        """An empty conversation, and nothing spent on it. Raises WispError while a turn runs."""
+        """Begin an empty conversation without costs. Raises WispError while a turn runs."""
         self._must_be_quiet()
         self._parts.record.begin_anew()
         self.history.clear()
@@ -228,14 +228,14 @@ class Session:
         self._secrets = ()
 
     def reopen(self, remains: Remains) -> None:
-        """Go on with an earlier conversation. Raises WispError while a turn runs."""
+        """Continue an earlier conversation. Raises WispError while a turn runs."""
         self._must_be_quiet()
         self.history.replace(continuable(remains, self._parts))
         self._learned = Learned(personal=(_EARLIER,), has_acted=True, lines=self._learned.lines)
         self._spent = Usage()
 
     async def close(self) -> None:
-        """Stop what runs and hang up."""
+        """Stop the running turn, and close the record and the provider."""
         await self._stopped()
         self._modes.close()
         await self._parts.record.close()
@@ -262,8 +262,9 @@ class Session:
 
     def _new_turn(self) -> Turn:
         budget = Budget(Ceilings.of(self._parts.settings), price_of(self._parts.model), self._parts.clock)
+        self._learned.turns.append(self._turn_id())
         return Turn(
-            self._turn_id(),
+            self._learned.turns[-1],
             self._tell,
             self._mood,
             budget,
@@ -275,7 +276,7 @@ class Session:
     async def _run(self, turn: Turn, words: Words) -> TurnEnded:
         turn.begun = True
         self._watch(turn)
-        ended = TurnEnded(turn.id, Outcome.FAILED, ending("bug"))
+        ended = TurnEnded(turn.id, Outcome.FAILED, ending("bug"), Remedy.LOG)
         try:
             self._tell(TurnStarted(turn.id, words.text))
             self._modes.look()
@@ -298,7 +299,7 @@ class Session:
         return ended
 
     def _carry_out(self, wishes: ConversationWishes) -> None:
-        """What tools asked of the conversation in this turn."""
+        """Apply the changes of the conversation that tools requested in this turn."""
         if wishes.begin_with is not None:
             self.history.clear()
         if wishes.begin_with:
@@ -310,19 +311,20 @@ class Session:
         try:
             return await self._stoppable(turn)
         except asyncio.CancelledError:
+            # The flag decides, because the stop button and the time limit both cancel the task.
             if turn.expired:
                 return self._failed(turn, turn.budget.exceeded())
             self.history.add(EntryKind.NOTE, user(told("stopped_turn")))
             return TurnEnded(turn.id, Outcome.STOPPED, ending("stopped"))
         except WispError as error:
-            return self._failed(turn, str(error))
+            return self._failed(turn, str(error), error.remedy)
         finally:
             for said in turn.take_meanwhile():
                 self.history.extend(Entry(EntryKind.PERSON, Message(Role.USER, said.parts)), heard=1)
 
-    def _failed(self, turn: Turn, sentence: str) -> TurnEnded:
+    def _failed(self, turn: Turn, sentence: str, remedy: Remedy = Remedy.AGAIN) -> TurnEnded:
         self.history.add(EntryKind.NOTE, user(told("failed_turn", sentence=sentence)))
-        return TurnEnded(turn.id, Outcome.FAILED, sentence)
+        return TurnEnded(turn.id, Outcome.FAILED, sentence, remedy)
 
     def _watch(self, turn: Turn) -> None:
         """End the turn if its time is over. Otherwise check again when it can be over at the earliest."""
@@ -336,7 +338,7 @@ class Session:
             turn.watch = asyncio.get_running_loop().call_later(max(left, _SOONEST_S), self._watch, turn)
 
     async def _stoppable(self, turn: Turn) -> TurnEnded:
-        """The turn's own end, unless it was stopped: before it began, or so late that it never paused again."""
+        """Run the turn. Raises CancelledError if it was stopped before it began, or too late for it to notice."""
         try:
             if turn.cancelled.is_set():
                 raise asyncio.CancelledError
@@ -344,7 +346,7 @@ class Session:
             ended = await self._loop.run(turn)
         finally:
             if turn.cancelled.is_set():
-                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # so that a cancellation that is still under way arrives here
         if turn.cancelled.is_set():
             raise asyncio.CancelledError
         return ended

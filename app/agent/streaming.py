@@ -1,4 +1,4 @@
-"""Hears one answer out, through failing streams and answers that end too early."""
+"""Read one whole answer, even if streams fail or end too early."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from app.providers.api import NativeCallDelta, OpaqueBlock, Request, StreamEvent
 from app.settings.catalog import STREAM_ATTEMPTS, STREAM_IDLE_MS
 
 QUIET_S = 8.0
-"""A silence this long is told to the person, who would wonder otherwise."""
+"""After this much silence the person is told, because they would wonder otherwise."""
 _CLOSING_S = 2.0
-"""A person who stops a turn does not wait longer than this for a connection to hang up."""
+"""How long closing a connection may take, because a person who stops a turn waits for it."""
 _FIRST_WAIT_S = 1.0
 _LONGEST_WAIT_S = 30.0
 _LONGEST_ASKED_S = 120.0
-"""A service that wants a longer pause is not waited for: the person decides when to try again."""
+"""Wisp does not wait longer if a service asks for it: the person decides when to try again."""
 _log = logging.getLogger(__name__)
 
 
@@ -55,7 +55,7 @@ class ProviderStream:
         try:
             async with asyncio.timeout(_CLOSING_S):
                 await close()
-        except TimeoutError:
+        except TimeoutError:  # because a dead connection may never confirm that it closed
             _log.warning("A stream did not close within %g seconds; it is left to itself.", _CLOSING_S)
 
     def __aiter__(self) -> ProviderStream:
@@ -78,14 +78,18 @@ class ProviderStream:
 
 
 def is_passing(error: ProviderError) -> bool:
-    """Whether trying again may help."""
+    """Return whether trying again may help."""
     if isinstance(error, OverLimit) and (error.retry_after_s or 0.0) > _LONGEST_ASKED_S:
         return False
     return isinstance(error, (Unreachable, OverLimit, BadAnswer))
 
 
 def wait_before(attempt: int, error: ProviderError, chance: random.Random) -> float:
-    """Seconds before the try after `attempt`, counted from 1: what the service asked for, else growing and jittered."""
+    """Return the seconds to wait before the next try. `attempt` counts from 1.
+
+    The service's own wish counts (https://www.rfc-editor.org/rfc/rfc9110.html#field.retry-after), otherwise the wait
+    grows.
+    """
     asked = error.retry_after_s if isinstance(error, OverLimit) else None
     if asked is not None:
         return asked + chance.uniform(0, 0.5)
@@ -97,15 +101,15 @@ CONTINUATIONS = 3
 _CHARS_A_TOKEN = 4
 
 Ask = Callable[[tuple[Message, ...]], Request]
-"""Builds the request; what it is given is added to the conversation for this request only."""
+"""Builds the request. The given messages are added to the conversation for this request only."""
 
 
 class Ear(Protocol):
-    """Who takes what is heard, and knows whether it is enough."""
+    """Receives the stream's events, and decides when they are enough."""
 
     @property
     def is_cut(self) -> bool:
-        """What follows does not count: the stream is to be closed."""
+        """Whether later events do not count, so that the stream can be closed."""
         ...
 
     def begin_stream(self) -> None: ...
@@ -113,15 +117,15 @@ class Ear(Protocol):
     async def take(self, event: StreamEvent) -> None: ...
 
     async def end_stream(self) -> None:
-        """The stream is over, by its end or by a failure."""
+        """Note that the stream is over, by its end or by a failure."""
         ...
 
     def is_enough(self, *, is_broken: bool) -> bool:
-        """Whether the answer is whole, as far as it will ever be."""
+        """Return whether the answer is as complete as it will ever be."""
         ...
 
     def continuation(self) -> tuple[Message, ...]:
-        """What to ask so that the answer goes on; nothing where nothing was said yet."""
+        """Return the messages that ask for the rest of the answer; none if nothing was said yet."""
         ...
 
 
@@ -144,7 +148,7 @@ async def listen(parts: SessionDeps, turn: Turn, ear: Ear, ask: Ask) -> None:
 
 
 async def _heard(parts: SessionDeps, turn: Turn, ear: Ear, request: Request) -> ProviderError | None:
-    """One stream, to its end or to where it is cut; the failure that broke it, if one did."""
+    """Read one stream until its end or cut. Returns the failure that broke it, if any."""
     turn.budget.begin_stream()
     ear.begin_stream()
     broken: ProviderError | None = None
@@ -170,7 +174,7 @@ async def _heard(parts: SessionDeps, turn: Turn, ear: Ear, request: Request) -> 
 
 
 def _well_formed(event: StreamEvent) -> StreamEvent:
-    """The event without halves of surrogate pairs: nothing that keeps or sends text could write them."""
+    """Remove halves of surrogate pairs from the event, because they cannot be saved or sent."""
     if isinstance(event, (TextDelta, Thinking)):
         return replace(event, text=well_formed(event.text))
     if isinstance(event, NativeCallDelta):

@@ -1,6 +1,6 @@
-"""A goal pursued inside a turn: a conversation of its own with the same model, policy, approvals and stop.
+"""Pursue a goal inside a turn: a separate conversation with the same model, policy, approvals and stop.
 
-It has fewer tools than the turn, and none to set a goal with; what it costs counts for the turn as well.
+It has fewer tools than the turn, and none to set a goal. Its cost counts for the turn as well.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ RunTurn = Callable[[SessionDeps, History, Turn], Awaitable[TurnEnded]]
 
 
 class Pursuit:
-    """What one call of a turn pursues. `run` runs a turn over a history to its end."""
+    """The goal of one call. `run` runs a turn over a history to its end."""
 
     def __init__(self, parts: SessionDeps, nearby: Nearby, turn: Turn, run: RunTurn) -> None:
         self._parts = parts
@@ -48,7 +48,7 @@ class Pursuit:
         self._run = run
 
     async def pursue(self, call_id: str, goal: str, limits: GoalLimits) -> Pursued:
-        """To its end: reached, given up, or at a ceiling. Raises what the provider raises; a stop ends it at once."""
+        """Pursue the goal until it is reached, given up, or at a limit. Raises provider errors. A stop ends it."""
         turn, parts = self._turn, self._parts
         began = parts.clock.now()
         budget = Share(limits, turn, parts)
@@ -76,7 +76,7 @@ class Pursuit:
         return history
 
     async def _timed(self, inner: Turn, history: History) -> TurnEnded:
-        """Ended by its own clock also in the middle of a pass; waiting for the person is not counted."""
+        """End the pursuit at its own time limit, even during a pass. Waiting for the person does not count."""
         near = self._nearby
         parts = replace(
             self._parts, registry=near.registry, executor=near.executor, nearby=None,
@@ -96,7 +96,7 @@ class Pursuit:
 
 
 class Share(Budget):
-    """A goal's own account, within that of its turn."""
+    """A goal's own budget, within that of its turn."""
 
     def __init__(self, limits: GoalLimits, turn: Turn, parts: SessionDeps) -> None:
         whole = Ceilings.of(parts.settings)
@@ -107,7 +107,7 @@ class Share(Budget):
         self._charged = Usage()
 
     def charge(self) -> None:
-        """Put on the turn's account what was used since the last time."""
+        """Add the tokens and the cost since the last call to the turn's budget."""
         new, before = self.usage, self._charged
         self._turn.budget.spend(Usage(*(getattr(new, f.name) - getattr(before, f.name) for f in fields(Usage))))
         self._charged = new
@@ -136,7 +136,7 @@ class Share(Budget):
 
 
 class Within:
-    """Shows a goal's calls as cards inside the card of the call that set it; what it says is for the model only."""
+    """Shows a goal's calls as cards inside the card of the call that set it. Its speech is only for the model."""
 
     def __init__(self, tell: Callable[[AgentEvent], None], call_id: str, passes: int) -> None:
         self._tell = tell

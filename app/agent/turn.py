@@ -1,4 +1,4 @@
-"""One turn: its state, and what shows that its actions worked."""
+"""One turn: its state, and the evidence that its actions worked."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ _LOOKS = {Effect.READS, Effect.TALKS}
 
 @dataclass(slots=True)
 class Evidence:
-    """`in_doubt`: the last act failed, or its receipt does not confirm it. `in_vain`: it failed, or changed nothing.
-    `has_looked`: the model has looked since. `needs_person`: the last call waits for something only the person can do.
-    `is_refused`: the last act was not allowed, and none has worked since.
+    """What is known about the effects of a turn's actions.
+
+    `in_doubt`: the last action failed, or is not confirmed. `in_vain`: it failed, or changed nothing. `has_looked`: the
+    model has looked since. `needs_person`: the last call waits for the person. `is_refused`: the last action was not
+    allowed, and none has worked since.
     """
 
     has_acted: bool = False
@@ -38,7 +40,7 @@ class Evidence:
     is_refused: bool = False
 
     def note(self, effects: Set[Effect], result: ToolResult) -> None:
-        """One call that ran."""
+        """Note the result of a call that ran."""
         if effects <= {Effect.TALKS}:
             return
         self.has_acted = True
@@ -69,37 +71,38 @@ class Grants:
     def __init__(self) -> None:
         self._given: dict[tuple[object, ...], frozenset[str]] = {}
         self.answered: frozenset[str] = frozenset()
-        """The places (`Control.place`) where acts of unknown effect were allowed."""
+        """The places (`ControlWindow.place`) where actions of unknown effect were allowed."""
         self._shared: dict[str, frozenset[str]] = {}
 
     def add(self, act: Action, known: Iterable[str]) -> None:
-        """Add a grant. `known` are the sources read before the approval, and those that the act itself reads."""
+        """Add a grant. `known` are the sources read before the approval, and those that the action itself reads."""
         self._given[_key(act)] = frozenset(known)
 
     def answer(self, act: Action, known: Iterable[str]) -> None:
-        """The person allowed an act of unknown effect, or words that reach others: more of that sort needs no answer
-        in the same windows, the words only with what is `known` now.
+        """Note that the person allowed an action of unknown effect, or words that others may read.
+
+        The same kind of action then needs no answer in the same windows; for words, only while nothing new is `known`.
         """
         if Consequence.SHARED in act.kinds:
-            self._shared[act.control.window_key] = frozenset(known)
+            self._shared[act.control.window.key] = frozenset(known)
         if act.stakes is Stakes.UNKNOWN:
-            self.answered |= {control.place for control in act.controls if control.place}
+            self.answered |= {control.window.place for control in act.controls if control.window.place}
 
     def shared(self, known: Iterable[str]) -> frozenset[str]:
-        """The windows where words of the model may reach others, now that all this is known."""
+        """Return the windows where the model's words may reach others, given the sources known now."""
         return frozenset(window for window, then in self._shared.items() if window and then >= set(known))
 
     def cover(self, act: Action, tainted_by: Iterable[str]) -> bool:
-        """Whether the person has allowed this, knowing what had been read."""
+        """Return whether the person has allowed this action, knowing what had been read."""
         known = self._given.get(_key(act))
         return known is not None and known >= set(tainted_by)
 
 
 def _key(act: Action) -> tuple[object, ...]:
-    controls = tuple((control.app, control.role, control.name, control.default) for control in act.controls)
+    controls = tuple((one.window.app, one.window.title, one.role, one.name, one.scene.default) for one in act.controls)
     is_known = Effect.DESKTOP in act.effects or act.paths or act.hosts or act.command or act.text
     # Where its object is not known, and for what others made, any argument may be what it acts on.
-    names = ("run_id", "cwd") if is_known and not act.tool.startswith("mcp_") else act.arguments
+    names = ("run_id", "cwd") if is_known and not act.is_added else act.arguments
     rest = json.dumps({name: act.arguments.get(name) for name in names}, sort_keys=True, default=str)
     return (act.tool, act.kinds, controls, act.paths, act.hosts, act.keys, act.command, act.text, rest)
 
@@ -109,8 +112,9 @@ ASK_AT = 5
 
 
 class LoopDetector:
-    """`count` is how often the same call was made in a row, with nothing new in its result. `idle` is how many passes
-    in a row brought the same results, or ended with the same picture of the screen, whatever was called in them.
+    """Notices repetition. `count` is how often the same call was made in a row with the same result.
+
+    `idle` is how many passes in a row had the same results, or ended with the same picture of the screen.
     """
 
     def __init__(self) -> None:
@@ -127,11 +131,11 @@ class LoopDetector:
         return max(self._results.length, self._pictures.length)
 
     def forgive(self) -> None:
-        """The person wants it to go on."""
+        """Start counting again, because the person wants the repeated call to go on."""
         self._results, self._pictures, self.count = _Run(), _Run(), 0
 
     def note(self, name: str, arguments: Mapping[str, JsonValue]) -> int:
-        """The how-manieth time in a row this call is made, this one included."""
+        """Return how many times in a row this call was made, including this one."""
         call = json.dumps([name, arguments], sort_keys=True, ensure_ascii=False, default=str)
         if call != self._call:
             self._call, self._result, self.count = call, "", 0
@@ -139,7 +143,7 @@ class LoopDetector:
         return self.count
 
     def note_result(self, result: ToolResult) -> None:
-        """What the call brought; something new starts the count again."""
+        """Note the result of the call. A new result starts the count again."""
         pictures = [hashlib.sha256(media.data).hexdigest() for media in result.llm_media]
         seen = "\n".join([result.llm_echo, *pictures])
         if self._result and seen != self._result:
@@ -149,7 +153,7 @@ class LoopDetector:
         self._picture = pictures[-1] if pictures else self._picture
 
     def end_pass(self) -> None:
-        """A pass is over; one without results, or without a picture, says nothing about progress."""
+        """End a pass. A pass without results or without a picture does not count."""
         if self._brought:
             self._results.add("\n".join(self._brought))
         if self._picture:
@@ -176,11 +180,16 @@ _LONGEST_LINE_CHARS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the person said: text and pictures. `own` is what they surely wrote of the text themselves."""
+    """What the person wrote: text and pictures. `own` is the part that they surely wrote themselves.
+
+    `read_before` is None for a message of the person. Otherwise this is an earlier task: none of it was written now,
+    and these sources had been read when it was made.
+    """
 
     text: str
     media: tuple[Media, ...] = ()
     own: str = ""
+    read_before: tuple[str, ...] | None = None
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -190,15 +199,12 @@ class Words:
 
 @dataclass(slots=True)
 class Learned:
-    """What a conversation has read so far, as far as it says where a call may go: `personal` things of the person,
-    addresses that stood in what was read, and hosts that the person allowed with what had been read then.
+    """What a conversation has read, as far as it decides where a call may go.
 
-    `shown` are the programs that had windows whenever it read the screen.
-    `lines` is the text that it typed in each window (`Control.window_key`) since the last Return there.
-
-    `said` is what the person wrote, the newest last.
-
-    Once it `has_acted`, only web pages count for addresses: it could have composed the rest itself.
+    It holds the `personal` sources, addresses in what was read, and hosts that the person allowed. `shown` are the
+    programs that had windows when it read the screen. `lines` is the text typed in each window (`ControlWindow.key`)
+    since the last Return. `said` is what the person wrote, the newest last; `turns` are the ids of its turns. Once it
+    `has_acted`, only web pages count for addresses, because it could have composed the others itself.
     """
 
     personal: tuple[str, ...] = ()
@@ -208,13 +214,14 @@ class Learned:
     shown: set[str] = field(default_factory=set)
     lines: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
+    turns: list[str] = field(default_factory=list)
 
     def note_personal(self, source: str) -> None:
         if source and source not in self.personal:
             self.personal = (*self.personal, source)
 
     def hosts_known(self, read: Iterable[str]) -> frozenset[str]:
-        """The hosts that were allowed when no less had been read than now."""
+        """Return the hosts that were allowed when at least as much had been read as now."""
         now = {*self.personal, *read}
         return frozenset(host for host, known in self.hosts.items() if known >= now)
 
@@ -223,7 +230,7 @@ class Learned:
 
 
 class Mood:
-    """The state that the presence shows. `tell` is called only when it changes."""
+    """The state that the interface shows. `tell` is called only when it changes."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -237,16 +244,15 @@ class Mood:
 
 @dataclass(slots=True)
 class Turn:
-    """`meanwhile` collects what the person says while the turn runs; `refused` counts refusals in a row.
+    """The state of one turn.
 
-    `reports`: too many calls were refused, and the model has one last pass, for words only.
-    `quoted_in` is the last pass after which the model got a note about its quoted calls.
-    `keeps_list` says that the turn keeps a checklist, and that the model was not asked to finish it yet.
-    `said` is the person's text in the turn, `own_words` of each message what they surely wrote; `tainted_by` are the
-    sources read since the person last wrote.
-    `copied` is the text that the turn put on the clipboard; `typed` are the latest lines that it typed, by program.
-    `terminals` are the windows of terminals that it opened. `origins` are the cloned or downloaded folders that it read
-    in; None for a file that somebody changed meanwhile.
+    `meanwhile` collects what the person writes while the turn runs; `refused` counts refusals in a row. `reports`: too
+    many calls were refused, and the model has one last pass, for words only. `quoted_in` is the last pass with a note
+    about quoted calls. `keeps_list`: the turn keeps a checklist, and the model was not asked to finish it yet. `said`
+    is the person's text, `own_words` the part of each message that they surely wrote. `tainted_by` are the sources read
+    since the person last wrote. `copied` is the text that the turn put on the clipboard; `typed` are the latest typed
+    lines, by program. `terminals` are windows of terminals that it opened. `origins` are the cloned or downloaded
+    folders that it read in; None stands for a file that somebody changed meanwhile.
     """
 
     id: str
@@ -284,7 +290,12 @@ class Turn:
     evidence: Evidence = field(default_factory=Evidence)
 
     def hear(self, words: Words) -> None:
-        """The person has spoken: what comes next is their doing, whatever was read before."""
+        """Record that the person wrote. The next actions follow the person's wish, even if the turn read other texts
+        before.
+        """
+        if words.read_before is not None:
+            self.tainted_by = words.read_before
+            return
         self.said.append(words.text)
         self.own_words.append(words.own)
         self.learned.said.append(words.text)
@@ -292,31 +303,30 @@ class Turn:
 
     @property
     def instructions(self) -> str:
-        """The words that can permit what they name.
+        """The words that can permit what they name; "" after a no.
 
-        None where a message is not surely the person's own, because it may take back what another one says, and none
-        after a no.
+        They are also "" if a message is not surely the person's own, because it may take back what another one says.
         """
         return "\n".join(self.own_words) if all(self.own_words) else ""
 
     def read(self, source: str) -> None:
-        """The turn has read what somebody else may have written."""
+        """Note that the turn has read something that somebody else may have written."""
         if source not in self.tainted_by:
             self.tainted_by = (*self.tainted_by, source)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """The turn may have read these files with keys or passwords. That stays, whatever the person says then."""
+        """Note that the turn may have read these secret files. This stays, whatever the person writes later."""
         self.secrets = tuple(dict.fromkeys([*self.secrets, *secrets]))
 
     def note_typed(self, app: str, text: str) -> None:
-        """A text of one line may be a part of a path: a dialog that is affirmed later saves there."""
+        """Remember a typed line, because it may be part of a path that a dialog later saves to."""
         line = text.strip("\r\n")
         is_again = self.typed.get(app, ())[-1:] == (line,) and not line.isprintable()
         if line and len(line.splitlines()) == 1 and not is_again:
             self.typed[app] = (*self.typed.get(app, ()), line[:_LONGEST_LINE_CHARS])[-LINES_KEPT:]
 
     def hear_meanwhile(self, words: Words) -> None:
-        """The person says something while the turn runs: a wait ends early, and the next pass reads it."""
+        """Note what the person writes while the turn runs: a wait ends early, and the next pass reads it."""
         self.meanwhile.append(words)
         self.heard.set()
 

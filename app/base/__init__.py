@@ -1,1 +1,1 @@
-"""What every layer may use and what uses none of them: errors, geometry, clock, paths, ids, clipping, logs."""
+"""What every layer may use, and what uses no layer: errors, geometry, clock, paths, ids, clipping, logs."""

@@ -1,4 +1,4 @@
-"""Time as a parameter, so that nothing has to wait for it in a test."""
+"""Time as a parameter, so that tests need not wait."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> float:
-        """Seconds on a clock that never goes back; only differences mean something."""
+        """Return the seconds of a monotonic clock. Only differences have a meaning."""
         ...
 
     def wall(self) -> float:
-        """Seconds since 1970, UTC."""
+        """Return the seconds since 1970, UTC."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...
@@ -34,5 +34,7 @@ class SystemClock:
 
 
 def backoff_s(attempt: int, first_s: float, longest_s: float, chance: random.Random) -> float:
-    """Seconds to wait after failed `attempt`, counted from 1: doubled each time, bounded, jittered down to half."""
+    """Return the seconds to wait after failed `attempt`, counted from 1: doubled each time, limited, with jitter."""
+    # Add jitter, because clients that fail together would otherwise retry together:
+    # https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
     return min(first_s * 2.0 ** (attempt - 1), longest_s) * chance.uniform(0.5, 1.0)

@@ -1,14 +1,27 @@
 """Errors, sorted by who must act. Their text is a whole sentence that says what to do.
 
-Three borders translate them: the providers' wire, the tool executor, the application. Everything that is
-not one of these is a bug of ours and rises to the border it belongs to.
+They are translated at three borders: the providers' wire, the tool executor, and the application. Any other exception
+is a bug and rises to its border.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
+
+
+class Remedy(StrEnum):
+    """The one thing that a person can do about a failure."""
+
+    AGAIN = "again"
+    KEY = "key"
+    SETTINGS = "settings"
+    LOG = "log"
+
 
 class WispError(Exception):
     """Root of all errors whose text is a sentence for the model or the person."""
+
+    remedy = Remedy.AGAIN
 
 
 class ToolMisuse(WispError):
@@ -16,10 +29,10 @@ class ToolMisuse(WispError):
 
 
 class ToolFailed(WispError):
-    """The call was right and did not work: the sentence says what the model may do otherwise.
+    """The call was correct but did not work. The sentence says what the model may do instead.
 
-    `transient` marks failures worth trying again unchanged (a timeout, a busy resource). It may only be set where
-    nothing has happened yet: an action that may have been carried out is never repeated.
+    `transient` marks failures worth the same try again (a timeout, a busy resource). Set it only if nothing has
+    happened yet: an action that may have been carried out is never repeated.
     """
 
     def __init__(self, sentence: str, *, transient: bool = False) -> None:
@@ -28,7 +41,9 @@ class ToolFailed(WispError):
 
 
 class NeedsPerson(WispError):
-    """Only the person can go on (a permission, a sign-in, something to install): the sentence is the instruction."""
+    """Only the person can continue (a permission, a sign-in, an installation). The sentence says how."""
+
+    remedy = Remedy.SETTINGS
 
 
 class ProviderError(WispError):
@@ -36,19 +51,30 @@ class ProviderError(WispError):
 
 
 class Unreachable(ProviderError):
-    """No connection, a stall, or a dropped stream: worth trying again."""
+    """There was no connection, a stall, or a dropped stream. Trying again may help."""
 
 
 class Refused(ProviderError):
-    """The service will not serve this request (key, model id, permission): trying again changes nothing."""
+    """The service refuses this request (key, model id, permission). Trying again changes nothing."""
+
+    remedy = Remedy.SETTINGS
+
+
+class KeyRefused(Refused):
+    """The service does not accept the key, or there is none."""
+
+    remedy = Remedy.KEY
 
 
 class ToolsDeclined(Refused):
-    """The model takes no declared tools: ask again in a dialect that writes calls as text. The provider remembers."""
+    """The model accepts no declared tools: ask again in a dialect that writes calls as text.
+
+    The provider remembers it.
+    """
 
 
 class OverLimit(ProviderError):
-    """Too many requests or an overloaded service; `retry_after_s` is what the service asked for, if it did."""
+    """Too many requests, or an overloaded service. `retry_after_s` is the pause that the service asked for, if any."""
 
     def __init__(self, sentence: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(sentence)
@@ -56,7 +82,7 @@ class OverLimit(ProviderError):
 
 
 class ContextOverflow(ProviderError):
-    """The conversation is longer than the model can read: the history must shrink before another try."""
+    """The conversation is longer than the model can read. The history must shrink before another try."""
 
 
 class BadAnswer(ProviderError):
@@ -64,4 +90,4 @@ class BadAnswer(ProviderError):
 
 
 class Cancelled(WispError):
-    """The person stopped it."""
+    """The person stopped the action."""

@@ -1,10 +1,13 @@
-"""Coordinates as values. A pixel on the screen and a pixel in a picture sent to a model never mix.
+"""Coordinates as values, so that pixels of the screen and pixels of a model's picture are never mixed.
 
-Spaces: *screen* is the root window in physical pixels, origin at its top left (monitors may start anywhere in it).
-*capture* is the picture a model saw. `Geometry` is the only place that converts between the two.
+There are two spaces. *screen* is the root window in physical pixels, with its origin at the top left (monitors may
+start anywhere in it). *capture* is the picture that a model saw. Only `Geometry` converts between the two.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from app.base.values import dataclass
 
@@ -61,7 +64,7 @@ class Rect:
         return self.x <= point.x < self.right and self.y <= point.y < self.bottom
 
     def overlap(self, other: Rect) -> Rect | None:
-        """The shared part, or None where the two only touch or lie apart."""
+        """Return the shared part, or None if the two only touch or are apart."""
         left, top = max(self.x, other.x), max(self.y, other.y)
         right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
         if right <= left or bottom <= top:
@@ -71,7 +74,7 @@ class Rect:
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """How a capture's pixels map to the screen: `region` was grabbed, a picture of size `sent` was shown."""
+    """How a capture's pixels map to the screen: `region` was captured, and a picture of size `sent` was shown."""
 
     region: Rect
     sent: Size
@@ -85,22 +88,22 @@ class Geometry:
         return self.region.height / self.sent.height
 
     def contains(self, x: float, y: float) -> bool:
-        """Whether a picture's coordinate lies inside the picture."""
+        """Return whether a picture coordinate is inside the picture."""
         return 0 <= x < self.sent.width and 0 <= y < self.sent.height
 
     def to_screen(self, x: float, y: float) -> Point:
-        """The screen pixel under the middle of picture pixel (x, y)."""
+        """Return the screen pixel under the middle of picture pixel (x, y)."""
         return Point(
             self.region.x + min(int((x + 0.5) * self.scale_x), self.region.width - 1),
             self.region.y + min(int((y + 0.5) * self.scale_y), self.region.height - 1),
         )
 
     def to_picture(self, point: Point) -> tuple[int, int]:
-        """The picture pixel that shows a screen point; points outside the region give values outside the picture."""
+        """Return the picture pixel that shows a screen point. Outside the region, it is outside the picture."""
         return int((point.x - self.region.x) // self.scale_x), int((point.y - self.region.y) // self.scale_y)
 
     def box_in_picture(self, box: Rect) -> Rect:
-        """The picture pixels that show a part of the screen."""
+        """Return the picture pixels that show a part of the screen."""
         left, top = self.to_picture(Point(box.x, box.y))
         right, bottom = self.to_picture(Point(box.right - 1, box.bottom - 1))
         return Rect(left, top, right - left + 1, bottom - top + 1)
@@ -111,9 +114,9 @@ _ON_SCREEN = " on the screen"
 
 @dataclass(frozen=True, slots=True)
 class ModelSpace:
-    """How places are written for a model: in pixels of the newest capture that it saw, which its own points refer to.
+    """How positions are written for a model: in pixels of the newest capture, as in the model's own calls.
 
-    Without a capture, and for what lies outside of it, places are screen pixels and say "on the screen".
+    Without a capture, and outside of it, positions are screen pixels and say "on the screen".
     """
 
     geometry: Geometry | None = None
@@ -126,7 +129,7 @@ class ModelSpace:
         return f"({x}, {y})"
 
     def box(self, box: Rect) -> str:
-        """As (x,y,width,height). What is said of a whole listing (`note`) is not repeated for each box."""
+        """Return the box as (x,y,width,height). The `note` for the whole listing is not repeated for each box."""
         if self.geometry is None:
             return _written(box)
         if not self.geometry.region.contains(box.center):
@@ -135,10 +138,18 @@ class ModelSpace:
 
     @property
     def note(self) -> str:
-        """What the boxes of a listing are, for the head of the listing."""
+        """The sentence at the head of a listing that says what its boxes are."""
         where = f"in pixels of capture {self.capture}" if self.geometry else "in screen pixels"
         return f"Boxes are (x,y,width,height) {where}"
 
 
 def _written(box: Rect) -> str:
     return f"({box.x},{box.y},{box.width},{box.height})"
+
+
+def points_along(path: Sequence[Point], step_px: int) -> Iterator[Point]:
+    """Yield points along the path, at most `step_px` apart, so that programs see a movement."""
+    for start, end in pairwise(path):
+        count = max(abs(end.x - start.x), abs(end.y - start.y)) // step_px + 1
+        for step in range(1, count + 1):
+            yield Point(start.x + (end.x - start.x) * step // count, start.y + (end.y - start.y) * step // count)

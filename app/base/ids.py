@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 
 WINDOW_MARK = "_WISP_WINDOW"
-"""The X property that tells which windows belong to a Wisp."""
+"""The X property that marks the windows of a Wisp."""
 
 
 def counter(prefix: str) -> Callable[[], str]:

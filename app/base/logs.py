@@ -1,4 +1,4 @@
-"""Logging to one rotating file, so that a person can send it along; nothing goes to the terminal."""
+"""Logging to one rotating file that a person can send. Nothing goes to the terminal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _KEPT = 3
 
 
 def path() -> Path:
-    """The file that the log goes to."""
+    """Return the log file."""
     return paths.state_dir() / "wisp.log"
 
 
 def to_file(level: int = logging.INFO) -> None:
-    """Send the log to `wisp.log` in the state folder; `WISP_LOG=debug` shows more."""
+    """Log to `wisp.log` in the state folder. `WISP_LOG=debug` logs more."""
     if os.environ.get("WISP_LOG", "").lower() == "debug":
         level = logging.DEBUG
     # Imported late, because it loads sockets and pickle, which the first paint does not need.
@@ -30,7 +30,7 @@ def to_file(level: int = logging.INFO) -> None:
 
 
 class _Discreet(logging.Formatter):
-    """Keys, tokens and passwords are blanked out of every line, those of tracebacks included."""
+    """A formatter that removes keys, tokens and passwords from every line, also in tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
         from app.base.texts import without_secrets  # late, so that the first paint does not wait for it

@@ -1,7 +1,7 @@
-"""Blanks secrets out of text, at once or as it streams.
+"""Remove secrets from text, at once or as it streams.
 
 The process that records a command's output starts with every command and loads nothing else of Wisp. So this module
-imports nothing when it is loaded, and compiles a pattern when a text first looks like it.
+imports nothing when it is loaded, and compiles a pattern only when a text may match it.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _PIECE = 32_768
-"""Characters looked at in one go: Python runs nothing else meanwhile, and a file of megabytes would stop everything."""
+"""How much to search at once, because Python's regular expressions block all other threads meanwhile."""
 _LONGEST_KEY = 24_000
 _BEGIN, _END, _PRIVATE = "-----BEGIN", "-----END", "PRIVATE KEY"
 _BEGIN_CHARS = 80
 _ROUNDS = 3
-_FEWEST_DIGITS = 13
+_FEWEST_DIGITS = 13  # because card numbers have at least 13 digits: https://en.wikipedia.org/wiki/Payment_card_number
 _SAME_DIGIT = {**dict.fromkeys(map(ord, "123456789"), "0"), ord(" "): None, ord("-"): None}
 _DIGITS_IN_A_ROW = "0" * _FEWEST_DIGITS
 _SHORT = 4_096
-"""Below that, to load `re` takes longer than to look for the words one after the other."""
+"""Below this length, loading `re` takes longer than searching for each word."""
 
 
 class Pattern:
-    """One kind of secret, found by `expression` in texts that hold one of `needs` (in lower case).
+    """One kind of secret: `expression` is searched in texts with one of `needs` (in lower case).
 
-    With the check `luhn` a match counts only where its digits have the check sum of payment cards.
+    With the check `luhn`, a match counts only if its digits have the checksum of payment cards.
     """
 
     __slots__ = ("_compiled", "check", "expression", "needs", "spans_lines")
@@ -63,7 +63,7 @@ class Pattern:
 
 
 def _any_of(words: set[str]) -> str:
-    """An expression that branches at each letter, which is faster than words one after the other."""
+    """Return an expression that branches at each letter, which is faster than a list of words."""
     if "" in words:
         return ""
     endings: dict[str, set[str]] = {}
@@ -75,14 +75,14 @@ def _any_of(words: set[str]) -> str:
 
 
 def _has_check_sum(text: str) -> bool:
-    """Luhn's sum, see ISO/IEC 7812-1, annex B."""
+    """Return whether Luhn's checksum is correct (ISO/IEC 7812-1, annex B)."""
     digits = [int(sign) for sign in reversed(text) if sign.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[1::2]]
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
 class Redaction:
-    """All patterns, and the `mark` that stands in place of a secret."""
+    """All patterns, and the `mark` that replaces a secret."""
 
     def __init__(self, mark: str, patterns: Sequence[Pattern]) -> None:
         self.mark = mark
@@ -92,12 +92,12 @@ class Redaction:
         self._words: re.Pattern[str] | None = None
 
     def without(self, text: str) -> str:
-        """The text with keys, tokens, passwords and card numbers blanked out."""
+        """Return the text without keys, tokens, passwords and card numbers."""
         text = self._searched(text, self._whole)
         return "".join(self._lines_searched(piece) for piece in self._pieces(text))
 
     def cut(self, text: str, at: int) -> int:
-        """The last place up to `at` that is within no secret; the end of the text where there is none."""
+        """Return the last place up to `at` that is inside no secret; the end of the text if there is none."""
         lowered = text.lower()
         likely = [pattern for pattern in (*self._numbers, *self._worded) if pattern.may_be_in(lowered)]
         for _ in range(_ROUNDS):
@@ -116,7 +116,7 @@ class Redaction:
         return text
 
     def _lines_searched(self, text: str) -> str:
-        """In long texts only the lines that hold one of the words are searched: that is ten times as fast."""
+        """Search a long text only in the lines that contain one of the words, which is ten times as fast."""
         text = self._searched(text, self._numbers)
         lowered = text.lower()
         if len(text) < _SHORT or len(lowered) != len(text):  # some letters are two in lower case
@@ -130,7 +130,7 @@ class Redaction:
         return "".join([*parts, text[start:]])
 
     def _word(self, lowered: str, start: int) -> int:
-        """Where the next word of a pattern begins; -1 where there is none."""
+        """Return where the next word of a pattern begins; -1 if there is none."""
         if self._words is None:
             import re
 
@@ -139,7 +139,7 @@ class Redaction:
         return found.start() if found else -1
 
     def _pieces(self, text: str) -> Iterator[str]:
-        """Pieces that end at the end of a line, or between secrets where a line is very long."""
+        """Yield pieces that end at a line end, or between secrets in a very long line."""
         start = 0
         while len(text) - start > _PIECE:
             end = start + _PIECE
@@ -152,14 +152,15 @@ class Redaction:
 
 
 class RedactedStream:
-    """Bytes as they come, without secrets: where they are cut into chunks changes nothing."""
+    """Removes secrets from a stream of bytes. Chunk borders do not matter."""
 
     def __init__(self, redaction: Redaction) -> None:
         self._redaction = redaction
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
-        """What is safe to keep by now: whole lines, and no private key that has not ended."""
+        """Return what is safe by now: whole lines without an unfinished private key."""
+        # so that bytes that are no UTF-8 come out unchanged
         text = (self._held + data).decode("utf-8", "surrogateescape")
         released = []
         stop = _before_open_key(text, text.rfind("\n") + 1)
@@ -173,7 +174,7 @@ class RedactedStream:
         return b"".join(released)
 
     def rest(self) -> bytes:
-        """What was fed and not released yet, as it would be if nothing followed."""
+        """Return what is still held back, as if nothing followed."""
         return self._blanked(self._held.decode("utf-8", "surrogateescape"))
 
     def _blanked(self, text: str) -> bytes:

@@ -1,6 +1,6 @@
-"""Read the files of the `resources` folder: words, rules and pictures that Wisp ships.
+"""Read the files of the `resources` folder: the words, rules and pictures that Wisp ships.
 
-Each table is read once and checked against the shape that its user names. Nobody may change what is returned.
+Each table is read once and checked against the type that the caller names. Callers must not change the result.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from app.base import paths
 
 T = TypeVar("T")
 Table = dict[str, Any]
-"""The shape of a table whose user checks it further."""
+"""The type of a table that the caller checks further."""
 
 
 class DamagedResource(ValueError):
-    """A shipped file does not hold what the program reads from it. The text names the file and the place in it."""
+    """A shipped file does not have the expected content. The text names the file and the place in it."""
 
 
 def path(name: str) -> Path:
-    """Where a resource is; `name` is relative to the folder, as in `desktop/keys.toml`."""
+    """Return the path of a resource; `name` is relative to the folder, as in `desktop/keys.toml`."""
     return paths.resources() / name
 
 
@@ -39,13 +39,13 @@ def text(name: str) -> str:
 
 @cache
 def words(name: str) -> frozenset[str]:
-    """Read a file of words that spaces or line ends part."""
+    """Read a file of words, separated by blanks or line ends."""
     return frozenset(text(name).split())
 
 
 @cache
 def lines(name: str) -> tuple[str, ...]:
-    """Read a file of lines, without the empty ones and those that begin with `#`."""
+    """Read a file of lines, without empty lines and those that begin with `#`."""
     return tuple(line.strip() for line in text(name).splitlines() if line.strip() and not line.startswith("#"))
 
 
@@ -58,7 +58,7 @@ def _table(name: str, shape: Hashable) -> object:
 
 
 def table(name: str, shape: type[T]) -> T:
-    """Read a TOML file once, in this shape: dicts, lists, tuples, frozensets, unions, dataclasses and plain values.
+    """Read a TOML file once, as this type: dicts, lists, tuples, frozensets, unions, dataclasses, plain values.
 
     Raises DamagedResource if the file is no TOML, lacks a key, or has a value of another type.
     """

@@ -1,7 +1,7 @@
-"""How Wisp's processes start and end: Ctrl+C gives exit code 130 without a traceback and ends child processes; workers.
+"""How Wisp's processes start and end. Ctrl+C exits with code 130, without a traceback, and ends child processes.
 
-A worker is a process of Wisp beside the main one. In a checkout it is a script that Python runs; a frozen program has
-no Python to run it and starts itself instead: `wisp worker NAME`. A worker's module has `run(arguments) -> exit code`.
+A worker is a second process of Wisp. In a checkout it is a script that Python runs. A frozen program has no Python, so
+it starts itself: `wisp worker NAME`. A worker's module has `run(arguments) -> exit code`.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import sys
 from collections.abc import Callable, Sequence
 
 STOPPED = 130
-"""The exit code of a program that Ctrl+C has ended: 128 and the number of SIGINT."""
+"""The exit code of a program that Ctrl+C ended: 128 plus the number of SIGINT."""
 
 _INHERITED = ("SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM", "SIGCHLD", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGTSTP")
-"""What Wisp's start may find ignored. Python gives SIGPIPE and SIGXFSZ back to children itself."""
+"""Signals that may be ignored when Wisp starts. Python itself restores SIGPIPE and SIGXFSZ for children."""
 
 
 def exit_on_ctrl_c() -> None:
-    """End the process at once on Ctrl+C. A command that has something to finish installs its own handler on top."""
+    """End the process at once on Ctrl+C. A command that must finish something installs its own handler later."""
     reset_for_children()
     if signal.getsignal(signal.SIGINT) is not _ignore:
         signal.signal(signal.SIGINT, _exit)
 
 
 def reset_for_children() -> None:
-    """Let child processes have the default signals, also where a shell's `&`, `trap` or `nohup` ignores some here.
+    """Let child processes have the default signals, even if a shell's `&`, `trap` or `nohup` ignores some.
 
-    An ignored signal stays ignored through exec, a handled one goes back to its default. A shell that starts with
-    SIGINT ignored can never change that (POSIX, `trap`), so Ctrl+C would not end what runs in it. A blocked signal
-    stays blocked as well.
+    An ignored signal stays ignored through exec; a handled one gets its default back. A shell that starts with SIGINT
+    ignored can never change that (POSIX, `trap`), so Ctrl+C would not end what runs in it. A blocked signal stays
+    blocked.
     """
     for name in _INHERITED:
         number = getattr(signal, name, None)
@@ -42,7 +42,7 @@ def reset_for_children() -> None:
 
 
 def stop_on_signals(stop: Callable[[], object]) -> None:
-    """Call `stop` in the running event loop on Ctrl+C and on a polite kill."""
+    """Call `stop` in the running event loop on Ctrl+C (SIGINT) and on SIGTERM."""
     if sys.platform != "win32":
         import asyncio
 
@@ -60,24 +60,25 @@ def _ignore(*_: object) -> None:
 
 
 ENTRY = "worker"
-"""The first argument of the program that makes it a worker. It is no command: nobody types it."""
+"""The first argument that makes the program a worker. It is not a command for people."""
 _WORKERS = {
     "ocr": ("app.desktop.ocr.worker", ("-P",)),
     "documents": ("app.services.files.parsing_worker", ("-I", "-X", "utf8")),
     "watchdog": ("app.commands.watchdog", ("-m",)),
     "recorder": ("app.services.processes.output_recorder", ("-I", "-S", "-c")),
+    "mcp": ("app.services.mcp.worker", ("-I", "-c")),
     "forwarder": ("app.services.processes.forwarding", ("-I", "-S", "-c")),
 }
-"""The module, and Python's options: -P and -I keep Python from importing what lies beside the script.
+"""The module, and Python's options. -P and -I keep Python from importing files next to the script.
 
--S leaves site-packages out, which takes longer to load than such a worker itself.
+-S leaves out site-packages, which takes longer to load than such a worker itself.
 """
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from {} import run; sys.exit(run(sys.argv[2:]))"
 NAMES = tuple(_WORKERS)
 
 
 def worker_command(name: str, *arguments: str) -> list[str]:
-    """What to start for the worker of that name, one of `NAMES`."""
+    """Return the command that starts the worker of that name, one of `NAMES`."""
     module, options = _WORKERS[name]
     if getattr(sys, "frozen", False):
         return [sys.executable, ENTRY, name, *arguments]
@@ -91,8 +92,16 @@ def worker_command(name: str, *arguments: str) -> list[str]:
     return [sys.executable, *options, str(root.joinpath(*module.split(".")).with_suffix(".py")), *arguments]
 
 
+def own_command() -> tuple[list[str], str]:
+    """Return the command that starts another Wisp, and the folder in which to start it."""
+    from pathlib import Path
+
+    root = Path(__file__).resolve().parents[2]
+    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "app"], str(root)
+
+
 def restore_library_path() -> None:
-    """Undo for the programs that Wisp starts what a frozen program's loader did to find its own libraries.
+    """Restore LD_LIBRARY_PATH for started programs, which a frozen program's loader has changed.
 
     https://pyinstaller.org/en/stable/common-issues-and-pitfalls.html#launching-external-programs-from-the-frozen-application
     """
@@ -104,7 +113,7 @@ def restore_library_path() -> None:
 
 
 def run_worker(words: Sequence[str]) -> int:
-    """Be the worker that the words name, with the arguments behind the name. Returns the exit code."""
+    """Run the worker that the first word names, with the other words as arguments. Returns the exit code."""
     if not words or words[0] not in _WORKERS:
         print(f"wisp {ENTRY}: name one of {', '.join(NAMES)}", file=sys.stderr)  # noqa: T201 - what started it reads it
         return 2

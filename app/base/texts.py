@@ -1,7 +1,7 @@
 """Strip or show invisible characters: terminal escapes, controls, bidi marks, tags, zero-width letters.
 
-Such characters can hide text from the person that the model still reads, or show the person a different text.
-`plain` strips them from text that enters from outside. `revealed` spells them out where the person decides by it.
+Such characters can hide text from the person that the model still reads, or show the person a different text. `plain`
+strips them from text that enters from outside. `revealed` shows them if the person decides by the text.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from app.base import resources
 from app.base.redaction import Pattern, Redaction
+from app.base.values import dataclass, field
 
 _ESCAPES = (
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -52,7 +53,7 @@ _BREAKS = re.compile("[\u2028\u2029\x85]|\r\n?")
 
 
 def plain(text: str) -> tuple[str, int]:
-    """The text without hidden signs, and how many there were (an escape sequence is one). Line breaks become `\n`."""
+    r"""Return the text without hidden characters, and how many there were. Line breaks become `\n`."""
     if not _SUSPICIOUS.search(text):
         return text, 0
     text = _BREAKS.sub("\n", text)
@@ -77,13 +78,15 @@ def terminal_text(output: str) -> str:
 
 
 def revealed(text: str) -> str:
-    """The text with every hidden sign written out, as in `<U+202E>`, for a person who decides by it."""
+    """Return the text with every hidden character written out, as in `<U+202E>`, for a person who decides by it."""
     return _HIDDEN.sub(_written_out, text) if _SUSPICIOUS.search(text) else text
 
 
 def bare(text: str) -> str:
-    """The text, or a piece of one, without the signs that are never anything but hidden: where it is cut into pieces
-    changes nothing, and no terminal obeys what is left."""
+    """Return the text without characters that are always hidden. Works on any piece of a text.
+
+    No terminal obeys what is left.
+    """
     return text if text.isascii() and text.isprintable() else _ALONE.sub("", text)
 
 
@@ -92,7 +95,7 @@ def _written_out(match: re.Match[str]) -> str:
 
 
 def clip_line(text: str, limit: int) -> str:
-    """One line of at most `limit` characters; line breaks become spaces and a cut ends in `…`."""
+    """Return one line of at most `limit` characters. Line breaks become spaces; a cut ends in `…`."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: max(limit - 1, 0)] + "…"
 
@@ -114,22 +117,46 @@ _REPR = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")
 
 
 def for_people(text: str) -> str:
-    """The clauses of a tool's answer that are for people: none about calls, ids, places or the model's next step."""
-    clauses = _CLAUSE.split(_ARGUMENT.sub("", " ".join(text.split())))
-    kept = " ".join(one for one in clauses if not _FOR_MODELS.search(one))
-    kept = _REPR.sub(r"“\1”", f"{kept[:-1]}." if kept.endswith(";") else kept)
+    """Return the parts of a tool's answer that are for people, without calls, ids, places and next steps.
+
+    If `resources/people.toml` has a sentence for people, it replaces that part of the answer.
+    """
+    said, own, rest = _ARGUMENT.sub("", " ".join(text.split())), "", ""
+    for model, person in _own_sentences():
+        if found := model.search(said):
+            said, own, rest = said[: found.start()], person.format_map(found.groupdict()), said[found.end() :]
+            break
+    kept = " ".join(one for one in (_kept(said), own, _kept(rest)) if one)
     return kept[:1].upper() + kept[1:]
 
 
+def _kept(text: str) -> str:
+    kept = " ".join(one for one in _CLAUSE.split(text.strip()) if not _FOR_MODELS.search(one))
+    return _REPR.sub(r"“\1”", f"{kept[:-1]}." if kept.endswith(";") else kept)
+
+
+@cache
+def _own_sentences() -> tuple[tuple[re.Pattern[str], str], ...]:
+    rows = resources.table("people.toml", resources.Table)["sentence"]
+    return tuple((re.compile(row["model"]), row["person"]) for row in rows)
+
+
+def counted(count: int, thing: str) -> str:
+    """Return a count with its noun: `1 file`, `2 files`, `no replies`."""
+    if count == 1:
+        return f"1 {thing}"
+    return f"{count or 'no'} {thing[:-1] + 'ies' if thing.endswith('y') else thing + 's'}"
+
+
 def named_in_short(names: Sequence[str]) -> list[str]:
-    """Each name, or from six on one line with the first three and how many more there are."""
+    """Return each name, or, from six on, one line with the first three and the count of the others."""
     if len(names) <= _MOST_NAMED:
         return list(names)
     return [f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"]
 
 
 def clip_middle(text: str, head: int, tail: int) -> str:
-    """The first `head` and last `tail` characters, with a line between them that counts what is gone."""
+    """Return the first `head` and last `tail` characters, with a line between that counts the rest."""
     gone = len(text) - head - tail
     if gone <= 0:
         return text
@@ -137,18 +164,18 @@ def clip_middle(text: str, head: int, tail: int) -> str:
 
 
 _SHORTEST_WITHHELD = 4
-"""Shorter texts stand everywhere; blanking them out would spoil all that is kept."""
+"""A shorter text is too common: removing it everywhere would spoil all records."""
 
 
 class WithheldTexts:
-    """Texts that nothing may keep, in all spellings in which they are written down."""
+    """Texts that no record may contain, in all spellings in which they may be written."""
 
     def __init__(self) -> None:
         self._spellings: tuple[str, ...] = ()
         self._listeners: tuple[Callable[[tuple[str, ...]], None], ...] = ()
 
     def add(self, text: str) -> None:
-        """From now on it is blanked out; who listens blanks out what was written already."""
+        """Remove this text from all records from now on. Listeners remove what was already written."""
         if len(text) < _SHORTEST_WITHHELD:
             return
         import html  # here, because its table of entities costs every start
@@ -161,7 +188,7 @@ class WithheldTexts:
             listener(tuple(sorted(spelled, key=len, reverse=True)))
 
     def listen(self, listener: Callable[[tuple[str, ...]], None]) -> Callable[[], None]:
-        """Call it with each text in all spellings, the longest first. Returns what ends that."""
+        """Call `listener` with each text in all spellings, the longest first. Returns a function that ends that."""
         self._listeners = (*self._listeners, listener)
 
         def stop() -> None:
@@ -170,7 +197,7 @@ class WithheldTexts:
         return stop
 
     def without(self, text: str) -> str:
-        """The text with everything withheld blanked out."""
+        """Return the text without all withheld texts."""
         for spelling in self._spellings:
             if spelling in text:
                 text = text.replace(spelling, shown())
@@ -186,7 +213,7 @@ WITHHELD = WithheldTexts()
 
 @cache
 def redaction_table() -> tuple[str, frozenset[str], tuple[tuple[tuple[str, ...], str, str, bool], ...]]:
-    """The mark, the names that hold nothing but secrets, and each pattern's needs, expression, check and span."""
+    """Return the rules of redaction: the mark for a secret, names whose values are secret, and the patterns."""
     tree = resources.table("redaction.toml", resources.Table)
     patterns = tuple(
         (tuple(rule["needs"]), str(rule["expression"]), str(rule.get("check", "")), bool(rule.get("spans_lines")))
@@ -197,18 +224,18 @@ def redaction_table() -> tuple[str, frozenset[str], tuple[tuple[tuple[str, ...],
 
 @cache
 def redaction() -> Redaction:
-    """The patterns of the table, without the texts that are withheld."""
+    """Return the patterns of the table, without the withheld texts."""
     mark, _, patterns = redaction_table()
     return Redaction(mark, [Pattern(*rule[:3], spans_lines=rule[3]) for rule in patterns])
 
 
 def without_secrets(text: str) -> str:
-    """The text with keys, tokens, passwords and card numbers blanked out."""
+    """Return the text without keys, tokens, passwords and card numbers."""
     return redaction().without(WITHHELD.without(text))
 
 
 def cleaned(value: Any) -> Any:
-    """The same tree of JSON values without secrets: in its texts, and under names that hold nothing else."""
+    """Return the same tree of JSON values without secrets, in texts and under names that only contain secrets."""
     if isinstance(value, str):
         return without_secrets(value)
     if isinstance(value, Mapping):
@@ -219,10 +246,29 @@ def cleaned(value: Any) -> Any:
 
 
 def shown() -> str:
-    """What stands in place of a secret."""
+    """Return the mark that replaces a secret."""
     return redaction_table()[0]
 
 
 def _is_secret(key: object, value: object) -> bool:
     named = str(key).lower().replace("-", "").replace("_", "") in redaction_table()[1]
     return named and isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != ""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A text for people that a table of a language may translate.
+
+    `values` fill its braces. Those of a tuple are texts of the table, too, and are listed.
+    """
+
+    text: str
+    values: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+
+    def said(self, words: Callable[[str], str] = str) -> str:
+        """Return it filled in, translated by `words`."""
+        given = {
+            name: value if isinstance(value, str) else ", ".join(map(words, value))
+            for name, value in self.values.items()
+        }
+        return words(self.text).format_map(given)

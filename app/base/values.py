@@ -1,14 +1,15 @@
-"""`dataclass` for the values of Wisp: what `dataclasses.dataclass` makes, at a fifth of the price at start.
+"""`dataclass` for Wisp's values: like `dataclasses.dataclass`, at a fifth of the cost at start.
 
 The standard one compiles six methods for each frozen class (https://github.com/python/cpython/issues/109870), more than
-a third of a start's processor time. Here the methods of a frozen, slotted class are closures, and its `__init__` is
-compiled when the first instance is made.
+a third of the processor time of a start. Here the methods of a frozen, slotted class are closures, and its `__init__`
+is compiled when the first instance is created.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import field, fields, replace
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
-    def dataclass(cls=None, /, *, frozen=False, slots=False, **other):
+    def dataclass(cls=None, /, *, frozen=False, slots=False, kw_only=False, **other):
         """Make a class a dataclass. Every form but the frozen, slotted one is left to the standard library."""
         if cls is not None or not (frozen and slots) or other:
-            make = dataclasses.dataclass(frozen=frozen, slots=slots, **other)
+            make = dataclasses.dataclass(frozen=frozen, slots=slots, kw_only=kw_only, **other)
             return make if cls is None else make(cls)
-        return _value
+        return partial(_value, kw_only=kw_only)
 
 
-def _value(cls: type) -> type:
+def _value(cls: type, *, kw_only: bool) -> type:
     cls.__doc__ = cls.__doc__ or cls.__name__  # because dataclasses otherwise works out a signature for it
     own = set(vars(cls))
-    made: Any = dataclasses.dataclass(cls, init=False, repr=False, eq=False, slots=True)
+    made: Any = dataclasses.dataclass(cls, init=False, repr=False, eq=False, slots=True, kw_only=kw_only)
     every = dataclasses.fields(made)
     methods = {"__init__": _init_of(made, every), "__repr__": _repr_of(every)}
     methods |= _comparing(every) | _frozen(made, every)
@@ -54,10 +55,10 @@ _MISSING = object()
 
 
 def _compiled(every: Fields, *, has_more: bool) -> Any:
-    """The `__init__` with the fields as parameters. It sets each field past the frozen `__setattr__`."""
+    """Return an `__init__` with the fields as parameters. It bypasses the frozen `__setattr__`."""
     names: dict[str, Any] = {"_set": object.__setattr__, "_missing": _MISSING}
     taken, body = ["self"], ["pass"]
-    for one in every:
+    for one in sorted(every, key=lambda one: bool(one.kw_only)):
         value, default = one.name, ""
         if one.default is not dataclasses.MISSING:
             names[f"_default_{one.name}"], default = one.default, f"=_default_{one.name}"
@@ -65,6 +66,7 @@ def _compiled(every: Fields, *, has_more: bool) -> Any:
             names[f"_make_{one.name}"], default = one.default_factory, "=_missing"
             value = f"_make_{one.name}() if {one.name} is _missing else {one.name}"
         if one.init:
+            taken += ["*"] if one.kw_only and "*" not in taken else []
             taken.append(f"{one.name}{default}")
             body.append(f"_set(self, {one.name!r}, {value})")
     body += ["self.__post_init__()"] if has_more else []

@@ -34,7 +34,7 @@ from app.assembly import registry, why_moved
 from app.assistant import assembled
 from app.base import logs, paths
 from app.base.startup import STOPPED, stop_on_signals
-from app.base.texts import cleaned, for_people
+from app.base.texts import cleaned, counted, for_people
 from app.commands import options as shared
 from app.commands.options import on_a_display
 from app.protocol.call import JsonValue, Media
@@ -179,6 +179,8 @@ async def _carry_out(options: argparse.Namespace, settings: Settings, record: Tr
         stop_on_signals(assistant.stop)
         ended = await assistant.send(options.task, own=options.task)
         if record:
+            # The programs of a private desktop end with it, also one that is still saving.
+            await assistant.worked_off()
             record.keep("last", await assistant.picture())
     return ended
 
@@ -281,8 +283,6 @@ def _names(said: str, failure: str) -> bool:
 
 def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue]) -> str:
     """Say what a call did in a few words, without what only the model needs: what it read, ids, places."""
-    if event.payload.get("denied"):
-        return event.echo
     words = words_for(event.tool)
     known = {"tool": event.tool.replace("_", " "), **arguments, **event.payload}
     done = f"{words.past if event.ok else words.failed} {words.object_of(known, str)}".strip()
@@ -292,6 +292,7 @@ def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue]) -> str:
         notes += ["not confirmed"] if event.payload.get("proof", "confirmed") != "confirmed" else []
         return f"{done} ({', '.join(notes)})" if notes else done
     why = "" if event.payload.get("for_model") else for_people(event.echo.removeprefix(f"{event.tool}: "))
+    why = f"Not run. {why.removeprefix('Not run. ')}" if event.payload.get("denied") else why
     return f"{done}: {why}" if why else done
 
 
@@ -300,4 +301,6 @@ def _keep_or_put_back(event: ToolFinished) -> str:
     deleted, name = event.payload.get("deleted"), event.payload.get("put_back")
     if not name or not isinstance(deleted, (list, tuple)):
         return ""
-    return f"  The command deleted {len(deleted)} files. Keep it so, or put them back: wisp undo --turn {name}"
+    return (
+        f"  The command deleted {counted(len(deleted), 'file')}. Keep it so, or put them back: wisp undo --turn {name}"
+    )

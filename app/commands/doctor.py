@@ -18,8 +18,6 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -27,51 +25,18 @@ from app.assembly import wall_of
 from app.base.errors import NeedsPerson, WispError
 from app.base.geometry import Rect
 from app.base.startup import worker_command
-from app.base.values import dataclass
+from app.commands.findings import CheckVerdict, Finding, fail, note, notifications, ok, schedules, search, settings
 from app.commands.options import on_a_display
 from app.desktop.backends import Frame
 from app.desktop.ocr.rapid import RapidOcr, TextBox
 from app.services.browser.session import program
 from app.services.files import parsing
+from app.services.mcp.configuration import Configuration
 from app.services.watchdog import WatchdogWord
 from app.settings import store
 from app.settings.catalog import STOP_KEY, SUMMON_KEY
 from app.settings.providers import with_keys
 from app.settings.store import load
-
-
-class CheckVerdict(StrEnum):
-    OK = "ok"
-    NOTE = "note"
-    """Works without it; the fix says what it would add."""
-    FAIL = "fail"
-    """The main job cannot work."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """`fix` is the one thing to do about it, empty where nothing is to be done."""
-
-    name: str
-    verdict: CheckVerdict
-    detail: str
-    fix: str = ""
-
-    def as_json(self) -> dict[str, str]:
-        return {key: str(value) for key, value in asdict(self).items()}
-
-
-def ok(name: str, detail: str) -> Finding:
-    return Finding(name, CheckVerdict.OK, detail)
-
-
-def note(name: str, detail: str, fix: str) -> Finding:
-    return Finding(name, CheckVerdict.NOTE, detail, fix)
-
-
-def fail(name: str, detail: str, fix: str) -> Finding:
-    return Finding(name, CheckVerdict.FAIL, detail, fix)
-
 
 _ASKED = "Until then each command is asked for, with everything it says."
 
@@ -122,7 +87,7 @@ _REINSTALL = "Run scripts/setup again, or: pip install --force-reinstall --requi
 def _version(distribution: str) -> tuple[int, ...] | None:
     try:
         text = importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
+    except importlib.metadata.PackageNotFoundError:  # because a frozen build carries no metadata
         return None
     return tuple(int(part) for part in text.split(".") if part.isdigit())
 
@@ -227,6 +192,7 @@ def watchdog() -> Finding:
             timeout=_WORKER_LIMIT_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
+        # A check only reports, so that the checks after it still run.
         return note(name, f"It does not start: {error}", _REINSTALL)
     if done.returncode:
         return note(name, f"It ends with {done.returncode}: {done.stderr.decode(errors='replace')[-200:]}", _REINSTALL)
@@ -474,12 +440,27 @@ def run(options: argparse.Namespace) -> int:
     return int(any(finding.verdict is CheckVerdict.FAIL for finding in findings))
 
 
+def tool_servers() -> Finding:
+    """The files of tool servers are sound, and the package that speaks to them is there where one is configured."""
+    name, configured = "tool servers", Configuration(Path.cwd()).read()
+    if configured.problems:
+        return note(name, configured.problems[0], "mend that file; wisp mcp list says more")
+    if not configured.servers:
+        return ok(name, "none configured")
+    if importlib.util.find_spec("mcp") is None:
+        return note(name, "the package that speaks to them is missing", 'pip install ".[mcp]"')
+    if not shutil.which("bwrap") and any(one.kind == "stdio" and one.sandbox for one in configured.servers.values()):
+        return note(name, "there is no sandbox to start them in", "sudo apt-get install bubblewrap")
+    return ok(name, f"{len(configured.servers)} configured")
+
+
 def examine() -> list[Finding]:
     """All findings, in the order a person would mend them."""
     seen = _x11() if _IS_LINUX else [note("Screen and input", "not tried on this system", _PERMISSIONS)]
     libraries = [qt_and_python(), xlib_clash()]
-    workers = [ocr(), documents(), watchdog(), browser()]
-    return [*libraries, *seen, sandbox(), *workers, keys(), reachable()]
+    workers = [ocr(), documents(), watchdog(), browser(), tool_servers()]
+    reach = [keys(), reachable(), search(), schedules(), notifications()]
+    return [*libraries, settings(), *seen, sandbox(), *workers, *reach]
 
 
 def _x11() -> list[Finding]:

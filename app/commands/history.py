@@ -8,6 +8,7 @@ import datetime
 import sys
 
 from app.agent.recording import ExportFormat, PastConversation
+from app.base.texts import counted
 from app.commands import options as shared
 from app.history.archive import JournalArchive
 from app.history.archive import archive as open_archive
@@ -25,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     delete = what.add_parser("delete", help="forget conversations for good")
     for command in (show, export):
         command.add_argument("id", help="as `wisp history` lists it")
-    delete.add_argument("id", nargs="+", help="as `wisp history` lists it, or `all`")
+    delete.add_argument("id", nargs="+", help="as `wisp history` lists it, or `all`, which asks first")
+    shared.add_yes_option(delete)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,19 +40,27 @@ async def _carry_out(options: argparse.Namespace) -> int:
             form = ExportFormat.MARKDOWN if options.what == "show" else ExportFormat.JSON
             sys.stdout.write(await archive.export(options.id, form))
         elif options.what == "delete":
-            await _delete(archive, options.id)
+            return await _delete(archive, options)
         else:
             words = " ".join(getattr(options, "words", []))
-            for past in await archive.conversations(words, getattr(options, "last", _LISTED)):
+            found = await archive.conversations(words, getattr(options, "last", _LISTED))
+            if not found:
+                print("No conversation has these words." if words else "No conversation is kept yet.")
+            for past in found:
                 print(_line(past))
     return 0
 
 
-async def _delete(archive: JournalArchive, names: list[str]) -> None:
-    ids = [past.id for past in await archive.conversations(limit=-1)] if names == ["all"] else names
+async def _delete(archive: JournalArchive, options: argparse.Namespace) -> int:
+    is_all = options.id == ["all"]
+    ids = [past.id for past in await archive.conversations(limit=-1)] if is_all else options.id
+    if is_all and ids and not shared.is_agreed(f"Delete {counted(len(ids), 'conversation')} for good?", options):
+        print("Nothing was deleted. With --yes all are deleted without this question.")
+        return 1
     for name in ids:
         await archive.delete(name)
     print(f"Deleted: {len(ids)}")
+    return 0
 
 
 def _line(past: PastConversation) -> str:

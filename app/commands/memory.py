@@ -11,6 +11,7 @@ from app.assembly import memory as open_memory
 from app.base import ids
 from app.base.clock import SystemClock
 from app.base.errors import WispError
+from app.base.texts import counted
 from app.commands import options as shared
 from app.services.memory import Fact, FactStore
 
@@ -25,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export = what.add_parser("export", help="all facts as Markdown")
     export.add_argument("--json", action="store_true", help="as JSON, with everything that is kept of each")
     forget = what.add_parser("forget", help="remove facts for good")
-    forget.add_argument("id", nargs="+", help="as `wisp memory list` numbers them, or `all`")
+    forget.add_argument("id", nargs="+", help="as `wisp memory list` numbers them, or `all`, which asks first")
+    shared.add_yes_option(forget)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,11 +36,18 @@ def run(options: argparse.Namespace) -> int:
         if options.what == "export":
             print(_exported(memory.all()[::-1], as_json=options.json))
         elif options.what == "forget":
+            known = len(memory.all())
+            if known and options.id == ["all"] and not shared.is_agreed(f"Forget {counted(known, 'fact')}?", options):
+                print("Nothing was forgotten. With --yes all is forgotten without this question.")
+                return 1
             gone = [] if memory.is_empty else memory.forget(_numbers(memory, options.id), ids.unique("run-"))
-            print(f"Forgotten: {len(gone)}")
+            print(f"{counted(len(gone), 'fact').capitalize()} forgotten.")
         else:
             words, most = " ".join(getattr(options, "words", [])), getattr(options, "last", _LISTED)
-            for fact in memory.search(words, most) if words else memory.all(most):
+            found = memory.search(words, most) if words else memory.all(most)
+            if not found:
+                print("Nothing of that is remembered." if words else "Nothing is remembered yet.")
+            for fact in found:
                 print(f"{fact.line()}{' [rule]' if fact.kind == 'rule' else ''}")
     finally:
         memory.close()

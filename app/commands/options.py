@@ -81,6 +81,18 @@ def name_no_call(text: str, names: Iterable[str], otherwise: str) -> str:
     return f"there is no tool {tag[1]!r}. {hint}"
 
 
+_YES = ("y", "yes", "j", "ja")
+
+
+def add_yes_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="do it without a question")
+
+
+def is_agreed(question: str, options: argparse.Namespace) -> bool:
+    """Whether the person says yes at the terminal, or said so with `--yes`. Without a terminal nobody can be asked."""
+    return bool(options.yes) or (sys.stdin.isatty() and input(f"{question} [y/N] ").strip().lower() in _YES)
+
+
 def settings_of(options: argparse.Namespace) -> store.Settings:
     """Load the person's settings and apply the command line's on top. Print wrong values on standard error."""
     settings = store.load()

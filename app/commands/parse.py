@@ -174,7 +174,7 @@ def _print(line: Line) -> None:
     text = json.dumps(line, ensure_ascii=False)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
+    except UnicodeEncodeError:  # Write all of it as ASCII escapes, because the terminal's encoding lacks a character.
         text = json.dumps(line)
     print(text, flush=True)
 

@@ -13,7 +13,19 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from app.agent.policy import Control, Decision, Mode, Policy, Provenance, Verdict, call_analysis, sentences
+from app.agent.policy import (
+    Control,
+    ControlKeyboard,
+    ControlScene,
+    ControlWindow,
+    Decision,
+    Mode,
+    Policy,
+    Provenance,
+    Verdict,
+    call_analysis,
+    sentences,
+)
 from app.agent.policy.sentences import table
 from app.base.clock import SystemClock
 from app.base.errors import ToolMisuse, WispError
@@ -90,8 +102,8 @@ def _listed(policy: Policy) -> int:
     for decision in (Decision.DENY, Decision.ASK, Decision.ALLOW):
         for rule in policy.book.of(decision):
             conditions = ", ".join(f"{name} {' | '.join(given)}" for name, given in rule.conditions.items())
-            tainted = "" if rule.tainted is None else f", tainted {str(rule.tainted).lower()}"
-            print(f"{decision.value:5}  {rule.name:28}  {conditions}{tainted}  ({rule.where})")
+            facts = "".join(f", {name} {str(wanted).lower()}" for name, wanted in rule.facts.items())
+            print(f"{decision.value:5}  {rule.name:28}  {conditions}{facts}  ({rule.where})")
     rules = {name: value for name, value in policy.book.modes[policy.mode.value].items() if isinstance(value, str)}
     kinds = policy.book.modes[policy.mode.value].get("kinds", {})
     told = ", ".join(f"{name} {value}" for name, value in {**rules, **kinds}.items())
@@ -162,18 +174,19 @@ def _seen(options: argparse.Namespace, call: ToolCall, spec: ToolSpec) -> tuple[
     starts, builds = launcher_named(options.app, role) if options.app else (False, False)
     return (
         Control(
-            options.window,
-            options.app,
-            role,
-            name,
-            options.default,
-            is_terminal=is_shell,
-            is_launcher=starts,
-            builds=builds,
+            role=role,
+            name=name,
+            window=ControlWindow(
+                title=options.window,
+                app=options.app,
+                is_terminal=is_shell,
+                is_launcher=starts,
+                builds=builds,
+                is_dialog=bool(options.dialog),
+            ),
+            scene=ControlScene(default=options.default, words=tuple(options.dialog)),
+            keyboard=ControlKeyboard(pasted=options.pasted),
             is_known=bool(role),
-            is_dialog=bool(options.dialog),
-            words=tuple(options.dialog),
-            pasted=options.pasted,
             address=options.address,
         ),
     )
@@ -263,7 +276,7 @@ def _known(verdict: Verdict) -> str:
         return ""
     control = act.control
     there = " ".join(filter(None, [control.role or "nothing that is described", control.name and f"“{control.name}”"]))
-    kind = "in a terminal" if control.is_terminal else "in a launcher" if control.is_launcher else ""
+    kind = "in a terminal" if control.window.is_terminal else "in a launcher" if control.window.is_launcher else ""
     return f"Its effect is {act.stakes.value}: {' '.join(filter(None, [there, kind]))}."
 
 

@@ -11,11 +11,17 @@ from app.commands import options as shared
 from app.commands.options import dead_display, is_at_hand, say_that_a_display_is_missing
 from app.settings.catalog import PROVIDER
 from app.settings.store import Settings
-from app.ui.machine import MachineFinding, ModelServer
+from app.ui.machine import Collection, CollectionEntry, MachineFinding, ModelServer
 
 if TYPE_CHECKING:
+    import subprocess
+
     from app.assistant import Assistant
+    from app.services.schedule import Agenda
     from app.ui.presence import Presence
+
+_LOOK_AGAIN_S = 5.0
+_TRY_AGAIN_S = 60.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,12 +52,93 @@ async def _tell_what_goes_on(settings: Settings, connected: list[Assistant], pre
         presence.tell("info", sentence)
 
 
+async def watch_schedules(presence: Presence) -> None:
+    """Run what is due while the presence is there. Tell what came of each run, also of those that others started."""
+    import asyncio
+    import sqlite3
+
+    from app.assembly import agenda as open_agenda
+    from app.base.clock import SystemClock
+
+    clock = SystemClock()
+    agenda, starter, problem = open_agenda(clock), _Starter(), ""
+    try:
+        while True:
+            try:
+                await _look_after(presence, agenda, clock.wall(), starter)
+                problem = ""
+            except (WispError, OSError, sqlite3.Error) as error:  # because the file may be locked or full for a while
+                if str(error) != problem:
+                    presence.tell("warning", f"What is planned cannot run at the moment: {error}")
+                problem = str(error)
+            await asyncio.sleep(_TRY_AGAIN_S if problem else _LOOK_AGAIN_S)
+    finally:
+        agenda.close()
+
+
+class _Starter:
+    """Starts `wisp run-due`, one at a time and with a pause: it does nothing while another Wisp is at a run."""
+
+    def __init__(self) -> None:
+        self._run: subprocess.Popen[bytes] | None = None
+        self._not_before = 0.0
+
+    def start(self, due: float | None, now: float) -> None:
+        """Start it if something is due. Blocks."""
+        from app.services import timer
+
+        is_running = self._run is not None and self._run.poll() is None
+        if not is_running and due is not None and max(due, self._not_before) <= now:
+            self._run = timer.start_run("run-due")
+            self._not_before = now + _TRY_AGAIN_S
+
+
+async def _look_after(presence: Presence, agenda: Agenda, now: float, starter: _Starter) -> None:
+    import asyncio
+
+    due = await asyncio.to_thread(agenda.next_due)
+    await asyncio.to_thread(starter.start, due, now)
+    unread = [item for item in await asyncio.to_thread(agenda.inbox, only_unread=True) if item.kind == "run"]
+    for item in reversed(unread):
+        presence.tell("info", f"{item.title}\n{item.body}".strip())
+    if unread:
+        await asyncio.to_thread(agenda.mark_read, unread)
+
+
+class _Later:
+    """A collection that is imported when it is first looked at."""
+
+    def __init__(self, name: str, settings: Callable[[], Settings]) -> None:
+        self._name = name
+        self._settings = settings
+        self._made: Collection | None = None
+
+    async def entries(self, search: str) -> Sequence[CollectionEntry]:
+        return await (await self._opened()).entries(search)
+
+    async def act(self, action: str, key: str, words: str = "", /) -> str:
+        return await (await self._opened()).act(action, key, words)
+
+    async def _opened(self) -> Collection:
+        if self._made is None:
+            import asyncio
+
+            self._made = await asyncio.to_thread(self._make)
+        return self._made
+
+    def _make(self) -> Collection:
+        from app.assembly import workspace_of
+        from app.commands.collection import collection
+
+        return collection(self._name, workspace_of(self._settings()))
+
+
 def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool = False) -> int:
     from app.ui import application
     from app.ui.machine import Outside
 
     connected: list[Assistant] = []
-    telling: list[Any] = []
+    running: list[Any] = []
 
     async def connect(curtain: Any) -> Assistant:
         import asyncio
@@ -65,12 +152,14 @@ def _show(settings: Settings, reload: Callable[[], Settings], *, welcome: bool =
         connected.append(assistant)
         return assistant
 
-    def tell_what_goes_on(presence: Presence) -> None:
+    def go_on(presence: Presence) -> None:
         import asyncio
 
-        telling.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence)))
+        running.append(asyncio.ensure_future(_tell_what_goes_on(settings, connected, presence)))
+        running.append(asyncio.ensure_future(watch_schedules(presence)))
 
-    return application.run(connect, settings, Outside(reload, ThisMachine(), welcome), on_ready=tell_what_goes_on)
+    collections = {name: _Later(name, reload) for name in ("planned", "memory", "servers")}
+    return application.run(connect, settings, Outside(reload, ThisMachine(), welcome, collections), on_ready=go_on)
 
 
 class ThisMachine:

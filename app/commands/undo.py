@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--turn", metavar="ID", help="take back all changes of this turn or command, newest first")
     what.add_argument(
-        "--command", metavar="RUN_ID", help="give the files back their names that were set aside after this command"
+        "--command",
+        metavar="RUN_ID",
+        help="put back what this command deleted, and give files back their names that were set aside after it",
     )
     what.add_argument("--list", action="store_true", help="the newest changes that can be taken back")
 
@@ -59,13 +61,25 @@ def _processes(options: argparse.Namespace) -> Processes:
 
 
 def _put_back(options: argparse.Namespace) -> int:
+    """Put back what a command deleted, then the names of what was set aside after it."""
     processes = _processes(options)
-    done, problems = processes.put_back(processes.find(options.command))
-    for name in named_in_short(done):
+    command = processes.find(options.command)
+    back: list[str] = []
+    problems: list[str] = []
+    if command.record.deleted:
+        workspace = Workspace(workspace_of(shared.settings_of(options)))
+        undone, problems = Changes(workspace, checkpoints()).restore(command.id)
+        back = [change.path for change in undone]
+    if command.record.set_aside or not command.record.deleted:
+        named, unnamed = processes.put_back(command)
+        back, problems = [*back, *named], [*problems, *unnamed]
+    for name in named_in_short(back):
         print(f"Put back: {name}")
     for problem in problems:
         print(f"Not put back: {problem}")
-    return int(bool(problems))
+    if not back and not problems:
+        print(f"All that run {command.id} deleted was put back before.")
+    return int(bool(problems) or not back)
 
 
 def _names(run: Run) -> str:

@@ -1,11 +1,12 @@
-"""The seams of the desktop: small protocols, each with backends chosen in `choose.py`.
+"""The interfaces of the desktop: small protocols, each with one backend for each platform (see `choose.py`).
 
-Everything but the `Curtain` lives on the desktop thread and is only called there. All coordinates are screen pixels.
+All methods are called on the desktop thread, except those of `Curtain`. All coordinates are screen pixels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from typing import Protocol
@@ -17,7 +18,7 @@ from app.desktop.elements import Accessibility
 from app.desktop.keys import Chord
 
 Check = Callable[[], Awaitable[None]]
-"""Raises ToolFailed where the act that it comes before may not be done."""
+"""Called right before an action. Raises ToolFailed if the action is not allowed any more."""
 
 
 async def nothing_to_check(*_left: object) -> None:
@@ -35,10 +36,19 @@ class Button(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """Pixels as they were on the screen: `area`, rows of four bytes (blue, green, red, unused) from the top.
+class Press:
+    """How to press a mouse button: how often, and with which modifier keys (names of `keys.py`) held."""
 
-    `hidden` are the titles of private windows that are black in it.
+    button: Button = Button.LEFT
+    count: int = 1
+    modifiers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A rectangle of screen pixels. `bgrx` holds rows of four bytes (blue, green, red, unused) from the top of `area`.
+
+    `hidden` lists the titles of private windows that are blackened in it.
     """
 
     area: Rect
@@ -48,12 +58,12 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A top-level window. `ref` names it for its life (`w12`); `area` is what it shows, frame included.
+    """A top-level window. `ref` names it for as long as it exists (`w12`); `area` is its rectangle, frame included.
 
     `is_own`: it belongs to a Wisp, this one or another. `is_solid`: nothing behind it shows through. `is_popup`: it is
-    a menu, a tool tip or the like that no window manager lists; it has the `ref` and title of its program's window.
-    `takes_keys`: it is a pop-up of a program without a listed window, such as dmenu: it may hold the keyboard although
-    another window is active. The last three are known only of what `Windows.shown` tells.
+    a menu, a tool tip or another window that no window manager lists; it has the `ref` and title of its program's
+    window. `takes_keys`: it is a pop-up of a program without a listed window, such as dmenu, which may have the
+    keyboard although another window is active. Only `Windows.shown` fills in the last three.
     """
 
     ref: str
@@ -73,9 +83,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Where the next key or press goes. `place` names it among all that show; `window` is the ref of its window, for a
-    menu that of its program's; empty where it has none. `is_own`: it belongs to a Wisp. `framed` is the ref of the
-    window whose frame is there: the window manager takes what is pressed on it.
+    """The window that the next key or mouse press goes to.
+
+    `place` identifies that window among all visible ones. `window` is the ref of the listed window that it belongs to,
+    or empty. `is_own`: it belongs to a Wisp. `framed` is the ref of the window whose frame is there: the window manager
+    handles a press on it.
     """
 
     place: str = ""
@@ -99,16 +111,21 @@ class KeyboardMoved(ToolFailed):
 
 
 def landing(shown: Sequence[Window], point: Point | None = None) -> Landing:
-    """Return the topmost window at a point, or the active one, for systems that describe nothing but windows."""
+    """Return the topmost window at a point, or the active one if no point is given.
+
+    For systems that report nothing but a list of windows.
+    """
     found = next((w for w in shown if (w.is_active if point is None else w.area.contains(point))), None)
     return Landing(found.ref, found.ref, found.is_own) if found else Landing()
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """A program that is installed. `ref` is what the backend starts it by; `words` (in lower case) are what else it is
-    known as; `categories` are those of freedesktop.org. What is not `is_offered` is started only when it is named.
-    `options` are those of its command: an entry for one tool of a program has some.
+    """An installed program. `ref` is what the backend starts it by. `words` (in lower case) are its other names.
+
+    `categories` are those of freedesktop.org. A program that is not `is_offered` is started only if it is named
+    exactly. `options` are the options of its command: an entry for one tool of a program has some. A program that is
+    not `is_listed` only opens documents that other programs pass to it, and is in no menu.
     """
 
     ref: str
@@ -117,59 +134,101 @@ class App:
     categories: tuple[str, ...] = ()
     is_offered: bool = True
     options: tuple[str, ...] = ()
+    is_listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A program that was started; `pid` 0 where the system does not tell."""
+    """A program that was started. `pid` is 0 if the system does not report it."""
 
     pid: int
     name: str
 
 
 Formats = Mapping[str, bytes]
-"""A clipboard's content by the system's own names of its formats."""
+"""The clipboard's content, keyed by the system's names of the formats."""
+
+
+Marked = tuple[Rect, ...]
+"""What a mark of ours covers, in screen pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontProgram:
+    """A process in front on a pseudo-terminal: it may receive the keys.
+
+    `name` is the name of its file if that belongs to the system, else "". `files` are the absolute paths that the words
+    of its command line can name.
+    """
+
+    name: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalFront:
+    """What receives the keys on one pseudo-terminal.
+
+    `is_prompt`: only a shell that waits for a line. `reads_lines`: the system hands over whole lines, so that no key
+    arrives before Return. `has_unread`: it has not read all input yet, and may leave it to what comes after it.
+    """
+
+    programs: tuple[FrontProgram, ...] = ()
+    is_prompt: bool = False
+    reads_lines: bool = False
+    has_unread: bool = False
 
 
 class Curtain(Protocol):
-    """Gets our own windows out of the way. Both methods may be called from any thread and never wait over 500 ms."""
+    """Hides Wisp's own windows for a moment. Its methods may be called from any thread and block at most 500 ms."""
 
     def covers(self, area: Rect) -> bool:
-        """Whether a window of ours is showing inside `area` (screen pixels)."""
+        """Return whether one of Wisp's windows is visible inside `area` (screen pixels)."""
         ...
 
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
-        """While inside, no window of ours shows within `area` or takes input there."""
+        """Return a context manager inside which no window of Wisp is visible or takes input within `area`."""
+        ...
+
+    def point_at(self, place: Rect, name: str) -> Future[Marked] | None:
+        """Show the person what is about to be acted on: a mark around `place` (screen pixels) with its name.
+
+        The answer comes once the mark shows; None where none is shown. It takes no input, and `covers` leaves it out.
+        """
+        ...
+
+    def unmark(self) -> None:
+        """Take the mark of `point_at` from the screen at once. Programs may still have to draw what it covered."""
         ...
 
 
 class Screen(Protocol):
-    """Sees pixels."""
+    """Captures pixels."""
 
     def monitors(self) -> tuple[Rect, ...]:
-        """The monitors, the primary one first."""
+        """Return the rectangles of all monitors, the primary one first."""
         ...
 
     def extent(self) -> Rect:
-        """The rectangle that holds all monitors."""
+        """Return the rectangle that contains all monitors."""
         ...
 
     def grab(self, area: Rect) -> Frame:
-        """The pixels of an area inside the extent. ToolFailed when the system gives none."""
+        """Capture an area inside the extent. Raises ToolFailed if the system returns no pixels."""
         ...
 
 
 class Drawn(Protocol):
-    """What is drawn from one moment on. `at` is when something was drawn last, in seconds of the monotonic clock."""
+    """Reports what is drawn on the screen from one moment on. `at` is the time of the last drawing (monotonic, s)."""
 
     at: float
 
     async def more(self, limit_s: float) -> bool:
-        """Whether anything was drawn since `area` was last asked, or is within the limit."""
+        """Return whether anything was drawn since the last call of `area`, or is drawn within the limit."""
         ...
 
     def area(self) -> Rect | None:
-        """Where anything was drawn since this was last asked; None where nothing was."""
+        """Return the area drawn to since the last call of this method, or None if nothing was drawn."""
         ...
 
 
@@ -177,17 +236,17 @@ class Drawing(Protocol):
     """Report when and where something is drawn, so that the caller need not poll the screen."""
 
     def follow(self) -> Drawn | None:
-        """What is drawn from now on; None where that cannot be known just now."""
+        """Start to follow what is drawn. Returns None if the system cannot report it now."""
         ...
 
 
 class Pointer(Protocol):
-    """Moves the mouse. Each call has reached the system when it returns."""
+    """Moves the mouse and presses its buttons. The system has received each event when the call returns."""
 
     def position(self) -> Point: ...
 
     def double_click_s(self) -> float:
-        """Within what time two presses on one spot are a double click."""
+        """Return the longest time between two presses that count as a double click."""
         ...
 
     def move(self, to: Point) -> None: ...
@@ -195,22 +254,22 @@ class Pointer(Protocol):
     def button(self, button: Button, *, down: bool) -> None: ...
 
     def only_at(self, place: str) -> AbstractContextManager[None]:
-        """While inside, a press goes to that `Landing.place`; ToolFailed where the pointer is over something else.
+        """Return a context manager inside which a press reaches only that `Landing.place`.
 
-        A system that cannot promise it checks nothing.
+        Raises ToolFailed if the pointer is over another window. Backends that cannot guarantee this check nothing.
         """
         ...
 
     def scroll(self, dx: int, dy: int) -> None:
-        """One notch in each direction that is not 0 (-1, 0 or 1); positive is right and down."""
+        """Turn the wheel by one notch in each direction that is not 0 (-1, 0 or 1). Positive is right and down."""
         ...
 
 
 class Keyboard(Protocol):
-    """Presses keys. Keys are named as in `keys.py`; text is what the present layout can type."""
+    """Presses keys. Keys have the names of `keys.py`; text is limited to what the current layout can type."""
 
     def key(self, name: str, *, down: bool) -> None:
-        """ToolMisuse when the present layout has no such key."""
+        """Press or release a key. Raises ToolMisuse if the current layout does not have it."""
         ...
 
     def place(self, name: str) -> str:
@@ -218,169 +277,175 @@ class Keyboard(Protocol):
         ...
 
     def can_type(self, text: str) -> bool:
-        """Whether every character is on the present layout."""
+        """Return whether the current layout has every character of the text."""
         ...
 
     def type_text(self, text: str) -> None:
-        """A slice of at most 16 characters that `can_type`; all of it has reached the system at return."""
+        """Type at most 16 characters that `can_type` accepts. The system has all of them at return."""
         ...
 
     def symbols_of(self, name: str) -> frozenset[str]:
-        """All that the key of that name may make in any layout, with any modifiers, by the names of `keys.py`."""
+        """Return every symbol that this key can produce, in any layout and with any modifier."""
         ...
 
     def plain(self) -> AbstractContextManager[None]:
-        """While inside, caps lock is off and no key that the person holds changes what is typed."""
+        """Return a context manager inside which caps lock and keys that the person holds do not change the text."""
         ...
 
     def only_into(self, place: str) -> AbstractContextManager[None]:
-        """While inside, what is pressed goes to that `Landing.place`; ToolFailed where the keyboard is elsewhere.
+        """Return a context manager inside which keys reach only that `Landing.place`.
 
-        A system that cannot promise it checks nothing.
+        Raises ToolFailed if the keyboard focus is elsewhere. Backends that cannot guarantee this check nothing.
         """
         ...
 
     @property
     def is_lending(self) -> bool:
-        """Whether spare keys carry symbols that the layout does not have."""
+        """Whether unused keys are currently mapped to characters that the layout does not have."""
         ...
 
     def give_back(self) -> None:
-        """Make the layout what it was, once programs have worked off the keys pressed."""
+        """Restore the original layout after programs have handled the keys that were pressed."""
         ...
 
 
 class ExactTyping(Protocol):
-    """Types what no layout has, by other means than a key for each character."""
+    """Types characters that no key of the layout produces."""
 
     def can_paste(self) -> bool:
-        """Whether the active program is one in which ctrl+v pastes."""
+        """Return whether ctrl+v pastes in the active program."""
         ...
 
     async def paste(self, text: str, chord: str, into: str = "", check: Check = nothing_to_check) -> bool:
         """Paste through the clipboard and restore its content. Returns False if no program fetched the text.
 
-        `into` is the place that must have the keyboard (`Landing.place`). Raises KeyboardMoved where it is elsewhere.
-        `check` is called right before the keys, and raises where they may not be sent.
+        `into` is the `Landing.place` that must have the keyboard; KeyboardMoved is raised if it has not. `check` is
+        called right before the keys are sent, and raises if they may not be sent.
         """
         ...
 
     async def remap(self, text: str) -> None:
-        """Through spare keys that carry the characters for as long as it takes; the layout is restored."""
+        """Type the text with unused keys that are mapped to its characters for a moment."""
         ...
 
 
 class Windows(Protocol):
-    """Knows the top-level windows, topmost first. `ref` is a window's; ToolFailed when it is gone."""
+    """Lists and controls the top-level windows, topmost first. Methods with a `ref` raise ToolFailed if it is gone."""
 
     def all(self) -> tuple[Window, ...]: ...
 
     def shown(self) -> tuple[Window, ...]:
-        """All that is drawn, topmost first: without what is minimised, with the menus and tool tips of programs."""
+        """Return all visible windows, topmost first: no minimised ones, but menus and tool tips too."""
         ...
 
     def keyboard(self) -> Landing:
-        """Where keys go now, as the window system has it."""
+        """Return the window that keys go to now, according to the window system."""
         ...
 
     def under(self, point: Point) -> Landing:
-        """Where a press at this point goes now."""
+        """Return the window that a press at this point goes to now."""
         ...
 
     async def focus(self, ref: str) -> Window:
-        """Bring it forward and give it the keyboard; returns when it has it. ToolFailed when it does not take it."""
+        """Bring a window to the front and give it the keyboard focus. Raises ToolFailed if that fails."""
         ...
 
     async def close(self, ref: str) -> bool:
-        """Ask it to close; False when it is still there after a while (it may be asking something)."""
+        """Ask a window to close. Returns False if it is still open after a while: it may be asking something."""
         ...
 
     async def place(self, ref: str, area: Rect) -> Window:
-        """Move and resize; returns the window as it then is."""
+        """Move and resize a window. Returns the window as it is afterwards."""
         ...
 
     async def minimise(self, ref: str) -> None: ...
 
     async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:
-        """Return once its program has worked off the input it got; False after the limit, None where it never says.
+        """Wait until the window's program has handled its input.
 
-        `whole`: the processes that its pages live in as well, as a browser's do.
+        Returns False after the limit, and None for a program that never reports it. `whole`: wait for its page
+        processes too, which browsers have.
         """
         ...
 
     async def picture(self, ref: str) -> Frame | None:
-        """A window's own pixels, also where others cover it; None where the system or its program gives none."""
+        """Capture a window's own pixels, even where other windows cover it. None if the system gives none."""
         ...
 
     async def arranged(self, limit_s: float) -> bool:
-        """Return once the window manager has worked off what it got so far; False where it does not say in time."""
+        """Wait until the window manager has handled everything sent to it. Returns False after the limit."""
         ...
 
     async def changed(self, limit_s: float) -> None:
-        """Return when a window came, went, or became active, or when the limit has passed."""
+        """Wait until a window opens, closes or becomes active, at most for the limit."""
         ...
 
 
 class Apps(Protocol):
-    """Knows and starts programs."""
+    """Finds and starts programs."""
 
     def installed(self) -> tuple[App, ...]: ...
 
     def command(self, name: str) -> App | None:
-        """A program that opens windows and is in no menu, by the name of its command alone."""
+        """Return a program by the name of its command, if it opens windows and is in no menu."""
         ...
 
     def preferred(self, asked: str) -> tuple[str, ...]:
-        """The person's own programs for a type of file or address, or behind a command, by the names of their entries
-        or files, the first one before the others. It starts nothing.
+        """Return the person's default programs for a file type, a URL scheme or a command, best first.
+
+        They are named by their desktop entries or files. Starts nothing.
         """
         ...
 
     def command_line(self, app: App) -> tuple[str, ...]:
-        """What `launch` would start, as far as that is known: the program's own path first, then its arguments."""
+        """Return the command that `launch` would run, as far as known: the program's path, then its arguments."""
         ...
 
     def launch(self, app: App, arguments: Sequence[str] = ()) -> Launched:
-        """Start it in a session of its own. ToolFailed when the system refuses."""
+        """Start a program in its own session. Raises ToolFailed if the system refuses."""
         ...
 
     def is_launcher(self, window: Window | None, role: str = "") -> bool:
-        """Whether words that are typed in the window can start programs. `role` is that of the control they go to."""
+        """Return whether text typed into the window can start programs. `role` is the focused control's role."""
+        ...
+
+    def fronts(self, window: Window) -> tuple[TerminalFront, ...]:
+        """Return what may receive the keys in a terminal, for each of its pseudo-terminals; nothing if unknown."""
         ...
 
     def builds(self, window: Window | None) -> bool:
-        """Whether keys of the window can build or run what is written in it, as in a development environment."""
+        """Return whether keys in the window can build or run the code in it, as in a development environment."""
         ...
 
     def shown_folders(self, window: Window) -> tuple[str, ...]:
-        """The folders that a file manager shows in the window, as far as they are known."""
+        """Return the folders that a file manager shows in the window, as far as known."""
         ...
 
     def open(self, address: str) -> Launched:
-        """Start the program that handles a file or URL."""
+        """Start the program that opens a file or URL."""
         ...
 
     def how_it_ended(self, launched: Launched) -> str | None:
-        """None while it runs; otherwise its last words, or an empty string."""
+        """Return None while the program runs, otherwise the end of its error output, which may be empty."""
         ...
 
 
 class Clipboard(Protocol):
-    """What was cut or copied."""
+    """The content that was cut or copied."""
 
     async def read(self) -> str:
-        """Its text; empty when it holds none."""
+        """Return the clipboard's text, or "" if it has none."""
         ...
 
     async def write(self, text: str) -> None: ...
 
     async def formats(self) -> Formats:
-        """Everything it holds."""
+        """Return the content in all of its formats."""
         ...
 
 
 Listen = Callable[[Chord, Callable[[], None], Callable[[], None]], Callable[[], None]]
-"""Hear the person: `listen(stop_key, stop, touched)` starts a thread that calls the two, and returns how to end it."""
+"""`listen(stop_key, stop, touched)` observes the person's input in a thread, and returns a function that ends it."""
 
 
 def _is_anybodys(_window: Window) -> bool:
@@ -389,11 +454,11 @@ def _is_anybodys(_window: Window) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """All seams of one platform; made, used and closed on the desktop thread.
+    """All interfaces of one platform. It is created, used and closed on the desktop thread.
 
-    `name` says which platform and which desktop (`x11:0`). `listen` is None where the person cannot be heard, and
-    `drawing` where one has to look to see whether something was drawn. `is_private` tells windows that are not seen.
-    `reach` raises NeedsPerson where nothing on the screen can be seen or driven from here; None where that cannot be.
+    `name` is the platform and its desktop (`x11:0`). `listen` is None if the person's input cannot be observed, and
+    `drawing` is None if changes can only be found by comparing pixels. `is_private` marks windows that Wisp must not
+    see. `reach` raises NeedsPerson if the screen cannot be seen or controlled now; None if that never happens.
     """
 
     name: str
@@ -413,10 +478,16 @@ class Backend:
 
 
 class NoCurtain:
-    """For runs without windows of our own."""
+    """The curtain of a run without windows of Wisp."""
 
     def covers(self, area: Rect) -> bool:  # noqa: ARG002
         return False
 
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:  # noqa: ARG002
         return nullcontext()
+
+    def point_at(self, place: Rect, name: str) -> Future[Marked] | None:  # noqa: ARG002
+        return None
+
+    def unmark(self) -> None:
+        return

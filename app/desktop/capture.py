@@ -1,10 +1,10 @@
-"""From pixels to the picture that a model is shown: exactly within its budget, legible, and fast.
+"""Turn pixels into the picture that a model is sent: exactly within its budget, legible, and fast to make.
 
-Measured on 1920x1080 to 1456x819, processor time: QPainter's bilinear takes 4 ms, QImage's smooth scaling 14, Pillow's
-LANCZOS 60. The text of a screen scaled down by a quarter is then read as well by OCR (0.1 to 0.3 more errors in a
-hundred characters than after LANCZOS, which itself has 0.3 more than the original); below `_SMOOTH_BELOW` thin strokes
-would fall through. Pillow's JPEG takes 4 ms where QImage's takes 15. So QtGui scales (no GUI needed) and Pillow
-encodes; no pixels are copied in between.
+Measured on 1920x1080 to 1456x819, processor time: QPainter's bilinear filter takes 4 ms, QImage's smooth scaling 14,
+Pillow's LANCZOS 60. OCR reads the bilinear result as well as the others if a screen is scaled down by a quarter (0.1 to
+0.3 more errors in a hundred characters than after LANCZOS, which has 0.3 more than the original). Below
+`_SMOOTH_BELOW`, bilinear scaling drops thin strokes. Pillow's JPEG takes 4 ms, QImage's 15. So QtGui scales (without a
+GUI), Pillow encodes, and no pixels are copied in between.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ _SMOOTH_BELOW = 0.6
 
 @dataclass(frozen=True, slots=True)
 class PictureBudget:
-    """The largest picture a model takes unscaled: longest side in pixels, and visual tokens (28-pixel patches)."""
+    """The largest picture a model accepts unscaled: longest side in pixels, and tokens (patches of 28 pixels)."""
 
+    # because the API scales larger pictures down itself: https://docs.anthropic.com/en/docs/vision
     long_edge_px: int = 1568
     tokens: int = 1568
 
@@ -45,10 +46,10 @@ class PictureBudget:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A picture of a part of the screen. `cursor` is in picture pixels, None where the pointer is elsewhere.
+    """A picture of a part of the screen. `cursor` is in picture pixels, None if the pointer is elsewhere.
 
-    `taken` is on the desktop's clock, in seconds. `frame` holds the pixels it was made from, 8 MB of a large screen, so
-    that only the newest captures keep it.
+    `taken` is the time on the desktop's clock, in seconds. `frame` holds the original pixels, 8 MB for a large screen,
+    so only the newest captures keep it.
     """
 
     id: str
@@ -62,21 +63,23 @@ class Capture:
 
     @property
     def pixels(self) -> Frame:
-        """What it was made from. Raises ToolMisuse when that is kept no longer."""
+        """The pixels that the picture was made from. Raises ToolMisuse if they were dropped."""
         if self.frame is None:
             raise ToolMisuse(f"Capture {self.id} is too old to compare with. Take a new screen_capture.")
         return self.frame
 
 
 def tokens_of(size: Size) -> int:
-    """What a picture of this size costs a Claude model, in tokens."""
+    """Return what a picture of this size costs a Claude model, in tokens."""
+    # Claude counts one token for each patch of 28 pixels: https://platform.claude.com/docs/en/build-with-claude/vision
     return math.ceil(size.width / _PATCH_PX) * math.ceil(size.height / _PATCH_PX)
 
 
 def fitted(size: Size, budget: PictureBudget) -> Size:
-    """The largest size of the same shape within the budget; never larger than the original."""
+    """Return the largest size of the same shape within the budget, never larger than the original."""
     if budget.fits(size):
         return size
+    # Search by bisection, because rounding each side makes the token count jump: a formula would miss it by a patch.
     low, high = 1, max(size.width, size.height)
     while low < high:
         middle = (low + high + 1) // 2
@@ -90,7 +93,7 @@ def _with_long_edge(size: Size, long_edge: int) -> Size:
 
 
 def encoded(frame: Frame, sent: Size) -> bytes:
-    """The frame as a JPEG of the size `sent`."""
+    """Encode the frame as a JPEG of the size `sent`."""
     from PIL import Image
 
     area = frame.area
@@ -116,8 +119,9 @@ def _jpeg(picture: Image.Image) -> bytes:
 
 
 class _Scaler:
-    """Qt takes longer to load than Pillow takes to scale a picture. Pillow scales the first ones; Qt loads meanwhile
-    in a thread of its own.
+    """Loads Qt in a thread of its own, because that takes longer than scaling a picture with Pillow.
+
+    Pillow scales the first pictures meanwhile.
     """
 
     def __init__(self) -> None:
@@ -125,7 +129,7 @@ class _Scaler:
         self.is_loaded = False
 
     def load(self) -> None:
-        """Begin to load it, once."""
+        """Start to load Qt, once."""
         if self._loading is None:
             self._loading = threading.Thread(target=self._load, name="picture scaler")
             self._loading.start()
@@ -155,7 +159,7 @@ def _scaled(picture: QImage, sent: Size) -> QImage:
 
 
 def cursor_in(geometry: Geometry, pointer: Point) -> tuple[int, int] | None:
-    """Where the pointer is in the picture, or None."""
+    """Return the pointer's position in the picture, or None if it is outside."""
     return geometry.to_picture(pointer) if geometry.region.contains(pointer) else None
 
 
@@ -164,9 +168,9 @@ _BYTES = 4
 
 
 def changed_tiles(before: Frame, after: Frame, *, at_least: int = 1) -> list[Rect]:
-    """Where pixels differ, at most one rectangle for each tile, in screen pixels; both frames show one area.
+    """Return where pixels differ, at most one rectangle for each tile, in screen pixels.
 
-    `at_least` (of 255) is the smallest difference of a colour that counts.
+    Both frames show one area. `at_least` (of 255) is the smallest difference of a colour channel that counts.
     """
     if before.bgrx == after.bgrx:
         return []
@@ -206,7 +210,7 @@ def _tiles(before: Frame, after: Frame, band: Rect, at_least: int) -> Iterator[R
 
 
 def bounds_of(areas: Iterable[Rect]) -> Rect | None:
-    """The smallest rectangle around all of them."""
+    """Return the smallest rectangle around all areas, or None if there are none."""
     found = list(areas)
     if not found:
         return None
@@ -215,7 +219,7 @@ def bounds_of(areas: Iterable[Rect]) -> Rect | None:
 
 
 def merged(areas: Iterable[Rect], gap: int = TILE_PX) -> list[Rect]:
-    """Regions that lie within `gap` pixels of each other as one, from the top left."""
+    """Join regions that lie within `gap` pixels of each other. Sorted from the top left."""
     regions: list[Rect] = []
     for area in areas:
         grown = area
@@ -232,7 +236,7 @@ def _near(one: Rect, other: Rect, gap: int) -> bool:
 
 
 def part_of(frame: Frame, area: Rect) -> Frame:
-    """The pixels of `area`, which lies inside the frame."""
+    """Cut `area`, which lies inside the frame, out of it."""
     if area == frame.area:
         return frame
     row = frame.area.width * _BYTES
@@ -244,7 +248,7 @@ def part_of(frame: Frame, area: Rect) -> Frame:
 
 
 def patched(frame: Frame, part: Frame) -> Frame:
-    """The frame with newer pixels in a part of it."""
+    """Return the frame with a part of it replaced by newer pixels."""
     pixels, row, width = bytearray(frame.bgrx), frame.area.width * _BYTES, part.area.width * _BYTES
     first = (part.area.y - frame.area.y) * row + (part.area.x - frame.area.x) * _BYTES
     for y in range(part.area.height):
@@ -254,7 +258,7 @@ def patched(frame: Frame, part: Frame) -> Frame:
 
 
 def blackened(frame: Frame, parts: Iterable[Rect]) -> Frame:
-    """The frame with parts of it, in screen pixels, black."""
+    """Return the frame with parts of it, in screen pixels, painted black."""
     pixels, row = bytearray(frame.bgrx), frame.area.width * _BYTES
     for shown in filter(None, (part.overlap(frame.area) for part in parts)):
         black = bytes(shown.width * _BYTES)
@@ -271,7 +275,10 @@ _SAMPLE_PX = 32
 
 
 def ink_of(frame: Frame) -> Rect | None:
-    """Where a frame shows more than its background, in screen pixels; None where it is blank or holds a mere line."""
+    """Return where a frame shows more than its background, in screen pixels.
+
+    None if it is blank or shows only a thin line.
+    """
     from PIL import Image, ImageChops
 
     size = (frame.area.width, frame.area.height)
@@ -292,9 +299,9 @@ def ink_of(frame: Frame) -> Rect | None:
 
 
 def is_black(frame: Frame) -> bool:
-    """Whether every pixel is black: what a failed or forbidden grab looks like."""
+    """Return whether every pixel is black, as after a failed or forbidden capture."""
     row = frame.area.width * _BYTES
     some = range(0, len(frame.bgrx), max(row * (frame.area.height // _SAMPLED_ROWS), row, 1))
-    # A few rows tell of nearly every screen; strided copies of the whole of it take milliseconds.
+    # Check a few rows first, because they decide nearly always and a strided copy of the whole takes milliseconds.
     rows = chain((frame.bgrx[start : start + row] for start in some), [frame.bgrx])
     return not any(any(part[channel::_BYTES]) for part in rows for channel in range(_BYTES - 1))

@@ -1,4 +1,4 @@
-"""Which backend serves this machine: the one place that asks what system this is."""
+"""Choose the backend for this machine. No other module asks which system this is."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def open_desktop(
     reserved: Reserved = nothing_reserved,
     is_portable: bool = False,
 ) -> Desktop:
-    """The desktop of this session; `dry_run` gives one on which nothing really happens.
+    """Open the desktop of this session. With `dry_run`, nothing really happens on it.
 
-    `environment` (default: this process's) says which display, and is what started programs get. `stop_key` is the
-    chord that stops everything at once; `private` windows (default: those of password managers) are never seen;
-    `reserved` chords are never pressed, nor is the stop key. `is_portable` takes pyautogui, pynput and mss on X11, too;
-    Windows and macOS have nothing else. Raises NeedsPerson where there is no display.
+    `environment` (default: this process's) says which display to use, and is passed to programs that Wisp starts.
+    `stop_key` is the chord that stops everything at once. `private` windows (default: those of password managers) are
+    never seen. `reserved` chords and the stop key are never pressed. `is_portable` uses pyautogui, pynput and mss on
+    X11 too, which Windows and macOS always do. Raises NeedsPerson if there is no display.
     """
     unseen = private or private_by("")
     if dry_run:
@@ -72,7 +72,10 @@ else:
 
 
 def launcher_named(app: str, role: str = "") -> tuple[bool, bool]:
-    """Whether an installed program starts others, and whether it builds them, as far as its file tells."""
+    """Return whether an installed program starts other programs, and whether it builds code.
+
+    Decided by its desktop entry, as far as that says so.
+    """
     if sys.platform == "win32" or sys.platform == "darwin":
         named = is_terminal(app), False
     else:

@@ -1,4 +1,4 @@
-"""Everything that drives one desktop: capture, input, targets and verification. Lives on the desktop thread."""
+"""Control one desktop: capture, input, targets and verification. Runs on the desktop thread."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TypeVar
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse
@@ -14,20 +15,19 @@ from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.accessibility.constants import OPERABLE
 from app.desktop.accessibility.outline import brief_of
-from app.desktop.backends import Backend, Curtain, Frame, Window
+from app.desktop.backends import Backend, Curtain, Frame, Press, Window
 from app.desktop.capture import bounds_of
 from app.desktop.elements import Changed, FollowedChanges, NoChanges
-from app.desktop.input import InputController, Press
-from app.desktop.key_target import KeyTargets
+from app.desktop.input import InputController
 from app.desktop.ocr.elements import OcrElements
 from app.desktop.ocr.evidence import PixelEvidence
 from app.desktop.ocr.rapid import Ocr
 from app.desktop.preview import TargetPreview
-from app.desktop.programs import Opener, is_terminal
+from app.desktop.programs import Opener, is_of_sort, is_terminal
 from app.desktop.screen_capture import ScreenCapture, Spot
-from app.desktop.staleness import StalenessCheck
+from app.desktop.staleness import KeyTargets, StalenessCheck
 from app.desktop.takeover import DesktopLock, InputGuard, Reserved, StopFlag, TakeoverMonitor, nothing_reserved
-from app.desktop.targets import Aim, TargetResolver
+from app.desktop.targets import Aim, TargetMoved, TargetResolver
 from app.desktop.verification import (
     Patience,
     Proof,
@@ -41,9 +41,9 @@ from app.desktop.verification import (
 )
 
 _AFTER_AN_ACT = Patience(first_s=0.5)
-"""Nothing is only called a no-op after a while: programs may answer a click when a timer of theirs has run out."""
+"""Wait this long before an action counts as a no-op: a program may react to a click only after a timer."""
 _TILL_QUIET = Patience(first_s=0.25, quiet_s=0.25, limit_s=1.0)
-"""Before pixels are judged: what is drawn later looks as if it moved by itself."""
+"""Wait this long before pixels are compared: later drawing would look like a change that nobody caused."""
 _IN_A_TERMINAL_S = 0.15  # because what is typed comes back from another program
 _LIT_UP = Patience(first_s=0.05, limit_s=0.3)
 _ANSWER_LIMIT_S = 10.0
@@ -53,10 +53,11 @@ _ALIKE = 78
 _ALIKE_ALL_OVER = frozenset(
     {"button", "toggle button", "check box", "radio button", "menu item", "page tab", "list item"}
 )
-"""What does the same wherever it is pressed: not so a slider, a text or a picture."""
+"""Roles that do the same wherever they are pressed, unlike a slider, a text or a picture."""
 _TOLD = 8
 _MOST_OPENED = 3
 _TITLE_CHARS = 60
+T = TypeVar("T")
 _MARGIN_PX = 24
 _LEAST_PX = (320, 200)
 _LISTED = 24
@@ -65,7 +66,7 @@ _LISTED_CHARS = 900
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a call points at: a ref, a visible name, or a position, in this order."""
+    """What a call points at: a ref, a visible name, or a position. The first that is set counts, in this order."""
 
     spot: Spot | None = None
     ref: str = ""
@@ -74,9 +75,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Proving:
-    """How the effect of an action is proven. `ask` asks for what was meant; `by_changes`: what else its program says
-    that changed proves it, too; `at_rest`: only what holds once the screen is at rest counts. `window` is the one acted
-    on, where that does not follow from the place.
+    """How to prove the effect of an action.
+
+    `ask` asks the program whether the intended effect happened. `by_changes`: any other change that the program reports
+    proves it too. `at_rest`: only what holds once the screen is at rest counts. `window` is the window acted on, if the
+    place does not show it.
     """
 
     ask: Callable[[], Awaitable[Proof]] | None = None
@@ -87,7 +90,7 @@ class Proving:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What was there before an action: the windows, all that showed, and the window and place that it is meant for."""
+    """The state before an action: all windows, the visible ones, and the window and place the action is meant for."""
 
     windows: tuple[Window, ...]
     shown: tuple[Window, ...]
@@ -96,7 +99,7 @@ class _Before:
 
 
 class DesktopController:
-    """`act` is the only way to act: one action at a time, watched, with a receipt."""
+    """Controls the desktop. `act` is the only way to act: one action at a time, watched, with a receipt."""
 
     def __init__(
         self,
@@ -119,7 +122,7 @@ class DesktopController:
         self._before_press: Callable[[], Awaitable[None]] | None = None
         self.resolver = TargetResolver(backend, self.written, self.screen_capture.model_space, self.input.scroll)
         self.key_targets = KeyTargets(backend, self.input.worked_off)
-        self.preview = TargetPreview(backend, self._found, clock, self.input.worked_off)
+        self.preview = TargetPreview(backend, self._found, clock, self.input.worked_off, self._scroll_to)
         self.staleness = StalenessCheck(
             self.screen_capture.glance, backend.windows.all, self.preview.at, clock, self.screen_capture.rest
         )
@@ -137,9 +140,9 @@ class DesktopController:
         patience: Patience | None = None,
         proof: Proving | None = None,
     ) -> Receipt:
-        """Do it, wait until its effect is proven or the screen is at rest, and say what changed.
+        """Run an action, wait until its effect is proven or the screen is at rest, and report what changed.
 
-        `where`: the place it was meant to change. Settling after a proof is left to the next look.
+        `where` is the place that the action should change. If the effect is proven early, the next look waits for rest.
         """
         async with self._one_at_a_time:
             await self._begin()
@@ -154,29 +157,31 @@ class DesktopController:
             finally:
                 changes.close()
 
-    async def act_unseen(self, do: Callable[[], Awaitable[object]]) -> None:
-        """Do it and look at nothing. Settling is left to the next look."""
+    async def act_unseen(self, do: Callable[[], Awaitable[T]]) -> T:
+        """Run an action without looking at its effect. The next look waits until the screen is at rest."""
         async with self._one_at_a_time:
             await self._begin()
             watch = self.screen_capture.watch()
-            await do()
+            done = await do()
             self.takeover.acting()
             self.screen_capture.left_unsettled(watch, self.staleness.acted)
+            return done
 
     async def _begin(self) -> None:
-        """Wait until Wisp may act, and hold the desktop."""
+        """Wait until Wisp may act, and take the desktop lock."""
+        # Wait for the person before taking the lock, because another Wisp may act in the meantime.
         await self.takeover.free()
         self._lock.take()
         self.takeover.acting()
 
     async def _follow(self, window: Window | None) -> FollowedChanges:
-        """What the window's program tells of itself; nothing of what is private."""
+        """Collect the changes that the window's program reports. A private window reports nothing."""
         if window is None or not window.pid or self._is_private(window):
             return NoChanges()
         return await self.backend.accessibility.follow(window.pid)
 
     def _is_private(self, window: Window) -> bool:
-        """Whether the window, or another one of its program, is private."""
+        """Return whether the window, or another window of its program, is private."""
         own = (one for one in self.backend.windows.all() if one.pid == window.pid)
         return self.backend.is_private(window) or any(self.backend.is_private(one) for one in own)
 
@@ -188,7 +193,7 @@ class DesktopController:
         proving: Proving,
         changes: FollowedChanges,
     ) -> tuple[Receipt, tuple[str, ...]]:
-        """The receipt, and in sentences what the program says that changed."""
+        """Run the action. Returns the receipt, and sentences on what the program says has changed."""
         watch = self.screen_capture.watch()
         self._pixels.begin(watch.before)
         is_mute = isinstance(changes, NoChanges)
@@ -225,24 +230,24 @@ class DesktopController:
         elif before.meant and answer.cancelled() and any(window.ref == before.meant.ref for window in after):
             return told.with_doubt(f"{before.meant.title!r} has not answered yet: it is busy or frozen."), lines
         elif (is_mute or before.where is None) and not lines and told.regions and told.proof == "unverifiable":
-            settled = await watch.settle(_TILL_QUIET)
-            told = await self._seen_in_pixels(told, before, watch, settled)
+            settled, told = await self._seen_in_pixels(told, before, watch, settled)
         self._pixels.note(settled.frame)
         return told if settled.is_calm else told.restless(), lines
 
-    async def _seen_in_pixels(self, told: Receipt, before: _Before, watch: SettleWatch, settled: Settled) -> Receipt:
-        """The receipt of an act on a window that tells nothing, with what its pixels prove."""
+    async def _seen_in_pixels(
+        self, told: Receipt, before: _Before, watch: SettleWatch, settled: Settled
+    ) -> tuple[Settled, Receipt]:
+        """Add what pixels prove to the receipt of an action on a window that reports nothing, once it is quiet."""
         window = before.meant
         if window is None or window.is_own or self._is_private(window):
-            return told
-        try:
-            is_shell = is_terminal(window.app)
-            seen = await self._pixels.of(
-                window, watch.before, settled.frame, settled.changed, before.where, is_terminal=is_shell
-            )
-        except ToolFailed:  # because the act was carried out, whatever can be read of it
-            return told
-        return told.with_evidence(*seen) if seen else told
+            return settled, told
+        if not self._pixels.may_tell(window, settled.changed):
+            return settled, told
+        settled = await watch.settle(_TILL_QUIET)
+        seen: tuple[str, ...] = ()
+        with suppress(ToolFailed):  # because the act was carried out, whatever can be read of it
+            seen = await self._pixels.of(window, watch.before, settled.frame, settled.changed, before.where)
+        return settled, told.with_evidence(*seen) if seen else told
 
     async def _read_frame(self, area: Rect) -> Frame:
         frame = await self.screen_capture.frame(area)
@@ -252,12 +257,10 @@ class DesktopController:
     async def _proven(
         self, before: _Before, proving: Proving, changes: FollowedChanges, answer: asyncio.Task[None]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the proof of an effect, and what changed, as soon as there is a proof and the program has worked off
-        what it was sent.
-        """
+        """Wait for a proof of the effect, and for the program to handle its input. Return the proof and changes."""
         await asyncio.wait({answer})
         if proving.at_rest:
-            await asyncio.Event().wait()
+            await asyncio.Event().wait()  # Wait for ever, so that only the settled screen ends the race in `_watched`.
         while True:
             after = self.backend.windows.all()
             windows = window_changes(before.windows, after, before.meant, at_a_place=before.where is not None)
@@ -269,7 +272,7 @@ class DesktopController:
             await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
 
     async def _evidence(self, proving: Proving, changes: FollowedChanges, where: Rect | None) -> tuple[Proof, Changed]:
-        """What the program says: of what was asked for, and of what changed near it, where that proves the effect."""
+        """Ask the program for proof of the intended effect, and for what changed near the place."""
         if proving.by_changes:
             asked = await proving.ask() if proving.ask else Proof()
             return asked, Changed() if asked.doubt else await changes.told(where)
@@ -279,7 +282,7 @@ class DesktopController:
         return asked, said if is_proven else Changed()
 
     async def _with_changes(self, seen: Receipt, before: _Before, lines: tuple[str, ...]) -> Receipt:
-        """Add what the program announced, what opened windows and pop-ups hold, and the area it does not describe."""
+        """Add what the program announced, what new windows and pop-ups contain, and the area it does not describe."""
         meant = before.meant
         if meant is None or self._is_private(meant):
             return seen
@@ -299,7 +302,7 @@ class DesktopController:
         return seen.with_changes(lines, unsaid)
 
     async def shows(self, window: Window) -> tuple[str, ...]:
-        """A sentence on what is in a window or pop-up that opened; none where nothing tells, or it is private."""
+        """Describe in a sentence what a new window or pop-up contains. Empty if it is private or not described."""
         if self._is_private(window):
             return ()
         held = await self.backend.accessibility.held(window)
@@ -311,7 +314,7 @@ class DesktopController:
         return (f"{name} shows {clip_line(told, _LISTED_CHARS)}{more}.",) if told else ()
 
     def _opened(self, before: _Before) -> list[Window]:
-        """The windows and pop-ups that came, of the program acted on and of those that it started."""
+        """Return the new windows and pop-ups of the program acted on, and of those that it started."""
         known = {(window.ref, window.area if window.is_popup else None) for window in before.shown}
         return [
             window
@@ -322,12 +325,12 @@ class DesktopController:
         ][:_MOST_OPENED]
 
     async def _answer(self, window: Window | None) -> None:
-        """Return once a program has worked off what it was sent, or at once where it does not tell."""
+        """Wait until a program has handled its input. Returns at once if it does not report that."""
         if window:
             await self.backend.windows.answers(window.ref, _ANSWER_LIMIT_S)
 
     async def _settled(self, watch: SettleWatch, patience: Patience, answer: asyncio.Task[None]) -> Settled:
-        """What was done must never be done again because looking at it failed."""
+        """Wait until the screen is at rest. An error while looking must not make the model repeat the action."""
         try:
             return await watch.settle(patience, answer)
         except ToolFailed as error:  # so that the model does not repeat an action that was carried out
@@ -337,14 +340,14 @@ class DesktopController:
             await asyncio.gather(answer, return_exceptions=True)
 
     async def aim(self, target: Target, call_id: str = "") -> Aim:
-        """The point that is meant; with `call_id`, what that call was judged by and nothing else.
+        """Return the point that is meant. With `call_id`, return what the policy judged that call by.
 
         Raises ToolMisuse and ToolFailed as `ScreenCapture.resolve`, `TargetResolver` and `TargetPreview` do.
         """
         return await self.preview.aim(call_id, target) if call_id else await self._found(target)
 
     async def aim_to_press(self, target: Target, call_id: str) -> Aim:
-        """Resolve a press, as `aim` does. Raises TargetChanged if the place no longer looks as the model saw it."""
+        """Return the point to press, as `aim` does. Raises TargetChanged if the model saw something else there."""
         aim = await self.aim(target, call_id)
         capture = self.screen_capture.referred(target.spot) if target.spot and aim.route == "point" else None
         if capture is not None:
@@ -352,42 +355,51 @@ class DesktopController:
         return aim
 
     def apart(self, aim: Aim, press: Press) -> Aim:
-        """The same control at another point, where a press at this one would count as a double click with the last."""
+        """Return another point of the same control, if a press at this one would make a double click with the last."""
         element = aim.element
         if element is None or element.role not in _ALIKE_ALL_OVER:
             return aim
         return replace(aim, point=self.input.apart(aim.point, element.box, press.button))
 
     async def press(self, aim: Aim, press: Press) -> None:
-        """Click where it was aimed, once it is sure that the press arrives there. Raises OutOfReach."""
+        """Click the aimed point after checking that the press arrives there. Raises OutOfReach."""
         if aim.element and aim.element.role == "icon":
             # Icon views such as PCManFM's open the icon that was pressed before, however far away, if this comes soon.
             await self.input.outlast_double_click()
-        await self.input.click(aim.point, press, partial(self._ready_to_press, aim))
+        try:
+            await self.input.click(aim.point, press, partial(self._ready_to_press, aim))
+        # Try once more, because a program such as LibreOffice corrects its positions when the pointer arrives.
+        except TargetMoved as moved:
+            there = replace(aim, point=moved.now.box.center, element=moved.now)
+            await self.input.click(there.point, press, partial(self._ready_to_press, there))
 
     async def _ready_to_press(self, aim: Aim) -> None:
+        await self.screen_capture.point_out(aim)
         with suppress(ToolFailed):  # because this look only tells what the press itself changed
             if self._before_press:
                 await self._before_press()
         await self.resolver.hit_test(aim)
 
     async def drag(self, aims: Sequence[Aim], press: Press, duration_s: float) -> None:
-        """As `press`, from the first aim through the others."""
+        """Drag from the first aim through the others, with the checks of `press`."""
         points = [aim.point for aim in aims]
         check, drop = partial(self.resolver.hit_test, aims[0]), partial(self.resolver.check_drop, aims)
         await self.input.drag(points, press, duration_s, check, drop)
 
     async def _found(self, target: Target) -> Aim:
         if target.ref:
-            return await self.resolver.at_ref(target.ref)
+            return await self.resolver.at_ref(target.ref, may_scroll=True)
         if target.name:
             return await self.resolver.at_name(target.name)
         if target.spot is None:
             raise ToolMisuse('Where? Give x and y, a ref, or a target by its visible name, as in target="Save".')
         return Aim(self.screen_capture.resolve(target.spot), "point")
 
+    async def _scroll_to(self, aim: Aim) -> Aim:
+        return await self.act_unseen(partial(self.resolver.reach, aim))
+
     async def close(self) -> None:
-        """Let go of everything."""
+        """Release all keys and buttons, and close the backend."""
         self.input.release_all()
         self._lock.let_go()
         await self.ocr.close()
@@ -397,12 +409,12 @@ class DesktopController:
         return next((window for window in self.backend.windows.all() if window.is_active), None)
 
     def find_window(self, title: str) -> Window:
-        """The window of that ref, title or program. ToolFailed when none, or more than one, is meant."""
+        """Return the window with that ref, title or program. Raises ToolFailed if none or several match."""
         wanted = " ".join(title.lower().split())
         if not wanted:
             raise ToolMisuse('title is empty. Name a window as list_windows shows it, as in title="Untitled 1".')
         windows = [window for window in self.backend.windows.all() if not window.is_own]
-        for fits in (_is_ref, _is_called, _is_of, _holds, _is_like):
+        for fits in (_is_called, lambda window, app: window.app.lower() == app, _holds, is_of_sort, _is_like):
             found = [window for window in windows if fits(window, wanted)]
             if len(found) == 1:
                 return found[0]
@@ -411,7 +423,7 @@ class DesktopController:
         raise ToolFailed(f"No window is called {title!r}. {_open_now(windows)}")
 
     def region_of(self, monitor: int, window: str) -> Rect:
-        """The screen pixels of a monitor (1 is the first, 0 all of them) or of a window."""
+        """Return the screen pixels of a monitor (1 is the first, 0 all of them) or of a window."""
         extent = self.backend.screen.extent()
         if window:
             found = self.find_window(window)
@@ -428,7 +440,7 @@ class DesktopController:
 
 
 async def _first(*waits: Coroutine[None, None, None]) -> None:
-    """Return when one of them does; the others are given up."""
+    """Return when one of the waits returns, and cancel the others."""
     tasks = [asyncio.create_task(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -448,7 +460,7 @@ def _patience(patience: Patience, before: _Before) -> Patience:
 
 
 def _meant(windows: Sequence[Window], where: Rect | None) -> Window | None:
-    """The window that an action goes to: the one at its place, else the one with the keyboard."""
+    """Return the window that an action goes to: the one at its place, otherwise the active one."""
     showing = [window for window in windows if not window.is_minimised]
     if where is not None:
         return next((window for window in showing if window.area.contains(where.center)), None)
@@ -456,7 +468,7 @@ def _meant(windows: Sequence[Window], where: Rect | None) -> Window | None:
 
 
 def _part_of(window: Window, regions: Sequence[Rect]) -> Rect | None:
-    """The part of a window that changed, with enough around it to be understood."""
+    """Return the part of a window that changed, with enough around it to be understood."""
     bounds = bounds_of(part for region in regions if (part := region.overlap(window.area)))
     if bounds is None:
         return None
@@ -465,16 +477,8 @@ def _part_of(window: Window, regions: Sequence[Rect]) -> Rect | None:
     return Rect(bounds.center.x - wide // 2, bounds.center.y - high // 2, wide, high).overlap(window.area)
 
 
-def _is_ref(window: Window, wanted: str) -> bool:
-    return window.ref == wanted
-
-
 def _is_called(window: Window, wanted: str) -> bool:
-    return window.title.lower() == wanted
-
-
-def _is_of(window: Window, wanted: str) -> bool:
-    return window.app.lower() == wanted
+    return wanted in (window.ref, window.title.lower())
 
 
 def _holds(window: Window, wanted: str) -> bool:

@@ -1,4 +1,4 @@
-"""The desktop as everybody else sees it: callable from any event loop, stoppable from any thread."""
+"""The desktop as other layers use it: callable from any event loop, stoppable from any thread."""
 
 from __future__ import annotations
 
@@ -18,17 +18,22 @@ _END_LIMIT_S = 3.0
 
 
 class DesktopThread:
-    """`run` and `call` may be awaited from any event loop; cancelling the awaiting task cancels the work."""
+    """A thread with its own event loop. `run` and `call` may be awaited from any other event loop.
+
+    Cancelling the awaiting task cancels the work.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        # Keep the works apart from the tasks that they start, so that closing can end them first.
+        # https://docs.python.org/3/library/asyncio-task.html#asyncio.create_task
         self._works: set[asyncio.Task[Any]] = set()
         # Daemon, so that a hung desktop call does not keep Wisp alive.
         self._thread = threading.Thread(target=self._live, name="desktop", daemon=True)
         self._thread.start()
 
     async def run(self, work: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Await a coroutine function on the desktop's loop."""
+        """Await a coroutine function on the desktop's event loop."""
         if self._is_here():
             return await work(*args, **kwargs)
 
@@ -52,7 +57,7 @@ class DesktopThread:
         return await self.run(once)
 
     def wait_for(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `call`, for callers without an event loop; blocks. Never called on the desktop's own thread."""
+        """Run a plain function there and block until it returns. Deadlocks on the desktop's own thread."""
 
         async def once() -> T:
             return work(*args, **kwargs)
@@ -60,16 +65,16 @@ class DesktopThread:
         return asyncio.run_coroutine_threadsafe(once(), self._loop).result()
 
     def soon(self, work: Callable[[], object]) -> None:
-        """Run a plain function there, soon, and forget it; from any thread. Nothing happens once it is closed."""
+        """Schedule a plain function there, from any thread, without waiting. Does nothing once the thread is closed."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(work)
 
     def close(self, last: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Cancel what runs, await `last` there, end the thread. Blocks at most a few seconds."""
+        """Cancel what runs, await `last` there, and end the thread. Blocks at most a few seconds."""
         if self._loop.is_closed():
             return
         ended = asyncio.run_coroutine_threadsafe(self._end(last), self._loop)
-        self._thread.join(_END_LIMIT_S)
+        self._thread.join(_END_LIMIT_S)  # with a limit, because a backend call that hangs must not keep Wisp open
         if ended.done():
             ended.result()
 
@@ -85,7 +90,7 @@ class DesktopThread:
             self._loop.close()
 
     async def _end(self, last: Callable[[], Awaitable[None]] | None) -> None:
-        """Ends the works first: what `last` closes may have helper tasks of its own, which it ends itself."""
+        """Cancel the works first, then await `last`: what it closes may have helper tasks, which it ends itself."""
         try:
             await _cancelled(self._works)
             if last:
@@ -109,9 +114,9 @@ STOP_KEY = "ctrl+alt+escape"
 
 
 class Desktop:
-    """Owns the desktop thread and everything on it. `make` builds the platform's backend, on that thread.
+    """Owns the desktop thread and everything on it. `make` builds the platform's backend on that thread.
 
-    Raises what `make` raises (NeedsPerson where there is no display).
+    Raises what `make` raises (NeedsPerson if there is no display).
     """
 
     def __init__(
@@ -137,13 +142,13 @@ class Desktop:
                 )
             )
             self._unlisten = self._hear(stop_key)
-        except BaseException:
+        except BaseException:  # so that a failed start leaves no thread behind
             self._thread.close()
             raise
         self._stop.listen(lambda: self._thread.soon(self._controller.input.release_all))
 
     def _hear(self, stop_key: str) -> Callable[[], None]:
-        """Listen to the stop key and to input of the person. Returns a function that ends it."""
+        """Listen for the stop key and for the person's input. Returns a function that ends it."""
         listen = self._controller.backend.listen
         if listen is None or not stop_key:
             return _nothing
@@ -155,10 +160,10 @@ class Desktop:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Await `work(controller, …)` on the desktop thread; cancelling it cancels the work there."""
+        """Await `work(controller, …)` on the desktop thread. Cancelling the call cancels the work there."""
 
         async def reached() -> T:
-            # One journey: what has begun goes on, and can be stopped, while the caller's loop hangs.
+            # Cross to the thread once, so that work goes on and can be stopped even while the caller's loop hangs.
             if self._controller.backend.reach is not None:
                 self._controller.backend.reach()
             return await work(self._controller, *args, **kwargs)
@@ -167,7 +172,7 @@ class Desktop:
 
     @property
     def name(self) -> str:
-        """Which backend this is, and which desktop: x11:0, windows, macos, headless."""
+        """The backend and its desktop: x11:0, windows, macos, headless."""
         return self._controller.backend.name
 
     # --- stop
@@ -177,7 +182,7 @@ class Desktop:
         self._stop.raise_()
 
     def resume(self) -> None:
-        """Allow input again: the person asked for something new, or says that we may go on."""
+        """Allow input again: the person asked for something new, or said that Wisp may go on."""
         self._stop.lower()
         self._controller.takeover.take_back()
 
@@ -190,11 +195,11 @@ class Desktop:
         self._stop.listen(listener)
 
     def on_driving(self, listener: Callable[[bool], None]) -> None:
-        """Call the listener on the desktop thread: True when an action waits for the person, False when it goes on."""
+        """Call the listener on the desktop thread: True if an action waits for the person, False when it goes on."""
         self._controller.takeover.listen(listener)
 
     def close(self) -> None:
-        """Let go of everything and end the thread. Programs that were opened go on."""
+        """Release everything and end the thread. Programs that were opened keep running."""
         self._unlisten()
         self._unlisten = _nothing
         self._thread.close(self._controller.close)

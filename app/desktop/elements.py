@@ -1,6 +1,6 @@
 """The elements on the screen, as programs describe them to assistive technology, and the protocol to read them.
 
-Every text in here was written by the program on the screen: it is untrusted and may be of any length.
+Programs on the screen wrote every text in here: treat it as untrusted and of any length.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SECRET = "password text"
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One control or piece of text that is showing.
+    """A control or piece of text that is visible.
 
-    `ref` names the object for as long as it lives (`e12`). `role` is AT-SPI's role name (`button`, `menu item`).
-    `value` is what a field holds or a slider stands at, clipped. `box` is in screen pixels. `states` are AT-SPI's
+    `ref` names the object for as long as it exists (`e12`). `role` is AT-SPI's role name (`button`, `menu item`).
+    `value` is a field's content or a slider's position, clipped. `box` is in screen pixels. `states` are AT-SPI's
     (`focused`, `checked`, `enabled`, `editable`). `window` is the title of its window, `app` and `pid` its program.
     """
 
@@ -46,36 +46,37 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An element and how well it fits what was asked: 1.0 is the exact name, below 0.6 nothing is returned."""
+    """An element and how well it matches the query: 1.0 is the exact name; below 0.6 nothing is returned."""
 
     element: Element
     score: float
 
 
 class TakesNoValue(ToolFailed):
-    """A field or list does not let its value be set by accessibility. It may still take it from the keyboard."""
+    """The program does not let accessibility set this field or list. The keyboard may still work."""
 
 
 class OutlineView(StrEnum):
-    """How much of the screen an outline tells."""
+    """How much of the screen an outline contains."""
 
     INTERACTIVE = "interactive"
-    """Elements that can be pressed, typed into or chosen, and their labels."""
+    """Elements that a person can press, type into or choose, and their labels."""
     FULL = "full"
-    """All that carries a name or a value, with the containers that group it."""
+    """Every element with a name or a value, and the containers that group them."""
     FIND = "find"
-    """Only what fits the query, best first."""
+    """Only elements that match the query, best first."""
     PAGE = "page"
-    """What shows, and the controls of its pages and lists that one would have to scroll to."""
+    """Visible elements, and controls in pages and lists that must be scrolled to."""
     DIFF = "diff"
-    """What came, went or changed since the last outline."""
+    """Elements that were added, removed or changed since the last outline."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutlineRequest:
-    """`window` keeps to windows (or programs) of that name; `budget` is in tokens of about four characters.
+    """What an outline should contain.
 
-    `space` is what the boxes in the text are written in; those of the elements are screen pixels.
+    `window` limits it to windows (or programs) of that name; `budget` is in tokens of about four characters. `space` is
+    the coordinate space of the boxes in the text; the boxes of the elements are screen pixels.
     """
 
     view: OutlineView = OutlineView.INTERACTIVE
@@ -87,11 +88,12 @@ class OutlineRequest:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """`text` is one line an element, indented by depth; `left_out` counts lines that the budget did not allow.
+    """The visible elements as text and as values.
 
-    `silent` names programs that have windows but did not answer in time. `empty` are the titles of windows that
-    describe only their frame (the toolkit has no accessibility, or it is switched off). `described` is all that
-    programs tell, whatever the view leaves out.
+    `text` has one line for each element, indented by depth; `left_out` counts lines dropped for the budget. `silent`
+    names programs that have windows but did not answer in time. `empty` lists the titles of windows that describe only
+    their frame (their toolkit has no accessibility, or it is off). `described` holds every element, whatever the view
+    leaves out.
     """
 
     text: str
@@ -104,7 +106,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A control, and the chord that presses it as its program writes it (`<Alt>d`, `Alt+D`); empty where none does."""
+    """A control and the chord that presses it, as its program writes it (`<Alt>d`, `Alt+D`); "" if it has none."""
 
     chord: str
     role: str
@@ -113,8 +115,9 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class SceneRequest:
-    """What is looked at: what is under a point, what has a ref, else what has the keyboard. `pid` is the program of the
-    window; 0 where it is not known. `patience_s` is what it may take to answer.
+    """What to look at: the element under a point, the one with a ref, or by default the one with the keyboard.
+
+    `pid` is the window's program; 0 if unknown. `patience_s` is how long the program may take to answer.
     """
 
     pid: int = 0
@@ -126,14 +129,15 @@ class SceneRequest:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A control and what is around it. `element` is None where the program describes none there.
+    """A control and its surroundings. `element` is None if the program describes none there.
 
-    `has_answered` is False for a program that did not answer (in full) in time. `is_described` is False where only the
-    window is known, or a bare surface. `words` are the sentences of its dialog or small window; `default` is the button
-    that Return presses. `bindings` are None where they were not read. `is_rehearsed`: this is a dry run,
-    where nothing that is pressed or typed has an effect.
-    `fields` is what stands in the text fields of its dialog; None where that was not read. `is_in_items`: the control
-    is inside a list, a table or a tree, such as the field in which an item gets its name.
+    `has_answered` is False if a program did not answer (in full) in time. `is_described` is False if only the window,
+    or a bare surface, is known. `words` are the sentences of its dialog or small window; `default` is the button that
+    Return presses; `buttons` are those that Return may press if the program names no default. `bindings` are None if
+    they were not read. `is_rehearsed`: this is a dry run, in which nothing has an effect. `fields` are the contents of
+    the text fields of its dialog; None if not read. `is_in_items`: the control is inside a list, table or tree, such as
+    the field in which an item is renamed. `selected` are the names of the window's selected items, if there are
+    several; None if not readable.
     """
 
     element: Element | None = None
@@ -143,39 +147,41 @@ class Scene:
     is_menu_open: bool = False
     has_password: bool = False
     default: str = ""
+    buttons: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     bindings: tuple[Binding, ...] | None = None
     is_rehearsed: bool = False
     fields: tuple[str, ...] | None = None
     is_in_items: bool = False
+    selected: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed, in sentences. `is_in_sight` is False for what no window shows: that proves no effect."""
+    """What changed, in sentences. `is_in_sight` is False if no window shows it: then it proves no effect."""
 
     lines: tuple[str, ...] = ()
     is_in_sight: bool = False
 
 
 class FollowedChanges(Protocol):
-    """What a program says of itself that changed since this was begun; focus, hover and the like do not count."""
+    """The changes that a program reports since this was created. Focus, hover and the like do not count."""
 
     async def told(self, near: Rect | None = None) -> Changed:
-        """In at most 12 sentences, the nearest to a place first; none where nothing changed that counts."""
+        """Describe the changes in at most 12 sentences, the nearest to a place first."""
         ...
 
     async def news(self) -> None:
-        """Return when something changed since this was last asked."""
+        """Wait until something changed since the last call."""
         ...
 
     def close(self) -> None:
-        """Collect no more."""
+        """Stop collecting."""
         ...
 
 
 class NoChanges:
-    """For programs that tell nothing."""
+    """A feed of changes for programs that report none."""
 
     async def told(self, near: Rect | None = None) -> Changed:  # noqa: ARG002
         return Changed()
@@ -187,87 +193,107 @@ class NoChanges:
         return None
 
 
-class Accessibility(Protocol):
-    """Reads and operates controls by what they are, without the mouse.
+@dataclass(frozen=True, slots=True)
+class OutOfSight:
+    """A control that must be scrolled to, and the page or list around it. `is_row`: the wheel can scroll to it."""
 
-    Only what is SHOWING is ever found. However programs behave, each method takes about a second at most (`reveal`:
-    five), and raises ToolFailed when the accessibility bus itself cannot be reached.
+    element: Element
+    holder: Element
+    is_row: bool
+
+
+class NoLongerInSight(ToolFailed):
+    """The element of a ref is gone or scrolled away; `name` is what it was called."""
+
+    def __init__(self, sentence: str, name: str) -> None:
+        super().__init__(sentence)
+        self.name = name
+
+
+class Accessibility(Protocol):
+    """Reads and operates controls by their meaning, without the mouse.
+
+    Only visible elements are found. Each method takes about a second at most (`reveal`: five), however slow programs
+    are. It raises ToolFailed if the accessibility bus itself cannot be reached.
     """
 
     async def find(self, query: str, *, role: str = "", limit: int = 8) -> tuple[Match, ...]:
-        """What is called `query`, best first. Words for roles in it ("the Save button") narrow the search."""
+        """Find elements called `query`, best first. Role words in it ("the Save button") narrow the search."""
         ...
 
     async def reveal(self, query: str) -> Match | None:
-        """Scroll to the one control called `query` of the page in the active window; None when none or several are."""
+        """Scroll to the only control called `query` in the active window's page. None if not exactly one."""
         ...
 
-    async def beyond(self, query: str) -> tuple[Element, Element] | None:
-        """A list of the active window and the one row called `query` in it that is out of sight."""
+    async def beyond(self, query: str) -> OutOfSight | None:
+        """Find the only control called `query` that must be scrolled to, without scrolling."""
         ...
 
     async def at(self, point: Point) -> Element | None:
-        """The innermost element under a screen point."""
+        """Return the innermost element under a screen point."""
         ...
 
     async def focused(self) -> Element | None:
-        """The element that takes the keyboard."""
+        """Return the element that has the keyboard."""
         ...
 
     async def has_keyboard(self, ref: str) -> bool:
-        """Whether an element that had the keyboard still says so and has its role, by one question to its program."""
+        """Return whether an element still has the keyboard and its role. Asks its program once."""
         ...
 
     async def scene(self, request: SceneRequest) -> Scene:
-        """What is there with its surroundings, as judging an act needs it. Errors as `element` for a ref."""
+        """Return an element with what the policy needs to judge an action on it. Raises as `element` does."""
         ...
 
     async def outline(self, request: OutlineRequest) -> Outline:
-        """What is showing, pruned to the request."""
+        """Return the visible elements, limited to the request."""
         ...
 
     async def element(self, ref: str) -> Element:
-        """The element as it is now. ToolFailed names the nearest live ones when it is gone; ToolMisuse: no such ref."""
+        """Return the element as it is now.
+
+        Raises ToolFailed with the nearest elements if it is gone, and ToolMisuse if the ref never existed.
+        """
         ...
 
     async def obstacle(self, ref: str, point: Point) -> str:
-        """What a press at the point would meet instead of the element, as a sentence; "" if nothing."""
+        """Describe in a sentence what a press at the point would hit instead; "" if nothing is in the way."""
         ...
 
     async def press(self, ref: str) -> str:
-        """Do the element's own default action; returns its name. Errors as `element`."""
+        """Run the element's default action and return its name. Raises as `element` does."""
         ...
 
-    async def set_value(self, ref: str, text: str) -> str:
-        """Put `text` (or a number) into a field or slider; returns what it holds afterwards. Errors as `element`.
+    async def set_value(self, ref: str, text: str) -> None:
+        """Put `text` (or a number) into a field or slider. `text_of` returns what it holds then.
 
-        TakesNoValue where the program lets nothing be set.
+        Raises as `element` does, and TakesNoValue if the program does not allow it.
         """
         ...
 
     async def text_of(self, ref: str) -> str:
-        """The whole text or value, unclipped. Errors as `element`."""
+        """Return the whole text or value, unclipped. Raises as `element` does."""
         ...
 
     async def follow(self, pid: int) -> FollowedChanges:
-        """Collect what the programs of a process change from now on."""
+        """Start to collect the changes that the programs of a process report."""
         ...
 
     async def held(self, window: Window) -> tuple[Element, ...]:
-        """What is in a window, a menu or the like that has just opened; nothing where its program does not tell."""
+        """Return the elements of a window or menu that just opened; none if its program does not report them."""
         ...
 
     async def silent(self) -> tuple[str, ...]:
-        """Names of the programs that did not answer at the last look."""
+        """Return the names of the programs that did not answer the last request."""
         ...
 
     async def close(self) -> None:
-        """Leave the bus."""
+        """Disconnect from the bus."""
         ...
 
 
 class NoAccessibility:
-    """For systems without an accessibility bus: finds nothing, and says so when asked to act."""
+    """For systems without an accessibility bus. Finds nothing, and refuses to act with the reason."""
 
     def __init__(self, reason: str = "This system offers no accessibility tree.") -> None:
         self._reason = reason
@@ -278,7 +304,7 @@ class NoAccessibility:
     async def reveal(self, query: str) -> Match | None:  # noqa: ARG002
         return None
 
-    async def beyond(self, query: str) -> tuple[Element, Element] | None:  # noqa: ARG002
+    async def beyond(self, query: str) -> OutOfSight | None:  # noqa: ARG002
         return None
 
     async def at(self, point: Point) -> Element | None:  # noqa: ARG002
@@ -291,7 +317,7 @@ class NoAccessibility:
         return False
 
     async def scene(self, request: SceneRequest) -> Scene:
-        """Where a program describes what is under a point or has the keyboard, subclasses say so by `at`, `focused`."""
+        """Build the scene from `at` or `focused`, which subclasses may override."""
         if request.ref:
             element: Element | None = await self.element(request.ref)
         else:
@@ -310,8 +336,8 @@ class NoAccessibility:
     async def press(self, ref: str) -> str:
         return (await self.element(ref)).ref
 
-    async def set_value(self, ref: str, text: str) -> str:  # noqa: ARG002
-        return (await self.element(ref)).ref
+    async def set_value(self, ref: str, text: str) -> None:  # noqa: ARG002
+        await self.element(ref)
 
     async def text_of(self, ref: str) -> str:
         return (await self.element(ref)).ref

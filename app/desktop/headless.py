@@ -1,6 +1,6 @@
-"""A desktop on which nothing really happens: it shows a given picture and writes down what was done.
+"""A desktop on which nothing really happens: it shows a given picture and records what was done.
 
-Used by `--dry-run`, and wherever behaviour is to be seen without a screen.
+`--dry-run` uses it, and so do tests that need no screen.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ Deed = Moved | PressedDown | Released | Scrolled | Typed | Started
 
 
 class HeadlessDesktop:
-    """`done` lists the low-level events in order. `picture` is what the screen shows."""
+    """A desktop without a screen. `done` lists the low-level events in order; `picture` is its content."""
 
     def __init__(self, picture: Frame | None = None, accessibility: Accessibility | None = None) -> None:
         whole = Rect(0, 0, _SIZE.width, _SIZE.height)
@@ -85,7 +85,7 @@ class HeadlessDesktop:
         self._accessibility = accessibility or _Rehearsal("This is a dry run without programs.")
 
     def backend(self, _stop: StopFlag) -> Backend:
-        """All seams of it."""
+        """Return a backend whose every part acts on this object."""
         return Backend(
             name="headless",
             screen=_Screen(self),
@@ -102,7 +102,7 @@ class HeadlessDesktop:
 
 
 class _Rehearsal(NoAccessibility):
-    """Nothing really happens, so all that is there may as well be a field that takes text."""
+    """Report a text field everywhere: nothing really happens, so nothing can go wrong there."""
 
     async def scene(self, request: SceneRequest) -> Scene:
         scene = await super().scene(request)

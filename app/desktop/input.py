@@ -1,6 +1,6 @@
-"""Send input: each low-level event checks the stop flag first, and all held keys and buttons are released again.
+"""Send input. Each low-level event checks the stop flag first; held keys and buttons are always released.
 
-Lives on the desktop thread.
+Runs on the desktop thread.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from itertools import pairwise
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
-from app.base.geometry import Point, Rect
-from app.base.values import dataclass, replace
+from app.base.geometry import Point, Rect, points_along
+from app.base.values import replace
 from app.desktop.backends import (
     Backend,
     Button,
@@ -22,6 +21,7 @@ from app.desktop.backends import (
     Curtain,
     KeyboardMoved,
     Landing,
+    Press,
     Window,
     WindowCame,
     nothing_to_check,
@@ -43,7 +43,7 @@ from app.desktop.takeover import InputGuard, TakeoverMonitor
 from app.desktop.verification import Patience
 
 _BETWEEN_CLICKS_S = 0.06
-"""Two clicks closer than this are one double click to most programs."""
+"""The pause between the clicks of one multiple click; well below every double-click limit."""
 _SAME_PLACE_PX = 6
 _APART_PX = 12
 _EDGE_PX = 3
@@ -51,21 +51,22 @@ _MARGIN_S = 0.02
 _STEP_PX = 12
 _PACE_LIMIT_S = 1.0
 _LATE_LIMIT_S = 2.0
-"""A program may be busy so long before what it does with its input counts as unknown."""
+"""After this time, a busy program counts as late: nobody knows yet what its input will do."""
 _HOLD_STEP_S = 0.02
 _AROUND_PX = 2
 _SUBMITTING = Patience(first_s=0.06, quiet_s=0.06, limit_s=0.6)
 _SUBMITTING_A_DIALOG = Patience(first_s=0.3, quiet_s=0.3, limit_s=2.0, fades=True)
-"""Return after a text submits it: dialogs drop it while they still look at what was typed. The button that takes it
-comes to life 0.25 s after the last key in GTK's file dialog, on an idle machine.
+"""How long to wait before Return submits a text. Dialogs ignore Return while they check the text: the button
+of GTK's file dialog is enabled 0.25 s after the last key, on an idle machine.
 """
 _OPENING_A_FIELD = Patience(first_s=0.06, quiet_s=0.06, limit_s=0.5)
-"""In dialogs the first key of a text may open the field for the others: GTK's file dialog drops what comes sooner."""
+"""In a dialog, the first key may open the field for the rest. GTK's file dialog drops keys that come sooner."""
 _SUBMITS = frozenset({"Return", "KP_Enter"})
 _JUST_S = 1.0
-
+_BUTTON_S = 0.3
+"""GTK ignores a second key press of the same button for 250 ms: ACTIVATE_TIMEOUT in its gtkbutton.c."""
 _SWITCHING_S = 0.12
-"""Keys that switch windows are held so long: the window manager must grab the keyboard while the modifier is down."""
+"""Hold keys that switch windows for this long: the window manager grabs the keyboard while the modifier is down."""
 _SWITCH_LIMIT_S = 1.0
 _ARRANGING_S = 0.2
 _AT_REST_S = 0.06
@@ -73,25 +74,15 @@ _LOOK = "Look before going on."
 
 BeforeChords = Callable[[Sequence[Chord], Chord | None], Awaitable[None]]
 BeforeText = Callable[[str], Awaitable[Taker | None]]
-
 Rest = Callable[[Patience], Awaitable[object]]
-"""Waits until the screen is at rest."""
+"""Wait until the screen is at rest."""
 
 
 def nothing_checked() -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Press:
-    """How a button is pressed: how often, with which modifier keys (own names) held."""
-
-    button: Button = Button.LEFT
-    count: int = 1
-    modifiers: tuple[str, ...] = ()
-
-
 class InputController:
-    """One action at a time; the caller holds the lock."""
+    """Sends input, one action at a time. The caller makes sure of that."""
 
     def __init__(
         self, backend: Backend, curtain: Curtain, takeover: TakeoverMonitor, rest: Rest, clock: Clock, guard: InputGuard
@@ -119,7 +110,7 @@ class InputController:
         self._backend.pointer.move(to)
 
     async def click(self, at: Point, press: Press, check: Check | None = None) -> None:
-        """Click. `check` is called right before the press, and raises if the press would not reach its target."""
+        """Click. `check` is called right before the press, and raises if it would not reach its target."""
         await self._keep_apart(at, press.button)
         with self._cleared(at), self._holding(press.modifiers):
             await self.move(at)
@@ -139,7 +130,7 @@ class InputController:
         self._last_click = (at, press.button, self._clock.now())
 
     def apart(self, at: Point, inside: Rect, button: Button) -> Point:
-        """A point of the same control that makes no double click with the last press; `at` where there is none."""
+        """Return a point of the same control that makes no double click with the last press, or `at`."""
         if not self._is_second(at, button):
             return at
         shifts = ((_APART_PX, 0), (-_APART_PX, 0), (0, _APART_PX), (0, -_APART_PX))
@@ -147,21 +138,18 @@ class InputController:
         return next((there for dx, dy in shifts if core.contains(there := at.moved(dx, dy))), at)
 
     async def _keep_apart(self, at: Point, button: Button) -> None:
-        """Wait until a second click at the same place can no longer count as a double click."""
+        """Wait until a click here can no longer count as the second of a double click."""
         if self._last_click and self._is_second(at, button):
             await self.outlast_double_click()
 
     async def outlast_double_click(self) -> None:
-        """Wait until no program can take a press for the second of a double click, wherever the two are."""
+        """Wait until no program can count the next press as the second of a double click, wherever it is."""
         left = self._double_click_ends() - self._clock.now()
         if left > 0:
             await self._clock.sleep(left)
 
     def _is_second(self, at: Point, button: Button) -> bool:
-        """Whether programs would take a press now for the second of a double click.
-
-        Where a hand moved the pointer since, it is the person's own doing.
-        """
+        """Return whether a press now would count as a double click. A press after the person moved does not."""
         if self._last_click is None:
             return False
         place, last_button, _ = self._last_click
@@ -171,8 +159,11 @@ class InputController:
         return is_near and self._backend.pointer.position() == place
 
     def _double_click_ends(self) -> float:
-        when = self._last_click[2] if self._last_click else -math.inf
-        return when + self._backend.pointer.double_click_s() + _MARGIN_S
+        return (
+            (self._last_click[2] if self._last_click else -math.inf)
+            + self._backend.pointer.double_click_s()
+            + _MARGIN_S
+        )
 
     async def drag(
         self,
@@ -182,10 +173,8 @@ class InputController:
         check: Check | None = None,
         drop: Callable[[], None] = nothing_checked,
     ) -> None:
-        """Press at the first point, move through the others, let go at the last. `check` as in `click`; `drop` raises
-        ToolFailed where the button must not be let go.
-        """
-        steps = list(_steps(path))
+        """Press at the first point, move through the others, and release. `drop` raises if that is forbidden."""
+        steps = list(points_along(path, _STEP_PX))
         with self._cleared(*path), self._holding(press.modifiers):
             await self.move(path[0])
             first = self._backend.windows.under(path[0])
@@ -193,13 +182,14 @@ class InputController:
                 await check()
             with self._pressing(press.button, first.place):
                 for point in steps:
+                    # Pause, because programs start a drag only if they see the pointer move.
                     await asyncio.sleep(duration_s / len(steps))
                     await self.move(point)
                 await self._worked_off()
                 await self._drop(path, drop)
 
     def _check_still(self, at: Point, first: Landing, done: int, count: int) -> None:
-        """What follows the first press of several must not land in a window that this one opened."""
+        """Raise ToolFailed if the first click opened a window here: the next click must not land in it."""
         if self._backend.windows.under(at).window != first.window:
             raise ToolFailed(
                 f"Another window came up there: {done} of {count} presses were made there, the others were not. {_LOOK}"
@@ -216,17 +206,17 @@ class InputController:
             raise
 
     async def scroll(self, at: Point | None, notches: tuple[int, int], modifiers: tuple[str, ...]) -> None:
-        dx, dy = notches
         with self._cleared(at) if at else nullcontext(), self._holding(modifiers):
             if at:
                 await self.move(at)
-            for turn in range(max(abs(dx), abs(dy))):
+            for turn in range(max(map(abs, notches))):
                 self._takeover.check()
-                self._backend.pointer.scroll(_sign(dx) if turn < abs(dx) else 0, _sign(dy) if turn < abs(dy) else 0)
-                await asyncio.sleep(0)
+                step = (int(math.copysign(turn < abs(d), d)) for d in notches)
+                self._backend.pointer.scroll(*step)
+                await asyncio.sleep(0)  # so that a stop can come between two notches
 
     async def button_down(self, button: Button) -> None:
-        """Press and keep pressed until `button_up`, a stop, or the end."""
+        """Press a button and hold it until `button_up`, a stop, or the end."""
         self._takeover.check()
         self._guard.check_press(self._backend.pointer.position())
         self._buttons[button] = self._backend.pointer.position()
@@ -242,6 +232,7 @@ class InputController:
     def _pressing(self, button: Button, place: str) -> Iterator[None]:
         self._takeover.check()
         self._guard.check_press(self._backend.pointer.position())
+        # Note the button before it goes down, so that a stop in between releases it.
         self._buttons[button] = self._backend.pointer.position()
         try:
             with self._backend.pointer.only_at(place):
@@ -258,9 +249,7 @@ class InputController:
     async def press(
         self, chords: Sequence[Chord], repeat: int, hold_s: float, before: BeforeChords = nothing_to_check
     ) -> None:
-        """Each chord in turn, the whole `repeat` times, each held for `hold_s`. `before` is asked with those that are
-        left, and the one sent last; what it raises ends the sequence.
-        """
+        """Press each chord, the sequence `repeat` times. `before` gets the chords left, and may raise."""
         with self._judged_apart():
             await self._press_in_turn([*chords] * repeat, hold_s, before)
 
@@ -276,24 +265,36 @@ class InputController:
                     await before(whole[number:], whole[number - 1] if number else None)
                 except ToolFailed as error:
                     raise _stopped(number, len(whole), "chords", error) from None
-                with self._holding(chord.keys):
-                    await self._hold(max(hold_s, _SWITCHING_S) if chord.may_switch else hold_s)
-                    if chord.may_switch:
-                        await self._backend.windows.arranged(_SWITCHING_S)
+                try:
+                    with self._holding(chord.keys[:-1]), self._holding(await self._led(chord)):
+                        await self._hold(chord, max(hold_s, _SWITCHING_S) if chord.may_switch else hold_s)
+                        if chord.may_switch:
+                            await self._backend.windows.arranged(_SWITCHING_S)
+                except KeyboardMoved as error:  # because a menu may open while Alt is held alone
+                    raise _stopped(number, len(whole), "chords", error) from None
                 if chord.may_switch:
                     await self._switched()
         finally:
             await self._give_back()
 
-    def judged(self, landing: Landing, still: Check = nothing_to_check, *, is_field: bool = False) -> None:
-        """What is pressed next was judged by where the keyboard is: it reaches that or nothing. `still` raises where
-        another control has it by now. `is_field` says that a text field is there, which takes a text in one go.
+    async def _led(self, chord: Chord) -> tuple[str, ...]:
+        """Return the last key of a chord after the program has handled the other keys.
+
+        Raises ToolFailed if those keys moved the keyboard focus.
         """
+        if chord.lead_s:
+            await self._worked_off()
+            await asyncio.sleep(chord.lead_s)
+            await self._still()
+        return chord.keys[-1:]
+
+    def judged(self, landing: Landing, still: Check = nothing_to_check, *, is_field: bool = False) -> None:
+        """Note the place that the policy judged: keys reach only it. `still` raises if the focus moved."""
         self._judged, self._is_field, self._still = landing, is_field, still
 
     @contextmanager
     def _judged_apart(self) -> Iterator[None]:
-        """Forget at the end where the keyboard was judged to be."""
+        """Forget at the end where the keyboard was when the policy judged."""
         try:
             yield
         finally:
@@ -304,7 +305,7 @@ class InputController:
         return self._backend.keyboard.only_into(place) if place else nullcontext()
 
     async def _switched(self) -> None:
-        """Return once the window manager has done what such a chord asks for: what is sent sooner, it swallows."""
+        """Wait until the window manager has switched windows: it swallows keys that are sent before that."""
         windows = self._backend.windows
         await windows.arranged(_SWITCH_LIMIT_S)
         until = self._clock.now() + _SWITCH_LIMIT_S
@@ -314,15 +315,22 @@ class InputController:
             was = now
             await windows.changed(_AT_REST_S)
 
-    async def _hold(self, seconds: float) -> None:
+    async def _hold(self, chord: Chord, seconds: float) -> None:
+        """Hold the chord. The X server repeats held keys, so `still` is checked again before each repetition."""
         until = self._clock.now() + seconds
         while (left := until - self._clock.now()) > 0:
             self._takeover.check()
+            if chord.may_press and left < seconds - _HOLD_STEP_S:
+                try:
+                    await self._still()
+                except ToolFailed as error:
+                    raise ToolFailed(f"{chord} was sent, and let go of before its time. {error} {_LOOK}") from None
             await asyncio.sleep(min(left, _HOLD_STEP_S))
 
     async def type_text(self, text: str, before: BeforeText = nothing_to_check) -> tuple[Route, ...]:
-        """Type it exactly; returns the routes that were taken. `before` is asked with the text that is left: at each
-        line, line break and tab, at each word for an entry, and after `PACE_CHARS`. What it raises ends the typing.
+        """Type a text exactly. Returns by which routes the text was sent.
+
+        `before` is called before each word with the remaining text, and may raise.
         """
         left = plan(text, self._backend.keyboard.can_type)
         self._typing_into = self._active()
@@ -341,6 +349,8 @@ class InputController:
                 if self._is_field and not is_dialog and is_best_pasted(left[0]) and self._backend.exact.can_paste():
                     left = [replace(left[0], route=Route.EXACT), *left[1:]]
                 piece, *left = with_short_lead(left, taker)
+                if taker is Taker.BUTTONS and done:
+                    await self._clock.sleep(_BUTTON_S)
                 try:
                     since_pause = await self._type(piece, since_pause)
                 except KeyboardMoved as error:
@@ -353,7 +363,7 @@ class InputController:
         return tuple(dict.fromkeys(routes))
 
     async def _taken(self, piece: Piece, taker: Taker | None, *, opens_field: bool) -> None:
-        """Return once the program has worked off a part of a text that may have moved the keyboard."""
+        """Wait until the program has handled a part of a text that may have moved the keyboard focus."""
         if opens_field:
             await self._rest(_OPENING_A_FIELD)
         elif piece.route is not Route.KEY:
@@ -386,7 +396,7 @@ class InputController:
                 self._has_sent = True
                 self._backend.keyboard.type_text(part)
             since_pause += len(part)
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # so that a stop can come between two words
             if since_pause >= PACE_CHARS:
                 await self._worked_off()
                 self._check_window()
@@ -394,7 +404,7 @@ class InputController:
         return since_pause
 
     def _check_window(self) -> None:
-        """What is left of a text must not land in a window that came up meanwhile. Raises ToolFailed."""
+        """Raise ToolFailed if another window became active: the rest of the text must not land in it."""
         was, now = self._typing_into, self._active()
         if was and now and was.ref != now.ref:
             raise ToolFailed(
@@ -402,7 +412,7 @@ class InputController:
             )
 
     async def _type_exactly(self, text: str) -> bool:
-        """False where nothing but keys of the layout is left to try."""
+        """Paste or remap the text. Returns False if only the layout's own keys are left to try."""
         self._takeover.check()
         self._guard.check_keyboard()
         self._has_sent = True
@@ -413,7 +423,7 @@ class InputController:
         await self._backend.exact.remap(text)
         return True
 
-    def _paste_chord(self) -> str:
+    def _paste_chord(self) -> str:  # A terminal needs another chord, because ctrl+v quotes the next character there.
         active = self._active()
         if active and is_terminal(active.app):
             return "shift+Insert"
@@ -441,7 +451,7 @@ class InputController:
     # --- what surrounds an action
 
     def release_all(self) -> None:
-        """Let go of all keys that we hold, and of buttons where they were pressed: no drop elsewhere was judged."""
+        """Release all held keys, and buttons where they were pressed: a drop elsewhere was not judged."""
         while self._keys:
             self._backend.keyboard.key(self._keys.pop(), down=False)
         while self._buttons:
@@ -457,9 +467,7 @@ class InputController:
             self._backend.keyboard.give_back()
 
     async def worked_off(self) -> bool:
-        """Return once the active program has worked off what was sent. False where it is late: any of that may still
-        move the keyboard. True also for a program that never says.
-        """
+        """Wait until the active program has handled the input. False if it may still move the focus."""
         return not self._has_sent or await self._worked_off(_LATE_LIMIT_S)
 
     async def _worked_off(self, limit_s: float = _PACE_LIMIT_S) -> bool:
@@ -472,7 +480,7 @@ class InputController:
         return next((window for window in self._backend.windows.all() if window.is_active), None)
 
     def _cleared(self, *points: Point) -> AbstractContextManager[None]:
-        """Our own windows out of the way of the pointer, where they are in it."""
+        """Hide Wisp's own windows if the pointer would touch them."""
         left, top = min(p.x for p in points) - _AROUND_PX, min(p.y for p in points) - _AROUND_PX
         right, bottom = max(p.x for p in points) + _AROUND_PX, max(p.y for p in points) + _AROUND_PX
         around = Rect(left, top, right - left + 1, bottom - top + 1)
@@ -480,19 +488,7 @@ class InputController:
 
 
 def _stopped(done: int, whole: int, what: str, why: ToolFailed) -> ToolFailed:
-    """How much was done and how much was not; not the keys themselves, which may be meant for a password."""
+    """Say how much was sent and how much was not, but not the keys: they may be meant for a password."""
     if not done:
         return ToolFailed(f"None of the {what} were sent. {why}")
     return ToolFailed(f"The first {done} of {whole} {what} were sent, the other {whole - done} were not. {why} {_LOOK}")
-
-
-def _steps(path: Sequence[Point]) -> Iterator[Point]:
-    """Points along the path, close enough that programs see a movement; the last one is the path's last."""
-    for start, end in pairwise(path):
-        count = max(abs(end.x - start.x), abs(end.y - start.y)) // _STEP_PX + 1
-        for step in range(1, count + 1):
-            yield Point(start.x + (end.x - start.x) * step // count, start.y + (end.y - start.y) * step // count)
-
-
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)

@@ -1,6 +1,6 @@
-"""Keys by the names that people and models use, and the pieces that a text is typed in.
+"""Names of keys as people and models write them, and the pieces that a text is typed in.
 
-Names become X keysym names, or the character that the key types.
+A name is translated to an X keysym name, or to the character that the key types.
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ _OPEN_MENUS = frozenset({"F10", "Menu"})
 _LEAVE = frozenset({"Tab", "ISO_Left_Tab", "F6"})
 _PRESS = frozenset({"space", "Return", "KP_Enter", "KP_Space"})
 
+_MNEMONIC_LEAD_S = 0.12
+"""Qt asks the accessibility bus about each key and handles it after the answer, or after 100 ms; a shortcut it handles
+at once. An Alt that comes after its letter closes the menu that this opened:
+https://code.qt.io/cgit/qt/qtbase.git/tree/src/gui/accessible/linux/qspiapplicationadaptor.cpp
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Chord:
@@ -29,24 +35,30 @@ class Chord:
 
     @property
     def may_switch(self) -> bool:
-        """Whether window managers switch windows or desktops by such chords: alt+Tab, super+1, ctrl+alt+Left."""
+        """Return whether window managers may switch windows or desktops by it: alt+Tab, super+1, ctrl+alt+Left."""
         held = {name.removesuffix("_L").removesuffix("_R") for name in self.keys[:-1]}
         is_sign = len(self.keys[-1]) == 1
         return bool(held & {"Super", "Meta", "Hyper"}) or ("Alt" in held and (not is_sign or "Control" in held))
 
     @property
     def may_open_menu(self) -> bool:
-        """Whether programs open menus by such chords, below which a field says that it keeps the keyboard."""
+        """Return whether programs open menus by such a chord. Below a menu, a field still reports the keyboard."""
         return self.keys[-1] in _OPEN_MENUS or any(key.startswith("Alt_") for key in self.keys)
 
     @property
+    def lead_s(self) -> float:
+        """Return how long the other keys are held before the last one: for Alt with a letter, which opens a menu."""
+        is_mnemonic = len(self.keys[-1]) == 1 and any(key.startswith("Alt_") for key in self.keys[:-1])
+        return _MNEMONIC_LEAD_S if is_mnemonic else 0.0
+
+    @property
     def may_leave(self) -> bool:
-        """Whether such a chord may move the focus to another control."""
+        """Return whether such a chord may move the focus to another control."""
         return self.keys[-1] in _LEAVE or self.may_open_menu
 
     @property
     def may_press(self) -> bool:
-        """Whether such a chord presses the button that has the keyboard."""
+        """Return whether such a chord presses the button that has the keyboard."""
         return self.keys[-1] in _PRESS
 
     def __str__(self) -> str:
@@ -62,12 +74,12 @@ def chord(text: str) -> Chord:
 
 
 def chords(text: str) -> tuple[Chord, ...]:
-    """Several chords, pressed one after the other, with blanks between them."""
+    """Read several chords, separated by blanks, to press one after the other."""
     return tuple(chord(part) for part in text.split()) or (chord(text),)
 
 
 def key(name: str) -> str:
-    """The key's own name. Raises ToolMisuse with the nearest names for an unknown one."""
+    """Return the name that `keys.py` uses for a key. Raises ToolMisuse with the nearest names for an unknown one."""
     if len(name) == 1:
         return "space" if name == " " else name
     found = _names().get(_folded(name))
@@ -86,12 +98,12 @@ def modifiers(text: str) -> tuple[str, ...]:
 
 
 def is_modifier(name: str) -> bool:
-    """Whether a key (by its own name) only changes what others do."""
+    """Return whether a key only changes what other keys do."""
     return name in _modifiers()
 
 
 def _split(text: str) -> list[str]:
-    """Parts between plus signs; a plus sign at the end is a key itself."""
+    """Split at plus signs. A plus sign at the end is itself a key."""
     if text in ("+", ""):
         return ["+"] if text else []
     if text.endswith("++"):
@@ -114,12 +126,12 @@ def _names() -> dict[str, str]:
 
 @cache
 def named_keys() -> tuple[str, ...]:
-    """The keys that are called by a name and change nothing of what others do."""
+    """Return the keys that have a name (not a character) and are no modifiers."""
     return tuple(name for name in _table()["keys"] if len(name) > 1)
 
 
 def modifier_keys() -> tuple[str, ...]:
-    """The keys that only change what others do."""
+    """Return the keys that only change what other keys do."""
     return tuple(_table()["modifiers"])
 
 
@@ -138,15 +150,15 @@ def _nearest(name: str) -> str:
 
 
 LIMIT_CHARS = 100_000
-SLICE_CHARS = 16
+SLICE_CHARS = 16  # because Wisp can only stop between slices: a longer one would still arrive after the stop key
 PACE_CHARS = 256
-"""After so many characters Wisp waits for the program, and looks again at what has the keyboard."""
+"""After this many characters Wisp waits for the program, and checks the keyboard focus again."""
 _SIGNS = {"Return": "\n", "Tab": "\t"}
 _LINES_AND_TABS = re.compile(r"(\r\n|\r|\n|\t)")
 
 
 class Route(Enum):
-    """By what means a piece reaches the program."""
+    """How a piece of text reaches the program."""
 
     TYPED = "typed"
     KEY = "key"
@@ -155,7 +167,7 @@ class Route(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """`text` is what to type, or for `Route.KEY` the key's name."""
+    """A part of a text. `text` is what to type, or the key's name for `Route.KEY`."""
 
     route: Route
     text: str
@@ -176,7 +188,7 @@ def plan(text: str, can_type: Callable[[str], bool]) -> list[Piece]:
 
 
 def with_lead(pieces: list[Piece]) -> list[Piece]:
-    """The same pieces, the first character a piece of its own where it is a key."""
+    """Make the first character a piece of its own, if it is typed as a key."""
     first = pieces[0].text if pieces and pieces[0].route is Route.TYPED else ""
     if len(first) < 2:
         return pieces
@@ -184,19 +196,26 @@ def with_lead(pieces: list[Piece]) -> list[Piece]:
 
 
 def with_short_lead(pieces: list[Piece], taker: Taker | None) -> list[Piece]:
-    """The same pieces, the first so short that little goes astray where the keyboard moves: a word for a field."""
+    """Shorten the first piece, so that little goes astray if the keyboard focus moves.
+
+    A one-line field gets a word at a time. Buttons get no character twice in one piece.
+    """
     first = pieces[0]
     is_field = taker in (Taker.ENTRY, Taker.LINES)
     blank = first.text.find(" ", 1) if is_field else -1
     end = min(len(first.text) if blank < 0 else blank, SLICE_CHARS if is_field else PACE_CHARS)
+    if taker is Taker.BUTTONS:
+        end = next((at for at, sign in enumerate(first.text) if sign in first.text[:at]), end)
     if first.route is not Route.TYPED or end == len(first.text):
         return pieces
     return [Piece(Route.TYPED, first.text[:end]), Piece(Route.TYPED, first.text[end:]), *pieces[1:]]
 
 
 def is_best_pasted(piece: Piece) -> bool:
-    """Whether a field is to have the piece in one go: it may hand the keyboard on at any sign, and what follows that
-    sign would reach another control. It is also sooner there.
+    """Return whether a field should get the piece in one go.
+
+    A field may pass the focus on after any character; the rest would then reach another control. Pasting is also
+    faster.
     """
     return piece.route is Route.TYPED and len(piece.text) > 1
 
@@ -219,16 +238,18 @@ def _is_typable(character: str) -> bool:
 
 
 def slices(text: str) -> Iterator[str]:
-    """Parts short enough that a stop between them comes at once."""
+    """Split a text into parts that are short enough for a stop to take effect between them."""
     for start in range(0, len(text), SLICE_CHARS):
         yield text[start : start + SLICE_CHARS]
 
 
 class Taker(Enum):
-    """What takes a text."""
+    """What kind of control receives a text."""
 
     LINES = "lines"
-    """A field of many lines: a line break only adds one, and brings nothing up to wait for."""
+    """A field of many lines: a line break only adds a line, and opens nothing."""
     ENTRY = "entry"
-    """A field of one line: it may hand the keyboard on by itself, to what takes a blank for a press."""
+    """A field of one line: it may pass the focus on by itself, to a button that a blank would press."""
+    BUTTONS = "buttons"
+    """Buttons with characters on them, as in a calculator: they ignore the same key again for a while."""
     OTHER = "other"

@@ -1,4 +1,4 @@
-"""All seams of macOS."""
+"""The macOS backend."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FOLDERS = ("/Applications", "/System/Applications", "/System/Applications/Utili
 
 
 class MacApps(HandedOverApps):
-    """`open` hands the program to the system; its process is not ours."""
+    """Programs of macOS. The system's `open` starts them, so their processes are not Wisp's."""
 
     def installed(self) -> tuple[App, ...]:
         folders = (Path(folder).expanduser() for folder in _FOLDERS)
@@ -50,7 +50,7 @@ class MacApps(HandedOverApps):
 
 
 class MacClipboard:
-    """Text, by pbpaste and pbcopy."""
+    """The clipboard's text, through pbpaste and pbcopy."""
 
     async def read(self) -> str:
         return await output_of("pbpaste")
@@ -66,7 +66,10 @@ _POLL_S = 0.05
 
 
 class MacWindows:
-    """`all` is what the last look found; every action looks again first. Titles are the refs' second half."""
+    """The windows of macOS. `all` returns the last list that was read; every action reads the list first.
+
+    A ref contains the process and the window's index in it.
+    """
 
     def __init__(self) -> None:
         self._seen: tuple[Window, ...] = ()
@@ -75,7 +78,7 @@ class MacWindows:
         return self._seen
 
     async def look(self) -> tuple[Window, ...]:
-        """Read the list of windows from the system again."""
+        """Read the list of windows from the system."""
         told = json.loads(await _ask("list"))
         self._seen = tuple(
             Window(

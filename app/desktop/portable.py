@@ -1,4 +1,4 @@
-"""Input by pyautogui and pynput and pictures by mss: what Windows and macOS use, and X11 where it is chosen."""
+"""Input through pyautogui and pynput, captures through mss: the backend of Windows and macOS, optional on X11."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ from app.desktop.keys import Chord
 
 @cache
 def mouse_driver() -> Any:
-    """pyautogui without its pauses. Raises NeedsPerson where it cannot be loaded."""
-    # Stub mouseinfo, so that pyautogui does not import the real one, which needs tkinter.
+    """Load pyautogui without its pauses. Raises NeedsPerson if it cannot be loaded."""
+    # Stub mouseinfo: where tkinter is missing, the real one ends the whole program while pyautogui is imported.
+    # https://github.com/asweigart/mouseinfo/issues/14
     sys.modules.setdefault("mouseinfo", types.ModuleType("mouseinfo"))
     try:
         import pyautogui
@@ -40,7 +41,7 @@ def mouse_driver() -> Any:
 
 @cache
 def key_driver() -> Any:
-    """pynput's keyboard module. Raises NeedsPerson where it cannot be loaded."""
+    """Load pynput's keyboard module. Raises NeedsPerson if it cannot be loaded."""
     try:
         from pynput import keyboard
     except (ImportError, OSError) as error:
@@ -50,7 +51,7 @@ def key_driver() -> Any:
 
 @cache
 def button_driver() -> Any:
-    """pynput's mouse module, for the buttons that pyautogui does not know. Raises NeedsPerson as above."""
+    """Load pynput's mouse module, for buttons that pyautogui does not know. Raises NeedsPerson likewise."""
     try:
         from pynput import mouse
     except (ImportError, OSError) as error:
@@ -89,14 +90,15 @@ _KEYPAD = {"KP_Add": "+", "KP_Subtract": "-", "KP_Multiply": "*", "KP_Divide": "
 
 _OWN_S = 2.0
 _LATE_S = 0.2
-"""So long after the last key the listener may still hear of it."""
+"""The listener may report a key for this long after it was sent."""
 _PLACES = 64
 
 
 class SentInput:
-    """What Wisp sent itself. Windows and macOS mark such events as injected; X11 does not, where XTEST makes them.
+    """Remembers the events that Wisp sent, so that the listener does not take them for the person's.
 
-    Written on the desktop thread, read on the listener's. What was not heard within two seconds is forgotten.
+    Windows and macOS mark such events as injected; X11 does not mark those of XTEST. The desktop thread writes, the
+    listener's thread reads. An event that the listener did not report within two seconds is forgotten.
     """
 
     def __init__(self) -> None:
@@ -110,13 +112,13 @@ class SentInput:
             self._places.append((to.x, to.y))
 
     def sent(self, kind: str, count: int = 1) -> None:
-        """So many events of a kind (`key`, `button`, `scroll`) are on their way."""
+        """Note events of a kind (`key`, `button`, `scroll`) that are about to be sent."""
         with self._lock:
             self._sent.extend([(kind, time.monotonic())] * count)
 
     @contextmanager
     def keys_by_other_means(self) -> Iterator[None]:
-        """While inside, and a moment longer, every key counts as Wisp's."""
+        """Return a context manager inside which, and a moment longer, every key counts as Wisp's."""
         with self._lock:
             self._quiet_until = float("inf")
         try:
@@ -130,7 +132,7 @@ class SentInput:
             return (x, y) in self._places
 
     def is_own(self, kind: str) -> bool:
-        """Whether an event of that kind is one of those sent; each counts once."""
+        """Return whether an event of that kind is one that Wisp sent. Each sent event counts once."""
         now = time.monotonic()
         with self._lock:
             while self._sent and self._sent[0][1] < now - _OWN_S:
@@ -142,7 +144,7 @@ class SentInput:
 
 
 class PortableKeyboard:
-    """Nothing is ever lent: the layout is left alone."""
+    """A keyboard that types every character itself and never changes the layout."""
 
     def __init__(self) -> None:
         self._controller: Any = None
@@ -169,6 +171,9 @@ class PortableKeyboard:
         return True
 
     def type_text(self, text: str) -> None:
+        # By pynput, because pyautogui drops every character beyond ASCII and says nothing:
+        # https://github.com/asweigart/pyautogui/issues/203. It also takes every layout for the American one:
+        # https://github.com/asweigart/pyautogui/issues/249
         self._keys().type(text)
 
     def symbols_of(self, name: str) -> frozenset[str]:
@@ -187,7 +192,7 @@ class PortableKeyboard:
 
 
 def portable_key(name: str) -> Any:
-    """pynput's name of a key of `keys.py`. ToolMisuse where it has none."""
+    """Return pynput's key for a name of `keys.py`. Raises ToolMisuse if pynput has none."""
     if len(name) == 1:
         return name
     if name in _KEYPAD:
@@ -201,7 +206,7 @@ def portable_key(name: str) -> Any:
 
 
 class DirectTyping:
-    """Stands where other systems need ways around the layout; here the keyboard types everything."""
+    """Types any text through the keyboard, because pynput needs no way around the layout."""
 
     def __init__(self, keyboard: PortableKeyboard) -> None:
         self._keyboard = keyboard
@@ -221,11 +226,11 @@ _EXTRA = {Button.BACK: ("x1", "button8"), Button.FORWARD: ("x2", "button9")}
 """pynput's names on Windows and on X11."""
 _NOTCH = 1
 _DOUBLE_CLICK_S = 0.5
-"""The default of Windows and macOS."""
+"""The default of Windows and macOS: neither library can ask for the person's setting."""
 
 
 class PortablePointer:
-    """`notch` is what the system counts as one notch of the wheel (120 on Windows)."""
+    """The mouse through pyautogui. `notch` is what the system counts as one notch of the wheel (120 on Windows)."""
 
     def __init__(self, notch: int = _NOTCH, sent: SentInput | None = None) -> None:
         self._notch = notch
@@ -271,12 +276,15 @@ class PortablePointer:
 
 
 class PortableScreen:
-    """One handle kept open. The first monitor of mss is the rectangle around all of them."""
+    """Captures through mss, with one handle that stays open. Its first monitor is the whole desktop."""
 
     def __init__(self) -> None:
         self._handle: MSS | None = None
 
     def _open(self) -> MSS:
+        # By mss, because pyautogui sees the first monitor alone: https://github.com/asweigart/pyautogui/issues/9.
+        # One handle for one thread, because grabs at the same time fail on Windows:
+        # https://github.com/BoboTiG/python-mss/issues/198
         if self._handle is None:
             self._handle = mss.MSS()
         return self._handle
@@ -309,22 +317,22 @@ def _rect(monitor: dict[str, int]) -> Rect:
 
 
 def _resized(bgrx: bytes, size: tuple[int, int], wanted: tuple[int, int]) -> bytes:
-    """Retina grabs have more pixels than the points that the pointer moves in; frames are in the pointer's."""
+    """Scale a Retina capture, which has more pixels than pointer positions, down to pointer positions."""
     from PIL import Image
 
     return Image.frombytes("RGBX", size, bgrx).resize(wanted, Image.Resampling.BOX).tobytes()
 
 
 _JOLT = 3
-"""So many movements in a row are a hand; a single one may be a bump on the table."""
+"""This many movements in a row mean a hand; a single one may be a bump against the table."""
 _CORNER = (0, 0)
 
 
 class PortableListener:
-    """`stop` and `touched` are called at once. Without a `stop_key` no keys are heard at all.
+    """Observes the person's mouse and keys through pynput. `stop` and `touched` are called on its threads.
 
-    macOS ends a program that listens to keys from another thread once Qt has started
-    (https://github.com/moses-palmer/pynput/issues/511); there the mouse alone is heard.
+    Without a `stop_key`, keys are not observed. On macOS, the system ends a program that listens to keys from another
+    thread once Qt has started (https://github.com/moses-palmer/pynput/issues/511), so there only the mouse is observed.
     """
 
     def __init__(
@@ -349,7 +357,7 @@ class PortableListener:
         self._mouse.start()
 
     def close(self) -> None:
-        """End the threads."""
+        """End the listening threads."""
         for listener in (self._keys, self._mouse):
             if listener is not None:
                 self._end(listener)
@@ -357,6 +365,8 @@ class PortableListener:
     def _end(self, listener: Any) -> None:
         listener.stop()
 
+    # `injected` has a default, because pynput 1.8.1 leaves it out for media keys and its listener would end:
+    # https://github.com/moses-palmer/pynput/issues/676
     def _pressed(self, key: Any, injected: bool = False) -> None:  # noqa: FBT001, FBT002 - pynput's signature
         self._down.add(self._keys.canonical(key))
         if self._wanted <= self._down:
@@ -390,14 +400,14 @@ _WORDS_CHARS = 200
 
 
 async def output_of(*command: str, given: str = "") -> str:
-    """What a program prints. ToolFailed when it fails or takes too long."""
+    """Run a program and return its output. Raises ToolFailed if it fails or takes too long."""
     process = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
         async with asyncio.timeout(_LIMIT_S):
             said, complaint = await process.communicate(given.encode("utf-8"))
-    except TimeoutError:
+    except TimeoutError:  # because a hanging helper would otherwise outlive Wisp
         process.kill()
         raise ToolFailed(f"{command[0]} did not answer within {_LIMIT_S:g} seconds.") from None
     if process.returncode:

@@ -1,7 +1,7 @@
 """Find what an action would hit before it runs, and hold the action to it. Runs on the desktop thread.
 
-The policy judges a call by what is under its target. The action then uses that same target: it is kept for a moment,
-and after that moment the target is looked up again and must be the same.
+The policy judges a call by what is under its target. The action then uses that same target, which is kept for a moment.
+After that moment the target is looked up again and must still be the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from app.base.clock import Clock
 from app.base.errors import ToolFailed, WispError
 from app.base.geometry import Point
 from app.base.values import dataclass, replace
-from app.desktop.backends import Backend, Window
+from app.desktop.backends import Backend, Landing, TerminalFront, Window
 from app.desktop.elements import Element, Scene, SceneRequest
 from app.desktop.ocr.elements import is_written
 from app.desktop.programs import is_terminal
@@ -28,24 +28,28 @@ H = TypeVar("H", bound=Hashable)
 _FRESH_S = 2.0
 _REMEMBERED = 64
 _LIMIT_S = 0.4
-"""A look that decides nothing does not wait longer for a program."""
+"""How long to wait for a program if the policy does not depend on its answer."""
 _PATIENCE_S = 2.0
-"""A program that does not answer in this time is unknown. So long an act that is judged waits for it."""
+"""How long the policy waits for a program. After that, the target counts as unknown."""
 _CLIPBOARD_S = 0.5
 _LOOK_AGAIN_S = 0.05
 _BETWEEN_S = 0.4
-"""A program that moves the keyboard tells so long later where to."""
+"""A program may take this long to report where it moved the keyboard focus."""
+_PROMPT_S = 0.5
 _TERMINAL = "terminal"
 _EDITABLE = "editable"
 _WORDED = frozenset({"button", "toggle button", "push button"})
-"""Roles that mean what the dialog around them says."""
+"""Roles whose meaning depends on the dialog around them."""
+_ITEMS = frozenset({"icon", "list item", "table cell", "tree item"})
+"""Roles that open together with every other selected item."""
 
 _NOWHERE = Scene()
+_NOT_JUDGED = "What is there now is not what was there when this was allowed. Look again before acting."
 
 
 @dataclass(frozen=True, slots=True)
 class FocusRequest:
-    """What the policy needs to know of the focus: the controls that the keys may press, the text they paste or type."""
+    """What the policy needs to know about the focus: the controls that keys may press, and what they type or paste."""
 
     with_bindings: bool = False
     pastes: bool = False
@@ -54,9 +58,11 @@ class FocusRequest:
 
 @dataclass(frozen=True, slots=True)
 class PreviewedTarget:
-    """What is there: the control, as far as its program tells, and the window it is in.
+    """What an action would hit: the control, as far as its program describes it, and its window.
 
-    `is_late`: the program has not worked off the input before, and may yet move the keyboard.
+    `is_late`: the program has not handled the previous input yet, and may still move the keyboard focus. `fronts` are
+    what receives the keys on each pseudo-terminal of a terminal; empty if that is not known. `landing`: where keys went
+    when the keyboard's target was looked up; None for other targets.
     """
 
     element: Element | None = None
@@ -67,10 +73,12 @@ class PreviewedTarget:
     is_launcher: bool = False
     is_frame: bool = False
     is_late: bool = False
+    fronts: tuple[TerminalFront, ...] = ()
+    landing: Landing | None = None
 
     @property
     def is_known(self) -> bool:
-        """Whether its program describes what is there, and has answered in full."""
+        """Return whether the program describes the target and has answered in full."""
         is_text = self.element is not None and is_written(self.element.ref)
         is_sure = self.scene.is_rehearsed or self.is_frame
         is_told = is_sure or (self.scene.has_answered and self.scene.is_described and not is_text)
@@ -83,7 +91,7 @@ class PreviewedTarget:
 
     @property
     def is_own(self) -> bool:
-        """Whether it belongs to a Wisp, this one or another."""
+        """Return whether the target belongs to a Wisp, this one or another."""
         pids = {thing.pid for thing in (self.element, self.window) if thing}
         return os.getpid() in pids or (self.window is not None and self.window.is_own)
 
@@ -91,6 +99,15 @@ class PreviewedTarget:
     def is_terminal(self) -> bool:
         role = self.element.role if self.element else ""
         return role == _TERMINAL or (self.window is not None and is_terminal(self.window.app))
+
+    @property
+    def is_occupied(self) -> bool:
+        """Return whether it is a terminal in which more than waiting shells may receive the keys."""
+        return (
+            self.is_terminal
+            and not self.is_frame
+            and not (self.fronts and all(front.is_prompt for front in self.fronts))
+        )
 
     @property
     def title(self) -> str:
@@ -106,7 +123,7 @@ class PreviewedTarget:
 
     @property
     def name(self) -> str:
-        """What it is called; a picture without words by its tip."""
+        """The control's name, or its description if it is a picture without words."""
         return (self.element.name.strip() or self.element.description.strip()) if self.element else ""
 
 
@@ -119,7 +136,10 @@ class _Kept:
 
 
 class TargetPreview(Generic[H]):
-    """`find` aims at a target of its own kind."""
+    """Finds and keeps the targets that the policy judges.
+
+    `find` locates a target without changing anything; `reach` scrolls to one that is out of sight.
+    """
 
     def __init__(
         self,
@@ -127,64 +147,88 @@ class TargetPreview(Generic[H]):
         find: Callable[[H], Awaitable[Aim]],
         clock: Clock,
         worked_off: Callable[[], Awaitable[bool]],
+        reach: Callable[[Aim], Awaitable[Aim]],
     ) -> None:
         self._backend = backend
+        self._reach = reach
         self._worked_off = worked_off
         self._find = find
         self._clock = clock
-        self._kept: OrderedDict[tuple[str, H], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, H | str], _Kept] = OrderedDict()
         self._held_in = ""
 
     async def foresee(self, call_id: str, target: H) -> PreviewedTarget:
-        """What a call with this target would meet. Raises as `find`, and again when the call aims."""
+        """Return what a call with this target would hit. Raises as `find` does, and again when the call runs."""
         self._held_in = ""
         try:
             aim = await self._find(target)
+            met = await self.met_by(aim)
         except WispError as error:
             self._keep(call_id, target, _Kept(None, PreviewedTarget(), self._clock.now(), error))
             raise
-        met = await self.met_by(aim)
         self._keep(call_id, target, _Kept(replace(aim, window=met.window), met, self._clock.now()))
         return met
 
     def kept(self, call_id: str, target: H) -> tuple[Aim, PreviewedTarget] | None:
-        """What was foreseen for a call just now: what the gate judged, shows to the person, and lets happen."""
+        """Return what was found for a call just now, which the policy judged and the person was shown."""
         kept = self._kept.get((call_id, target))
         is_fresh = kept is not None and self._clock.now() - kept.at < _FRESH_S
         return (kept.aim, kept.met) if kept and kept.aim and is_fresh else None
 
     async def aim(self, call_id: str, target: H) -> Aim:
-        """Where the call acts. ToolFailed where that is no longer what was foreseen."""
+        """Return where the call acts. Raises ToolFailed if that is no longer what the policy judged."""
         kept = self._kept.pop((call_id, target), None)
         if kept is None:
-            return await self._find(target)
+            aim = await self._find(target)
+            return await self._reach(aim) if aim.beyond else aim
         if kept.error is not None:
             raise kept.error
         if kept.aim is not None and self._clock.now() - kept.at < _FRESH_S:
-            return kept.aim
+            return await self._reached(kept.aim, kept.met)
         aim = await self._find(target)
         met = await self.met_by(aim)
         if not _is_same(met, kept.met):
-            raise ToolFailed("What is there now is not what was there when this was allowed. Look again before acting.")
-        return replace(aim, window=met.window)
+            raise ToolFailed(_NOT_JUDGED)
+        return await self._reached(replace(aim, window=met.window), kept.met)
+
+    async def _reached(self, aim: Aim, judged: PreviewedTarget) -> Aim:
+        """Scroll to the target. Raises ToolFailed if that reveals words beside it that the policy did not judge."""
+        if not aim.beyond:
+            return aim
+        reached = await self._reach(aim)
+        met = await self.met_by(reached)
+        is_other = _identity(replace(met, scene=judged.scene)) != _identity(judged)
+        if is_other or met.is_known < judged.is_known or not set(met.scene.words) <= set(judged.scene.words):
+            raise ToolFailed(_NOT_JUDGED)
+        return replace(reached, window=met.window)
 
     async def met_by(self, aim: Aim) -> PreviewedTarget:
-        """What is under an aim, with the dialog around it where that says what a press means."""
+        """Return what is under an aim, with the dialog around it if that decides what a press means."""
+        return await self._with_fronts(await self._aimed_at(aim))
+
+    async def _aimed_at(self, aim: Aim) -> PreviewedTarget:
         if aim.element is None:
-            return await self.under(aim.point)
+            return await self._below(aim.point)
         window = self._window_of(aim.element) or self._window_at(aim.point)
         if is_written(aim.element.ref):
             return self._met(aim.element, window)
-        if aim.element.role not in _WORDED:
+        opens = aim.element.role in _ITEMS and self._backend.apps.is_launcher(window, aim.element.role)
+        if aim.element.role not in _WORDED and not opens:
             return self._met(aim.element, window, Scene(aim.element, is_described=True))
+        if aim.beyond:
+            around = await self._scene(SceneRequest(pid=aim.element.pid, point=aim.point))
+            return self._met(aim.element, window, replace(around, element=aim.element))
         return self._met(aim.element, window, await self._scene(SceneRequest(ref=aim.element.ref)))
 
     async def at(self, point: Point) -> Element | None:
-        """The control under a point, if its program tells in time."""
+        """Return the control under a point, or None if its program does not answer in time."""
         return await _in_time(self._backend.accessibility.at(point))
 
     async def under(self, point: Point) -> PreviewedTarget:
-        """What is under a point."""
+        """Return what is under a point."""
+        return await self._with_fronts(await self._below(point))
+
+    async def _below(self, point: Point) -> PreviewedTarget:
         framed = self._backend.windows.under(point).framed
         if frame := next((window for window in self._backend.windows.all() if framed and window.ref == framed), None):
             return PreviewedTarget(window=frame, is_frame=True)
@@ -193,11 +237,13 @@ class TargetPreview(Generic[H]):
         return self._met(scene.element, self._window_of(scene.element) or top, scene)
 
     async def focus(self, request: FocusRequest) -> PreviewedTarget:
-        """What has the keyboard, and what the keys might do there. Not known while keys are on their way."""
+        """Return what has the keyboard, and what the keys may do there. Unknown while keys are on their way."""
         is_late = not await self._worked_off()
-        window = next((window for window in self._backend.windows.all() if window.is_active), None)
+        # By the focus itself, because the window manager may say late, or not at all, that another window has it.
+        landing = self._backend.windows.keyboard()
+        window = next((window for window in self._backend.windows.all() if window.ref == landing.window), None)
         if menu := next((shown for shown in self._backend.windows.shown() if shown.takes_keys), None):
-            return self._met(None, menu)
+            return replace(self._met(None, menu), landing=landing)
         scene, has_left = await self._focused(window, request)
         element = scene.element
         if element is not None and window is not None and element.pid not in (0, window.pid):
@@ -206,11 +252,23 @@ class TargetPreview(Generic[H]):
         symbols = tuple((key, made) for key in request.keys if (made := keyboard.symbols_of(key)))
         pasted = await self._pasted() if request.pastes else None
         met = self._met(element, window, replace(scene, has_answered=False) if has_left else scene)
-        return replace(met, pasted=pasted, symbols=symbols, is_late=is_late)
+        keys = replace(met, pasted=pasted, symbols=symbols, is_late=is_late, landing=landing)
+        return await self._with_fronts(keys)
+
+    async def _with_fronts(self, met: PreviewedTarget) -> PreviewedTarget:
+        """Add what receives the keys in a terminal. Looks again for a moment after a start or a command."""
+        limit = self._clock.now() + _PROMPT_S
+        while met.window is not None and met.is_terminal and not met.is_frame:
+            met = replace(met, fronts=self._backend.apps.fronts(met.window))
+            if not met.is_occupied or self._clock.now() >= limit:
+                break
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        return met
 
     async def _focused(self, window: Window | None, request: FocusRequest) -> tuple[Scene, bool]:
-        """The scene around what has the keyboard, and whether a control has just lost it to another one: a control of
-        the window had it, nothing was pointed at since, and now none says that it has it.
+        """Return the scene around the focused control, and whether a control has just lost the focus.
+
+        It has if a control of the window had the keyboard, nothing was pointed at since, and now no control reports it.
         """
         ref = window.ref if window else ""
         limit = self._clock.now() + _BETWEEN_S
@@ -224,11 +282,36 @@ class TargetPreview(Generic[H]):
         self._held_in = ref if scene.element is not None else ""
         return scene, has_left
 
-    async def of_element(self, ref: str) -> PreviewedTarget:
-        """An element by its ref. Errors as `Accessibility.element`."""
+    async def of_element(self, call_id: str, ref: str) -> PreviewedTarget:
+        """Return what a call that names an element by its ref would act on. Raises as `foresee` does."""
         self._held_in = ""
+        try:
+            _, met = await self._by_ref(ref)
+        except WispError as error:
+            self._keep(call_id, ref, _Kept(None, PreviewedTarget(), self._clock.now(), error))
+            raise
+        self._keep(call_id, ref, _Kept(None, met, self._clock.now()))
+        return met
+
+    async def element(self, call_id: str, ref: str) -> Element:
+        """Return the element that the call acts on. Raises ToolFailed if the policy judged another one."""
+        kept = self._kept.pop((call_id, ref), None)
+        if kept is None:
+            return await self._backend.accessibility.element(ref)
+        if kept.error is not None:
+            raise kept.error
+        element, met = await self._by_ref(ref)
+        if not _is_same(met, kept.met):
+            raise ToolFailed(_NOT_JUDGED)
+        return element
+
+    async def _by_ref(self, ref: str) -> tuple[Element, PreviewedTarget]:
         element = await self._backend.accessibility.element(ref)
-        return await self.met_by(Aim(element.box.center, "ref", element))
+        return element, await self.met_by(Aim(element.box.center, "ref", element))
+
+    def will_fail(self, call_id: str) -> bool:
+        """Return whether finding the call's target raised an error. The same error is raised when the call runs."""
+        return any(kept.error is not None for (each, _), kept in self._kept.items() if each == call_id)
 
     def _met(self, element: Element | None, window: Window | None, scene: Scene = _NOWHERE) -> PreviewedTarget:
         role = element.role if element else ""
@@ -236,7 +319,7 @@ class TargetPreview(Generic[H]):
         return PreviewedTarget(element, window, scene, is_launcher=is_launcher)
 
     async def _scene(self, request: SceneRequest) -> Scene:
-        """The scene as soon as its program has answered; after a while as far as it has."""
+        """Return the scene once its program has answered, or an incomplete one after a while."""
         limit = self._clock.now() + _PATIENCE_S
         while True:
             left = max(limit - self._clock.now(), _LOOK_AGAIN_S)
@@ -251,7 +334,7 @@ class TargetPreview(Generic[H]):
             await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def _pasted(self) -> str | None:
-        """What the clipboard would type; None where that cannot be read in time."""
+        """Return the text that the clipboard would paste, or None if it cannot be read in time."""
         try:
             async with asyncio.timeout(_CLIPBOARD_S):
                 return await self._backend.clipboard.read() or None
@@ -265,11 +348,12 @@ class TargetPreview(Generic[H]):
         return fitting[0] if fitting else None
 
     def _window_at(self, point: Point) -> Window | None:
-        """The topmost window there that is not ours: ours step aside for clicks."""
+        """Return the topmost window there that is not this Wisp's, because its windows hide for clicks."""
         return next((w for w in self._backend.windows.all() if _takes(w, point)), None)
 
-    def _keep(self, call_id: str, target: H, kept: _Kept) -> None:
+    def _keep(self, call_id: str, target: H | str, kept: _Kept) -> None:
         self._kept[(call_id, target)] = kept
+        # Drop the oldest, because a call that the person denied never takes its target.
         while len(self._kept) > _REMEMBERED:
             self._kept.popitem(last=False)
 
@@ -284,12 +368,22 @@ def _is_same(one: PreviewedTarget, other: PreviewedTarget) -> bool:
 
 def _identity(met: PreviewedTarget) -> tuple[object, ...]:
     window = met.window.ref if met.window else ""
-    return (window, met.app, met.title, met.role, met.name, met.scene.words, met.is_known, met.is_frame)
+    return (
+        window,
+        met.app,
+        met.title,
+        met.role,
+        met.name,
+        met.scene.words,
+        met.is_known,
+        met.is_frame,
+        met.is_occupied,
+    )
 
 
 async def _in_time(asked: Awaitable[T]) -> T | None:
     try:
         async with asyncio.timeout(_LIMIT_S):
             return await asked
-    except (ToolFailed, TimeoutError):
+    except (ToolFailed, TimeoutError):  # A late answer counts as none, because a person waits for this question.
         return None

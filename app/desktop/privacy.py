@@ -1,7 +1,7 @@
 """Private windows: black in every picture, and left out of the accessibility outline.
 
 Only the visible part of a private window is blackened: another program's window in front of it stays in the picture.
-Wisp's own windows do not count as in front, because they are hidden during a capture.
+Wisp's own windows never count as in front, because they are hidden during a capture.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ def _no_secret(_path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """`programs` are patterns for a window's class, its program's name or its process; `titles` also for its title.
+    """Decides which windows are private.
 
-    `is_secret` says of a path whether that file is kept from the model: an editor that shows it is private too, unless
-    the person names the file among `allowed`.
+    `programs` are patterns for a window's class, its program's name or its process; `titles` are patterns for the title
+    too. `is_secret` says of a path whether the model may not read that file: an editor that shows it is private as
+    well, unless the person names the file among `allowed`.
     """
 
     programs: tuple[str, ...] = ()
@@ -43,7 +44,7 @@ class Private:
     is_secret: Callable[[str], bool] = _no_secret
 
     def hides(self, *, title: str, app: str, pid: int = 0) -> bool:
-        """Whether a window of that title, class or program, and process is private."""
+        """Return whether a window of that title, class or program, and process is private."""
         is_named = _any_of((*self.programs, *self.titles))
         if any(is_named(name.casefold()) for name in (app, _process(pid)) if name):
             return True
@@ -56,8 +57,9 @@ class Private:
 
 
 def private_by(names: str, is_secret: Callable[[str], bool] = _no_secret) -> Private:
-    """Password managers, windows of files that are secret, and what a person names: separated by commas, with a minus
-    before what may be seen.
+    """Make the rules from the person's list of names, separated by commas.
+
+    Password managers and windows of secret files are private by default. A minus before a name makes it visible.
     """
     given = [name.strip().casefold() for name in names.split(",") if name.strip(" -")]
     allowed = {name.removeprefix("-").strip() for name in given if name.startswith("-")}
@@ -69,7 +71,7 @@ def private_by(names: str, is_secret: Callable[[str], bool] = _no_secret) -> Pri
 
 @lru_cache(maxsize=_REMEMBERED)
 def _shows_secret(title: str, allowed: frozenset[str], is_secret: Callable[[str], bool]) -> bool:
-    """Whether a part of the title is the name of such a file: `.netrc - Mousepad`, `config (~/.ssh) - gedit`."""
+    """Return whether a part of the title names a secret file: `.netrc - Mousepad`, `config (~/.ssh) - gedit`."""
     for part in _BETWEEN.split(title):
         path = part.strip(_MARKS)
         if found := _WITH_FOLDER.fullmatch(path):
@@ -85,12 +87,13 @@ def _password_managers() -> tuple[str, ...]:
 
 @cache
 def _any_of(patterns: tuple[str, ...]) -> Callable[[str], object]:
-    """Whether a name is like one of the patterns."""
+    """Return a function that matches a name against the patterns."""
+    # Without patterns use one that never matches, because an empty one would match every name.
     return re.compile("|".join(map(translate, patterns)) or "(?!)").match
 
 
 def _process(pid: int) -> str:
-    """What the system calls a process; "" where it does not tell."""
+    """Return the system's name of a process, or "" if it does not report one."""
     try:
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip() if pid else ""
     except OSError:  # because the process has ended or the system has no /proc
@@ -112,7 +115,7 @@ class Veiled:
         return self._screen.extent()
 
     def grab(self, area: Rect) -> Frame:
-        """What was private before or after the grab is black: a window may just be moving."""
+        """Capture an area. What was private before or after the capture is black: a window may just be moving."""
         before = self._windows.shown()
         frame = self._screen.grab(area)
         after = self._windows.shown()
@@ -121,7 +124,7 @@ class Veiled:
         return _blackened(frame, hidden) if hidden else frame
 
     def _hidden(self, stack: Sequence[Window], area: Rect) -> Iterator[tuple[Window, Rect]]:
-        """The parts of an area that show private windows."""
+        """Yield the parts of an area that show private windows."""
         for place, window in enumerate(stack):
             shown = window.area.overlap(area) if self._private.hides_window(window) else None
             if shown:
@@ -130,7 +133,7 @@ class Veiled:
 
 
 def _without(parts: list[Rect], covers: Iterable[Rect]) -> list[Rect]:
-    """What is left of areas after others were cut out."""
+    """Return what is left of areas after others were cut out."""
     for cover in covers:
         parts = [piece for part in parts for piece in _cut(part, cover)]
     return parts

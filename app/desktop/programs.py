@@ -1,4 +1,4 @@
-"""Which installed program a person means. A weak likeness starts nothing: it is offered as a suggestion."""
+"""Find the installed program that a person means. A weak match starts nothing, but is offered as a suggestion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.base import resources
 from app.base.clock import Clock
 from app.base.errors import ToolFailed
 from app.base.values import dataclass
-from app.desktop.backends import App, Backend, Launched, Window
+from app.desktop.backends import App, Backend, Launched, TerminalFront, Window
 from app.desktop.takeover import StopFlag
 
 _SURE = 88
@@ -36,8 +36,9 @@ def _no_preference(_asked: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Alias:
-    """What people call a sort of program, and how to tell programs of that sort. `default` is what tells which one the
-    person prefers: a type of file or address that such a program opens, or a command that is one.
+    """The names that people use for a kind of program, and the categories by which such a program is recognised.
+
+    `default` finds the person's own choice: a file type, a URL scheme, or a command that such a program handles.
     """
 
     words: frozenset[str]
@@ -49,10 +50,10 @@ class _Alias:
 def choose(
     name: str, apps: Sequence[App], command: Command = _no_command, preferred: Preferred = _no_preference
 ) -> App:
-    """The one program that is meant. ToolFailed with the nearest names when none, or none clearly, is.
+    """Return the one program that is meant. Raises ToolFailed with the nearest names if it is not clear.
 
-    `command` knows programs that are in no menu, `preferred` those that the person prefers. Wisp itself is never the
-    one: it runs already, and starting it again would bring its window up, as only the person does.
+    `command` finds programs that are in no menu, `preferred` finds the person's default programs. Wisp never chooses
+    itself: it already runs, and starting it again would open its window, which only the person does.
     """
     found = _chosen(name, apps, command, preferred)
     if _OWN_NAME in (found.name.lower(), stem(found), *found.words):
@@ -78,7 +79,7 @@ def _chosen(name: str, apps: Sequence[App], command: Command, preferred: Preferr
 
 
 def is_terminal(app: str) -> bool:
-    """Whether a window's program is a terminal, in which the usual paste chord means something else."""
+    """Return whether a window's program is a terminal, where ctrl+v does not paste."""
     return app.lower() in _terminals()
 
 
@@ -94,7 +95,7 @@ def _called(wanted: str, apps: Iterable[App]) -> list[App]:
 
 
 def stem(app: App) -> str:
-    """The short name of a program: the last part of its entry's name."""
+    """Return the short name of a program: the last part of its desktop entry's name."""
     last = app.ref.rsplit("/", 1)[-1].removesuffix(".desktop")
     return last.rsplit(".", 1)[-1].lower()
 
@@ -104,7 +105,7 @@ def _alias_of(wanted: str) -> _Alias | None:
 
 
 def _own_choice(wanted: str, of_sort: Sequence[App], preferred: Preferred) -> list[App]:
-    """The program of the sort that the person prefers, if they said which."""
+    """Return the person's default program of this kind, if they chose one."""
     alias = _alias_of(wanted)
     names = preferred(alias.default) if alias and alias.default and of_sort else ()
     for name in (name.lower() for name in names):
@@ -115,20 +116,27 @@ def _own_choice(wanted: str, of_sort: Sequence[App], preferred: Preferred) -> li
 
 
 def _sort_of(wanted: str, apps: Sequence[App]) -> list[App]:
-    """The programs of a sort, the likeliest first: a program comes before the entries for single tools of it, and
-    where it can be set up is none of its sort.
+    """Return the programs of a kind, the likeliest first.
+
+    Programs come before entries for single tools of them. Their settings windows are left out.
     """
     alias = _alias_of(wanted)
     if alias is None:
         return []
     found: list[tuple[tuple[bool, int, int, str], App]] = []
     for app in apps:
-        # Some entries name no category of their sort, as Caja's does not: its program's name tells.
+        # Check the program's name too, because some entries, such as Caja's, lack the category of their kind.
         rank, is_told = _rank(app, alias.first), not alias.categories.isdisjoint(app.categories)
         if is_told or (rank < len(alias.first) and _SETTINGS.isdisjoint(app.categories)):
             is_tool = bool(app.options) and not is_told
             found.append(((is_tool, rank, len(app.options), app.name.lower()), app))
     return [app for _order, app in sorted(found, key=lambda pair: pair[0])]
+
+
+def is_of_sort(window: Window, wanted: str) -> bool:
+    """Return whether a person may call the window's program by this name, such as `terminal` for xterm."""
+    alias = _alias_of(wanted)
+    return alias is not None and window.app.lower() in alias.first
 
 
 def _rank(app: App, first: tuple[str, ...]) -> int:
@@ -149,7 +157,7 @@ def _like(wanted: str, apps: Iterable[App]) -> list[tuple[App, float]]:
 
 
 def _suggested(likely: Iterable[tuple[App, float]]) -> str:
-    """The one program that is probably meant, or the nearest ones; empty where none is near."""
+    """Return the program that is probably meant, or the nearest ones; "" if none is near."""
     offered = [(app, score) for app, score in likely if app.is_offered]
     if not offered:
         return ""
@@ -176,7 +184,7 @@ def _terminals() -> frozenset[str]:
 
 _WINDOW_LIMIT_S = 10.0
 _HANDED_OVER_S = 3.0
-"""A program that runs already shows what it was handed in this time, or shows it where nobody can tell."""
+"""A program that already runs shows a new file within this time, or where Wisp cannot notice it."""
 _OWN_FOCUS_S = 1.0
 _READY_LIMIT_S = 3.0
 _LOOK_AGAIN_S = 0.1
@@ -184,8 +192,9 @@ _LOOK_AGAIN_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`is_new` is false where a program that ran already shows it. `window` is None where an address was handed over
-    and no window tells that it arrived.
+    """A program or file that was opened. `is_new` is False if a program that already ran shows it.
+
+    `window` is None if an address was handed over and no window shows that it arrived.
     """
 
     name: str
@@ -194,7 +203,7 @@ class Opened:
 
 
 class Opener:
-    """Waits for windows, never for a time that somebody guessed."""
+    """Starts programs and waits for their windows, never for a guessed time."""
 
     def __init__(self, backend: Backend, stop: StopFlag, clock: Clock) -> None:
         self._backend = backend
@@ -202,7 +211,10 @@ class Opener:
         self._clock = clock
 
     async def open(self, name: str) -> Opened:
-        """The program's window, mapped and with the keyboard. ToolFailed: no such program, or no window of it."""
+        """Start a program and return its window, which has the keyboard.
+
+        Raises ToolFailed if there is no such program, or if it shows no window.
+        """
         apps = self._backend.apps
         app = choose(name, apps.installed(), apps.command, apps.preferred)
         self._stop.check()
@@ -216,7 +228,7 @@ class Opener:
         return await self._ready(launched, *found)
 
     async def open_address(self, address: str) -> Opened:
-        """A file or URL in the program that handles it: in a new window, or in one that runs and now says so."""
+        """Open a file or URL in its program: in a new window, or in one that is already open."""
         self._stop.check()
         before = self._backend.windows.all()
         launched = self._backend.apps.open(address)
@@ -231,7 +243,10 @@ class Opener:
     async def _window_of(
         self, launched: Launched, before: tuple[Window, ...], *, is_address: bool = False
     ) -> tuple[Window, bool] | None:
-        """The window, and whether it is new; None where none appeared. ToolFailed where the program ended in error."""
+        """Return the window and whether it is new; None if none appeared.
+
+        Raises ToolFailed if the program ended with an error.
+        """
         titles = {window.ref: window.title for window in before}
         was_active = next((window.ref for window in before if window.is_active), "")
         limit = self._clock.now() + _WINDOW_LIMIT_S
@@ -256,7 +271,7 @@ class Opener:
             await self._backend.windows.changed(_LOOK_AGAIN_S)
 
     async def _with_keyboard(self, window: Window) -> Window:
-        """Programs are given the keyboard by the window manager; where that does not happen, take it for them."""
+        """Wait until the window manager gives the window the keyboard. If it does not, focus the window."""
         limit = self._clock.now() + _OWN_FOCUS_S
         while self._clock.now() < limit:
             self._stop.check()
@@ -268,13 +283,13 @@ class Opener:
 
 
 def _most_likely(new: list[Window], launched: Launched) -> Window:
-    """Of several new windows the program's own; among those the topmost."""
+    """Return the program's own window of several new ones, or otherwise the topmost."""
     own = [window for window in new if launched.pid and window.pid == launched.pid]
     return (own or new)[0]
 
 
 class HandedOverApps:
-    """Programs that the system opens for Wisp: their processes are not its own, and nothing else is known of them."""
+    """Programs that the system opens for Wisp: their processes belong to the system, and little is known of them."""
 
     def command(self, name: str) -> App | None:  # noqa: ARG002
         return None
@@ -284,6 +299,9 @@ class HandedOverApps:
 
     def is_launcher(self, window: Window | None, role: str = "") -> bool:  # noqa: ARG002
         return window is not None and is_terminal(window.app)
+
+    def fronts(self, window: Window) -> tuple[TerminalFront, ...]:  # noqa: ARG002
+        return ()
 
     def builds(self, window: Window | None) -> bool:  # noqa: ARG002
         return False

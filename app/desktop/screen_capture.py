@@ -1,4 +1,4 @@
-"""Looking: captures with an identity, and coordinates that refer to them. Lives on the desktop thread."""
+"""Capture the screen, and convert coordinates that refer to a capture. Runs on the desktop thread."""
 
 from __future__ import annotations
 
@@ -6,30 +6,38 @@ import asyncio
 import os
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 
 from app.base.clock import Clock
-from app.base.errors import NeedsPerson, ToolMisuse
+from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse
 from app.base.geometry import Geometry, ModelSpace, Point, Rect
 from app.base.ids import counter
 from app.base.texts import clip_line
 from app.base.values import dataclass, replace
-from app.desktop.backends import Backend, Curtain, Frame, Window
+from app.desktop.backends import Backend, Curtain, Frame, Marked, Window
 from app.desktop.capture import Capture, PictureBudget, cursor_in, encoded, fitted, is_black, part_of
+from app.desktop.targets import Aim
 from app.desktop.verification import Patience, Settled, SettleWatch
 
 _REMEMBERED = 24
 _WITH_PIXELS = 2
 _TITLE_CHARS = 60
 _REST = Patience(first_s=0.05, quiet_s=0.034)
-"""Two frames after the last drawing; a program that has said what changed is about to draw it."""
+"""Wait for two frames after the last drawing, because a program that reported a change is about to draw it."""
 _FREED_LIMIT_S = 0.3
 _FREED_POLL_S = 0.01
+_POINTED_S = 0.08
+"""An act waits so long for its mark to be seen. Later the mark does not show at all."""
+_RINGED_PX = (640, 200)
+"""A control larger than this is not marked as a whole, but where it is pressed."""
+_AROUND_PX = 240
+"""A mark and its name reach at most so far from what they mark."""
 SCREEN = "screen"
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A position as a call gives it: in the newest capture, in the one named, or (`space="screen"`) on the screen."""
+    """A position in a call: in the newest capture, in the one named, or on the screen (`space="screen"`)."""
 
     x: float
     y: float
@@ -42,7 +50,7 @@ def _unheard(_capture: Capture) -> None:
 
 
 class ScreenCapture:
-    """Grabs what is on the screen without our own windows in it."""
+    """Captures the screen without Wisp's own windows."""
 
     def __init__(self, backend: Backend, curtain: Curtain, clock: Clock) -> None:
         self._backend = backend
@@ -57,14 +65,14 @@ class ScreenCapture:
     # --- captures
 
     async def capture(self, region: Rect, label: str, budget: PictureBudget, *, is_glance: bool = False) -> Capture:
-        """The picture of a region; a glance does not become what coordinates refer to by default.
+        """Capture a region. A glance does not become the capture that coordinates refer to by default.
 
-        NeedsPerson when the system shows nothing but black.
+        Raises NeedsPerson if the system shows nothing but black.
         """
         return self._captured(await self.frame(region), label, budget, is_glance=is_glance)
 
     async def capture_window(self, window: Window, label: str, budget: PictureBudget) -> Capture:
-        """The picture of a window: its own pixels where others cover it, else with a word on what covers it."""
+        """Capture a window: its own pixels if others cover it, otherwise with a note on what covers it."""
         await self.rest()
         area = window.area.overlap(self._backend.screen.extent()) or window.area
         covers = self._covers(window)
@@ -79,7 +87,7 @@ class ScreenCapture:
         return self._captured(own, label, budget)
 
     def _covers(self, window: Window) -> str:
-        """The titles of other programs' windows that hide parts of a window; "" where there are none."""
+        """Return the titles of other programs' windows that hide parts of a window, or "" if there are none."""
         above: list[str] = []
         for other in self._backend.windows.shown():
             if other.ref == window.ref and not other.is_popup:
@@ -113,7 +121,7 @@ class ScreenCapture:
         return capture
 
     def _is_really_black(self, frame: Frame) -> bool:
-        """Whether black is what is there: a small region, a private window, or a desktop without a wallpaper."""
+        """Return whether black is the true content: a small region, a private window, or an empty desktop."""
         if frame.hidden:
             return True
         extent = self._backend.screen.extent()
@@ -133,21 +141,21 @@ class ScreenCapture:
                 self._captures[name] = replace(older, frame=None), extent
 
     async def frame(self, area: Rect) -> Frame:
-        """Raw pixels without our own windows, at rest."""
+        """Return raw pixels without Wisp's windows, once the screen is at rest."""
         rested = await self.rest()
         if rested and not rested.hidden and area.overlap(rested.area) == area and not self._curtain.covers(area):
             return part_of(rested, area)
         return await self.glance(area)
 
     async def glance(self, area: Rect) -> Frame:
-        """Raw pixels without our own windows, as they are at this moment."""
+        """Return raw pixels without Wisp's windows, as they are at this moment."""
         if not self._curtain.covers(area):
             return self._backend.screen.grab(area)
         with self._curtain.drawn_back(area):
             return await self._uncovered(area)
 
     async def _uncovered(self, area: Rect) -> Frame:
-        """What is beneath our windows, once the programs there have drawn it: two equal looks, one poll apart."""
+        """Capture what is under Wisp's windows once programs have drawn it: when two captures in a row are equal."""
         limit = self._clock.now() + _FREED_LIMIT_S
         last = self._backend.screen.grab(area)
         while self._clock.now() < limit:
@@ -161,7 +169,7 @@ class ScreenCapture:
     # --- coordinates
 
     def find_capture(self, capture_id: str) -> Capture:
-        """A remembered capture. ToolMisuse when it is unknown, too old, or of another screen layout."""
+        """Return a capture by its id. Raises ToolMisuse if it is unknown, too old, or of another screen layout."""
         if capture_id not in self._captures:
             hint = f"The newest is {self._newest}." if self._newest else "None has been taken yet."
             raise ToolMisuse(
@@ -173,22 +181,22 @@ class ScreenCapture:
         return capture
 
     def newest(self) -> Capture | None:
-        """The capture that coordinates refer to by default."""
+        """Return the capture that coordinates refer to by default."""
         return self.find_capture(self._newest) if self._newest else None
 
     def model_space(self) -> ModelSpace:
-        """What places are written in for the model: pixels of the newest capture, while the screen's layout stays."""
+        """Return the coordinate space of the model: pixels of the newest capture, if the screen layout is the same."""
         capture, extent = self._captures.get(self._newest, (None, None))
         if capture is None or extent != self._backend.screen.extent():
             return ModelSpace()
         return ModelSpace(capture.geometry, capture.id)
 
     def referred(self, spot: Spot) -> Capture | None:
-        """The capture that shows the model what is at a spot: the one named, or the newest."""
+        """Return the capture in which the model saw a spot: the one named, or the newest."""
         return self.find_capture(spot.capture) if spot.capture else self.newest()
 
     def resolve(self, spot: Spot) -> Point:
-        """The screen pixel that is meant. ToolMisuse for a point outside, with the size."""
+        """Return the screen pixel that is meant. Raises ToolMisuse with the size for a point outside."""
         if spot.space and spot.space != SCREEN:
             raise ToolMisuse(f'space={spot.space!r} is unknown; leave it out, or write space="screen".')
         capture = self.find_capture(spot.capture) if spot.capture else self.newest()
@@ -214,15 +222,15 @@ class ScreenCapture:
     # --- rest
 
     def left_unsettled(self, watch: SettleWatch, at_rest: Callable[[Frame], None]) -> None:
-        """An action was proven before the screen was at rest: the next look waits for that, and tells `at_rest`."""
+        """Note that an action was proven before the screen was at rest. The next look waits, and calls `at_rest`."""
         self._unsettled = (watch, at_rest)
 
     def came_to_rest(self) -> None:
-        """What was left unsettled has settled since."""
+        """Note that the screen has come to rest since the last action."""
         self._unsettled = None
 
     async def rest(self) -> Frame | None:
-        """Let the screen come to rest after an action that was answered before: as it is then, else None."""
+        """Wait until the screen is at rest after an action. Returns that frame, or None if nothing was pending."""
         if self._unsettled is None:
             return None
         (watch, at_rest), self._unsettled = self._unsettled, None
@@ -238,3 +246,45 @@ class ScreenCapture:
     async def settle(self, patience: Patience) -> Settled:
         """Wait until the screen is at rest."""
         return await self.watch().settle(patience)
+
+    # --- marks
+
+    async def point_out(self, aim: Aim) -> None:
+        """Show the person what is about to be acted on for a moment. Returns once the screen is as it was."""
+        place, name = aim.place, aim.element.name if aim.element else ""
+        if place.width > _RINGED_PX[0] or place.height > _RINGED_PX[1]:
+            place = Rect(aim.point.x, aim.point.y, 1, 1)
+        with suppress(ToolFailed):  # because an act needs no mark
+            await self._mark_shortly(place, name)
+
+    async def _mark_shortly(self, place: Rect, name: str) -> None:
+        reach, wide, high = _AROUND_PX, place.width + 2 * _AROUND_PX, place.height + 2 * _AROUND_PX
+        around = Rect(place.x - reach, place.y - reach, wide, high).overlap(self._backend.screen.extent())
+        if around is None:
+            return
+        beneath, until = self._backend.screen.grab(around), self._clock.now() + _POINTED_S
+        if (asked := self._curtain.point_at(place, name)) is None:
+            return
+        try:
+            await asyncio.wait({asyncio.wrap_future(asked)}, timeout=_POINTED_S)
+            await asyncio.sleep(max(until - self._clock.now(), 0))
+        finally:
+            asked.cancel()
+            self._curtain.unmark()
+        if asked.done() and not asked.cancelled():
+            await self._redrawn(asked.result(), beneath)
+
+    async def _redrawn(self, marked: Marked, beneath: Frame) -> None:
+        """Wait until programs have drawn what the mark covered: until that is as before, or has come to rest."""
+        parts = [part for area in marked if (part := area.overlap(beneath.area))]
+        before = [part_of(beneath, part).bgrx for part in parts]
+        calm_since = self._clock.now()
+        limit, last = calm_since + _FREED_LIMIT_S, before
+        while self._clock.now() < limit:
+            frame = self._backend.screen.grab(beneath.area)
+            now = [part_of(frame, part).bgrx for part in parts]
+            if now == before or (now == last and self._clock.now() - calm_since >= _REST.quiet_s):
+                return
+            if now != last:
+                calm_since, last = self._clock.now(), now
+            await asyncio.sleep(_FREED_POLL_S)

@@ -1,11 +1,16 @@
 """Check that a place still looks as the model saw it, so that no click hits something that appeared in between.
 
 Changes by Wisp's own action count as seen, because the result reports them. A place that keeps changing by itself (a
-video) is clicked after a fresh capture if the same window and control are there. Runs on the desktop thread.
+video) is clicked after a new capture, if the same window and control are still there. Runs on the desktop thread.
+
+The target of the next key is checked again at every step of a sequence. Reading a program's whole tree takes tens of
+milliseconds. If nothing of the window changed, one question to the program is enough: whether the control that had the
+keyboard still has it.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -15,20 +20,37 @@ from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.base.texts import clip_line
 from app.base.values import dataclass
-from app.desktop.backends import Frame, Window
+from app.desktop.backends import Backend, Frame, Landing, Window
 from app.desktop.capture import Capture, part_of
 from app.desktop.elements import Element
+from app.desktop.keys import Taker
 from app.desktop.verification import is_caret
 
 _REMEMBERED = 24
 _TITLE_CHARS = 60
+_LIMIT_S = 0.4
+"""How long to wait for a program's answer. After that, the focused control is unknown."""
+_LATE_S = 0.06
+_LATE_LOOKS = 4
+_REMEMBERED_CALLS = 64
+_MULTI_LINE = "multi-line"
+_TERMINAL = "terminal"
+_FIELDS = frozenset({"entry", "text"})
+_BUTTONS = frozenset({"button", "push button", "toggle button"})
+_HOLDERS = frozenset(
+    {
+        "check box", "combo box", "date editor", "editbar", "entry", "paragraph", "password text", "push button",
+        "radio button", "slider", "spin button", "terminal", "text", "toggle button",
+    }
+)  # fmt: skip
+"""Roles that keep their focus in one place; in lists and menus it moves while the list reports it."""
 
 Grab = Callable[[Rect], Awaitable[Frame]]
 At = Callable[[Point], Awaitable[Element | None]]
 
 
 class TargetChanged(ToolFailed):
-    """The place does not look any more as the model saw it. Nothing was clicked."""
+    """The place no longer looks as the model saw it. Nothing was clicked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +64,7 @@ class _Limits:
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """A click that was not made: where, when, and what was there then."""
+    """A click that Wisp refused to make: where, when, and what was there then."""
 
     point: Point
     at: float
@@ -51,7 +73,9 @@ class _Refused:
 
 
 class StalenessCheck:
-    """`grab` looks without our own windows, `windows` lists the top-level ones, `control_at` asks programs. `rest`
+    """Compares a place with the capture that the model saw.
+
+    `grab` captures without Wisp's own windows, `windows` lists the top-level ones, `control_at` asks programs. `rest`
     waits for what Wisp's last action still changes.
     """
 
@@ -73,17 +97,17 @@ class StalenessCheck:
         self._refused: _Refused | None = None
 
     def captured(self, capture: Capture) -> None:
-        """The model is shown this now."""
+        """Note that the model is shown this capture now."""
         self._stacks[capture.id] = tuple(self._windows())
         while len(self._stacks) > _REMEMBERED:
             self._stacks.popitem(last=False)
 
     def acted(self, frame: Frame) -> None:
-        """This is the screen after an action of ours, which its result tells of."""
+        """Note the screen after an action of Wisp, which the action's result describes."""
         self._after_us = (self._clock.now(), frame)
 
     async def check(self, point: Point, capture: Capture) -> None:
-        """Raises TargetChanged where what is at the point is not what the capture shows there."""
+        """Raise TargetChanged if what is at the point is not what the capture shows there."""
         now = _ref_at(self._windows(), point)
         before = _ref_at(self._stacks.get(capture.id, ()), point)
         if capture.id in self._stacks and now[0] != before[0]:
@@ -96,7 +120,7 @@ class StalenessCheck:
             return
         if await self._is_known(capture, area):
             return
-        await self._rest()
+        await self._rest()  # Look again at rest, because the last action may still be changing this place.
         if await self._is_known(capture, area):
             return
         if not await self._keeps_changing(point, capture, now[0]):
@@ -115,7 +139,7 @@ class StalenessCheck:
         return [frame for frame in found if area.overlap(frame.area) == area]
 
     async def _keeps_changing(self, point: Point, capture: Capture, window: str) -> bool:
-        """Whether a fresh look was taken after a click here was refused, and the same thing is here still."""
+        """Return whether a click here was refused, a new capture was taken, and the same control is still here."""
         last = self._refused
         if last is None or capture.taken <= last.at or window != last.window:
             return False
@@ -129,7 +153,7 @@ class StalenessCheck:
 
 
 def is_alike(before: Frame, after: Frame) -> bool:
-    """Whether two looks at one area differ by no more than a caret, a hover or noise."""
+    """Return whether two frames of one area differ by no more than a caret, a hover effect or noise."""
     if before.bgrx == after.bgrx:
         return True
     from PIL import Image, ImageChops
@@ -158,7 +182,7 @@ def _patch(point: Point) -> Rect:
 
 
 def _ref_at(windows: Sequence[Window], point: Point) -> tuple[str, str]:
-    """The topmost window at a point, by ref and title; empty where only the desktop is."""
+    """Return ref and title of the topmost window at a point; an empty ref if only the desktop is there."""
     top = next((window for window in windows if not window.is_minimised and window.area.contains(point)), None)
     return (top.ref, top.title) if top else ("", "the desktop")
 
@@ -169,3 +193,107 @@ def _told(element: Element | None) -> tuple[str, str]:
 
 def _limits() -> _Limits:
     return resources.table("desktop/seen.toml", _Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTarget:
+    """What the next key would reach.
+
+    `title` is the window's. `control` is the ref, role and name of the focused control, or None if the program reports
+    none. `is_known`: the program has answered. `takes_lines`: a line break there adds a line. `is_field`: it is a text
+    field whose content can be read and changed.
+    """
+
+    landing: Landing
+    title: str = ""
+    control: tuple[str, str, str] | None = None
+    is_known: bool = True
+    takes_lines: bool = False
+    is_field: bool = False
+
+    @property
+    def taker(self) -> Taker:
+        """The kind of control that receives a text there."""
+        role = self.control[1] if self.control else ""
+        if role in _BUTTONS or (role in _FIELDS and not self.is_field):
+            return Taker.BUTTONS
+        if self.takes_lines:
+            return Taker.LINES
+        return Taker.ENTRY if role in _HOLDERS and role != _TERMINAL else Taker.OTHER
+
+    def is_elsewhere(self, other: KeyTarget) -> bool:
+        """Return whether the other target is in another window."""
+        return self.landing.window != other.landing.window
+
+
+class KeyTargets:
+    """Finds the target of the next key, and keeps for each call the one that the policy judged."""
+
+    def __init__(self, backend: Backend, worked_off: Callable[[], Awaitable[bool]]) -> None:
+        self._backend = backend
+        self._worked_off = worked_off
+        self._kept: OrderedDict[str, KeyTarget] = OrderedDict()
+
+    def keep(self, call_id: str, element: Element | None, landing: Landing | None = None) -> None:
+        """Note the control that the policy judged the call by, and where keys went then; None for where they go now."""
+        self._kept[call_id] = self._target(element, landing, is_known=True)
+        while len(self._kept) > _REMEMBERED_CALLS:
+            self._kept.popitem(last=False)
+
+    def take(self, call_id: str) -> KeyTarget | None:
+        """Remove and return the target that the policy judged the call by, or None if it did not judge."""
+        return self._kept.pop(call_id, None)
+
+    async def now(self, before: KeyTarget | None = None) -> KeyTarget:
+        """Return what the next key would reach; `before` if it still holds; unknown while keys are on their way."""
+        if not await self._worked_off():
+            return self._target(None, is_known=False)
+        if before is not None and self._is_window_of(before) and await self._still_holds(before):
+            return before
+        try:
+            async with asyncio.timeout(_LIMIT_S):
+                found = await self._backend.accessibility.focused()
+        except (ToolFailed, TimeoutError):  # so that the policy judges an unknown target as unknown
+            return self._target(None, is_known=False)
+        return self._target(found, is_known=True)
+
+    async def left(self, before: KeyTarget) -> KeyTarget:
+        """Return what the next key would reach after one that may move the focus: programs report that late."""
+        for _ in range(_LATE_LOOKS):
+            now = await self.now(before)
+            if now != before:
+                return now
+            await asyncio.sleep(_LATE_S / _LATE_LOOKS)
+        return before
+
+    def is_still(self, target: KeyTarget) -> bool:
+        """Return whether the same window has the keyboard at this moment."""
+        return self._backend.windows.keyboard() == target.landing
+
+    async def _still_holds(self, before: KeyTarget) -> bool:
+        if before.control is None or before.control[1] not in _HOLDERS:
+            return False
+        try:
+            async with asyncio.timeout(_LIMIT_S):
+                has_it = await self._backend.accessibility.has_keyboard(before.control[0])
+        except (ToolFailed, TimeoutError):  # so that the target is read again
+            return False
+        return has_it and self._is_window_of(before)
+
+    def _is_window_of(self, before: KeyTarget) -> bool:
+        landing = self._backend.windows.keyboard()
+        window = self._window(landing)
+        return landing == before.landing and (window.title if window else "") == before.title
+
+    def _target(self, element: Element | None, landing: Landing | None = None, *, is_known: bool) -> KeyTarget:
+        landing = landing or self._backend.windows.keyboard()
+        window = self._window(landing)
+        if element is not None and window is not None and element.pid not in (0, window.pid):
+            element = None
+        control = (element.ref, element.role, element.name) if element else None
+        takes_lines = element is not None and _MULTI_LINE in element.states
+        is_field = element is not None and element.is_("editable") and element.role in _FIELDS
+        return KeyTarget(landing, window.title if window else "", control, is_known, takes_lines, is_field)
+
+    def _window(self, landing: Landing) -> Window | None:
+        return next((window for window in self._backend.windows.all() if window.ref == landing.window), None)

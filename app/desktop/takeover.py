@@ -22,7 +22,7 @@ from app.desktop.keys import Chord, chord
 
 
 class StopFlag:
-    """Raised from any thread, without a loop or a lock held; stays up until `lower`."""
+    """Stops all input. Any thread may raise it, without an event loop or a lock; it stays up until `lower`."""
 
     def __init__(self) -> None:
         self._up = threading.Event()
@@ -33,7 +33,7 @@ class StopFlag:
         return self._up.is_set()
 
     def raise_(self) -> None:
-        """Stop everything. Call each listener once, on the calling thread."""
+        """Stop everything. Calls each listener once, on the calling thread."""
         if self._up.is_set():
             return
         self._up.set()
@@ -41,11 +41,11 @@ class StopFlag:
             listener()
 
     def lower(self) -> None:
-        """Input may flow again: the person asked for something new."""
+        """Allow input again: the person asked for something new."""
         self._up.clear()
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Call `listener` when the stop is raised; it must return at once."""
+        """Call `listener` when the flag is raised. It must return at once."""
         self._listeners.append(listener)
 
     def check(self) -> None:
@@ -55,16 +55,19 @@ class StopFlag:
 
 
 IDLE_S = 1.5
-"""So long after the person's last touch we go on."""
+"""Wisp goes on this long after the person's last touch."""
 _WHILE_ACTING_S = 4.0
-"""A touch counts as taking over only so long after something we did; otherwise it is the person working as ever."""
+"""A touch this soon after an action of Wisp means taking over; later, the person is just working."""
 _POLL_S = 0.05
 
 OnDriving = Callable[[bool], None]
 
 
 class TakeoverMonitor:
-    """`touched` is called from the listening thread, everything else on the desktop thread."""
+    """Notices when the person uses the mouse or keyboard while Wisp acts.
+
+    `touched` is called from the listening thread, everything else on the desktop thread.
+    """
 
     def __init__(self, stop: StopFlag, clock: Clock) -> None:
         self._stop = stop
@@ -78,29 +81,29 @@ class TakeoverMonitor:
         self._listeners.append(listener)
 
     def check(self) -> None:
-        """Before every low-level event. Raises Cancelled while the stop is up."""
+        """Raise Cancelled while the stop flag is up. Called before every low-level event."""
         self._stop.check()
 
     def acting(self) -> None:
-        """We are sending input now."""
+        """Note that Wisp sends input now."""
         self._acted_at = self._clock.now()
 
     def touched(self) -> None:
-        """The person moved the mouse or pressed something, with a device of theirs."""
+        """Note that the person moved the mouse or pressed something on a device of theirs."""
         now = self._clock.now()
         if now - self._acted_at < _WHILE_ACTING_S or self.is_person_driving():
             self._touched_at = now
 
     def is_person_driving(self) -> bool:
-        """Whether the person touched something a moment ago, while we were at work."""
+        """Return whether the person touched something a moment ago while Wisp was acting."""
         return self._clock.now() - self._touched_at < IDLE_S
 
     def take_back(self) -> None:
-        """Go on at once: the person asked for it."""
+        """Let Wisp go on at once: the person asked for it."""
         self._touched_at = -math.inf
 
     async def free(self) -> bool:
-        """Return when we may act: True if the person drove meanwhile. Raises Cancelled when the stop goes up."""
+        """Wait until Wisp may act. Returns True if the person used the desktop meanwhile. Raises Cancelled."""
         self.check()
         if not self.is_person_driving():
             return False
@@ -121,7 +124,7 @@ class TakeoverMonitor:
 _log = logging.getLogger(__name__)
 
 Reserved = Callable[[], Iterable[str]]
-"""The chords that only the person presses, as the settings have them now."""
+"""Returns the chords that only the person may press, from the current settings."""
 
 
 def nothing_reserved() -> Iterable[str]:
@@ -129,14 +132,17 @@ def nothing_reserved() -> Iterable[str]:
 
 
 class InputGuard:
-    """Each check raises ToolFailed with the sentence for the model. Lives on the desktop thread."""
+    """Refuses input that is reserved for the person. Each check raises ToolFailed with a sentence for the model.
+
+    Runs on the desktop thread.
+    """
 
     def __init__(self, backend: Backend, reserved: Reserved) -> None:
         self._backend = backend
         self._reserved = reserved
 
     def check_key(self, key: str, held: Sequence[str]) -> None:
-        """Before a key goes down while others are held."""
+        """Check a key before it is pressed while others are held."""
         self.check_keyboard()
         down = {self._place(name) for name in (*held, key)}
         for one in self._chords():
@@ -144,7 +150,7 @@ class InputGuard:
                 raise ToolFailed(f"{one} belongs to the person alone: it stops or summons Wisp. No tool presses it.")
 
     def check_keyboard(self) -> None:
-        """Before anything is typed."""
+        """Check where text goes before it is typed."""
         if self._backend.windows.keyboard().is_own:
             raise ToolFailed(
                 "The keyboard is in one of Wisp's own windows, and there only the person types. "
@@ -157,7 +163,7 @@ class InputGuard:
             raise ToolFailed("A window of Wisp is there, and in it only the person presses. Act somewhere else.")
 
     def _place(self, name: str) -> str:
-        """The physical key; left and right alike."""
+        """Return the physical key; left and right modifiers count as one."""
         if name.endswith(("_L", "_R")):
             return name[:-2]
         return self._backend.keyboard.place(name)
@@ -166,22 +172,25 @@ class InputGuard:
         for text in self._reserved():
             try:
                 yield chord(text)
-            except ToolMisuse as error:
+            except ToolMisuse as error:  # Skip only this key, so that the other stop keys still work.
                 _log.warning("The key %r of the settings is not known here: %s", text, error)
 
 
 _HELD_S = 60.0
-"""A holder that was idle for this long no longer holds the desktop."""
+"""A process that was idle for this long no longer holds the desktop."""
 
 
 class DesktopLock:
-    """`name` tells desktops apart (the display). Cheap enough to take before every action."""
+    """A file lock, so that only one Wisp acts on a desktop. `name` identifies it (the display).
+
+    Cheap enough to take before every action.
+    """
 
     def __init__(self, name: str) -> None:
         self._path: Path = paths.state_dir() / f"hands{re.sub(r'[^0-9A-Za-z.]', '_', name)}.lock"
 
     def take(self) -> None:
-        """Hold it from now on. ToolFailed while another living process does."""
+        """Take or renew the lock. Raises ToolFailed while another living process holds it."""
         holder = self._holder()
         if holder and holder != os.getpid():
             raise ToolFailed(
@@ -192,7 +201,7 @@ class DesktopLock:
         os.replace(beside, self._path)  # so that a reader never sees half a file
 
     def let_go(self) -> None:
-        """Leave it to others, if it is ours."""
+        """Release the lock, if it is this process's."""
         if self._holder() == os.getpid():
             self._path.unlink(missing_ok=True)
 

@@ -1,6 +1,6 @@
-"""From what a person calls a thing to the point to click. Ambiguous means ask, not guess.
+"""Find the point to click from what a person calls a thing. If it is ambiguous, ask instead of guessing.
 
-Lives on the desktop thread.
+Runs on the desktop thread.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.accessibility.matching import readings
 from app.desktop.backends import Backend, Window
-from app.desktop.elements import Element, Match, Outline, OutlineRequest, OutlineView
+from app.desktop.elements import Element, Match, NoLongerInSight, Outline, OutlineRequest, OutlineView
 from app.desktop.ocr.elements import SIZEABLE, OcrElements, is_written
 
 _GOOD = 0.8
 _AS_GOOD = 0.005
-"""Scores within that are one score: the parts they are made of differ by more."""
+"""Scores this close count as equal, because each part of a score differs by more."""
 _WINDOWS_READ = 3
 _TOLD = 6
 _LONGEST_NAME = 60
@@ -29,33 +29,38 @@ _LOOK_AGAIN_S = 0.1
 
 
 _Unread: TypeAlias = tuple[Window, tuple[Rect | None, ...]]
-"""A window and the parts of it to read; None is all of it."""
+"""A window and the parts of it to read by OCR; None means all of it."""
 _ALL: tuple[Rect | None, ...] = (None,)
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A place and how it was found: `how` is accessibility or ocr."""
+    """A place and how it was found. `how` is accessibility or ocr.
+
+    `scrolled` is the middle of the page or list that must be scrolled to show it; None if it is visible.
+    """
 
     element: Element
     how: str
     score: float
     runners_up: tuple[Located, ...] = ()
+    scrolled: Point | None = None
 
     @property
     def point(self) -> Point:
-        return self.element.box.center
+        return self.scrolled or self.element.box.center
 
     def told(self, space: ModelSpace) -> str:
-        """In a few words, with its place."""
+        """Describe the place in a few words, with its coordinates."""
         one = self.element
-        name, at = clip_line(one.name, _LONGEST_NAME), space.point(self.point)
+        name = clip_line(one.name, _LONGEST_NAME)
+        at = f"out of sight below {space.point(self.point)}" if self.scrolled else f"at {space.point(self.point)}"
         inside = f" in {clip_line(one.window, _LONGEST_NAME)!r}" if one.window else ""
-        return f"{one.ref} {one.role} {name!r} at {at}{inside}"
+        return f"{one.ref} {one.role} {name!r} {at}{inside}"
 
 
 class Ambiguous(ToolFailed):
-    """Several places fit a description equally well; `candidates` are all of them."""
+    """Several places match a description equally well; `candidates` holds all of them."""
 
     def __init__(self, description: str, candidates: Sequence[Located], space: ModelSpace) -> None:
         told = "; ".join(candidate.told(space) for candidate in candidates[:_TOLD])
@@ -68,7 +73,7 @@ class Ambiguous(ToolFailed):
 
 
 class NotFound(ToolFailed):
-    """Nothing fits; `area` (screen pixels) is where it is likeliest to be, if it is there at all."""
+    """Nothing matches. `area` (screen pixels) is where it most likely is, if it is there at all."""
 
     def __init__(self, sentence: str, area: Rect) -> None:
         super().__init__(sentence)
@@ -100,15 +105,16 @@ class Locator:
         self._written = written
 
     async def locate(self, search: Search) -> Located:
-        """The one place that fits. Ambiguous when several do; NotFound when none does."""
+        """Return the one place that matches. Raises Ambiguous if several do, and NotFound if none does."""
         if not search.description.strip():
             raise ToolMisuse('The description is empty. Say what it is called, as in target="Save".')
         near: list[Located] = []
         trouble = ""
-        for rung in (self._told, self._further_down, self.written):
+        for rung in (self._told, self._out_of_sight, self.written):
             try:
                 found = await rung(search)
             except ToolFailed as error:
+                # Only note the trouble, because the next way may still find the target.
                 trouble = f" {error}"
                 continue
             if winner := _decided(search.description, found, self._space()):
@@ -120,7 +126,7 @@ class Locator:
         )
 
     async def _told(self, search: Search) -> list[Located]:
-        """What programs tell; looked for again and again while there is patience, and somebody to tell it."""
+        """Search what programs report, again and again while there is time and a program that reports."""
         clock = asyncio.get_running_loop().time
         limit = clock() + search.patience_s
         while True:
@@ -132,10 +138,10 @@ class Locator:
                 return found
             await asyncio.sleep(_LOOK_AGAIN_S)
 
-    async def _further_down(self, search: Search) -> list[Located]:
-        """What has to be scrolled to."""
-        match = None if search.area else await self._accessibility.reveal(search.description)
-        return [_from_match(match)] if match else []
+    async def _out_of_sight(self, search: Search) -> list[Located]:
+        """Search what must be scrolled to, without scrolling: that is an action, and this is only a look."""
+        found = None if search.area or search.role else await self._accessibility.beyond(search.description)
+        return [Located(found.element, "accessibility", 1.0, scrolled=found.holder.box.center)] if found else []
 
     async def written(self, search: Search) -> list[Located]:
         """Find text by OCR where accessibility tells nothing, or in the named area. Repeat for `patience_s`."""
@@ -151,12 +157,12 @@ class Locator:
                 return told
 
     async def _matches(self, search: Search) -> list[Located]:
-        """What programs tell now that fits well."""
+        """Return the good matches among what programs report now."""
         matches = await self._accessibility.find(search.description, role=search.role)
         return [place for match in matches if _is_within(search.area, place := _from_match(match)) and _is_good(place)]
 
     async def _read(self, unread: Sequence[_Unread], search: Search) -> list[Located]:
-        """The fitting lines of the first window that has a good one, with those of the windows before it."""
+        """Return the matching lines of the first window with a good one, and those of the windows before it."""
         found: list[Located] = []
         for window, parts in unread:
             for part in parts:
@@ -187,12 +193,12 @@ class Locator:
         return unread
 
     def _showing(self) -> list[Window]:
-        """The windows that may be read, the active one first."""
+        """Return the windows that may be read, the active one first."""
         windows = [window for window in self._windows.all() if not window.is_minimised and not window.is_own]
         return sorted(windows, key=lambda window: not window.is_active)
 
     async def _blind_in_front(self) -> bool:
-        """Whether the active window is one that OCR may find more in than accessibility."""
+        """Return whether OCR may find more in the active window than accessibility does."""
         active = next((window for window in self._showing() if window.is_active), None)
         if active is None:
             return False
@@ -203,11 +209,11 @@ class Locator:
     async def _outline(self) -> Outline:
         try:
             return await self._accessibility.outline(OutlineRequest(OutlineView.FULL))
-        except ToolFailed:
+        except ToolFailed:  # because OCR still works without accessibility
             return Outline("")
 
     def _front(self) -> Rect:
-        """What the active window shows, else the screen."""
+        """Return the visible part of the active window, or else the screen."""
         extent = self._screen.extent()
         active = next((window for window in self._windows.all() if window.is_active), None)
         return (active and active.area.overlap(extent)) or extent
@@ -226,7 +232,7 @@ def _is_within(area: Rect | None, place: Located) -> bool:
 
 
 def _decided(description: str, found: Sequence[Located], space: ModelSpace) -> Located | None:
-    """The best of them where it is good and alone. Raises Ambiguous."""
+    """Return the best place if it is good and the only one. Raises Ambiguous."""
     ranked = _apart(sorted(found, key=lambda place: -place.score))
     if not ranked or ranked[0].score < _GOOD:
         return None
@@ -237,7 +243,7 @@ def _decided(description: str, found: Sequence[Located], space: ModelSpace) -> L
 
 
 def _apart(places: Sequence[Located]) -> list[Located]:
-    """One of those that lie on top of each other: a button and the label in it are one place."""
+    """Keep one of several places that overlap: a button and the label in it are one place."""
     kept: list[Located] = []
     for place in places:
         box = place.element.box
@@ -254,7 +260,7 @@ def _not_found(description: str, near: Sequence[Located], silent: Sequence[str],
 
 
 _APPEARS_S = 1.0
-"""So long a name that is not showing is looked for again."""
+"""How long to search again for a name that is not visible yet."""
 _NAME_CHARACTERS = 80
 
 
@@ -262,7 +268,8 @@ _NAME_CHARACTERS = 80
 class Aim:
     """Where to click, how it was found (`point`, `ref` or `name`), and the element if one is known.
 
-    `window` is the one that the gate judged to take the press, if the gate judged at all.
+    `window` is the one that the policy expects to receive the press, if it judged the call. `beyond` is the name by
+    which the element was found out of sight; the point is then inside what must be scrolled.
     """
 
     point: Point
@@ -270,20 +277,32 @@ class Aim:
     element: Element | None = None
     score: float = 1.0
     window: Window | None = None
+    beyond: str = ""
 
     @property
     def place(self) -> Rect:
-        """What a click there is meant to act on."""
+        """The area that a click there acts on."""
         return self.element.box if self.element else Rect(self.point.x, self.point.y, 1, 1)
 
     def told(self, space: ModelSpace) -> str:
-        """What was aimed at."""
+        """Describe the aim in a few words."""
         where = space.point(self.point)
         return f'{self.element.role} "{self.element.name}" at {where}' if self.element else where
 
 
 class OutOfReach(ToolFailed):
-    """The press would land on something else than its target, so nothing was clicked."""
+    """The press would land on something other than its target, so nothing was clicked."""
+
+
+class TargetMoved(OutOfReach):
+    """The target is elsewhere now: `now`.
+
+    LibreOffice reports wrong positions until the pointer is in its window for the first time.
+    """
+
+    def __init__(self, sentence: str, now: Element) -> None:
+        super().__init__(sentence)
+        self.now = now
 
 
 _MOST_WHEELS = 8
@@ -294,7 +313,7 @@ Wheel = Callable[[Point, tuple[int, int], tuple[str, ...]], Awaitable[None]]
 
 
 class TargetResolver:
-    """Finds targets among what programs tell and what is written. `wheel` scrolls lists that only the mouse can."""
+    """Finds targets among what programs report and what OCR reads. `wheel` scrolls lists with the mouse."""
 
     def __init__(
         self, backend: Backend, written: OcrElements, space: Callable[[], ModelSpace] = ModelSpace,
@@ -305,36 +324,55 @@ class TargetResolver:
         self._written = written
         self._locator = Locator(backend, written, space)
 
-    async def at_ref(self, ref: str) -> Aim:
-        """An element or a text by its ref. ToolMisuse or ToolFailed when there is none now."""
+    async def at_ref(self, ref: str, *, may_scroll: bool = False) -> Aim:
+        """Return the aim at an element or text by its ref. Raises ToolMisuse or ToolFailed if it is gone.
+
+        `may_scroll`: the caller can `reach` what is out of sight.
+        """
         if is_written(ref):
             return await self._aimed(await self._written.element(ref), "ref", 1.0)
-        return await self._aimed(await self._backend.accessibility.element(ref), "ref", 1.0)
+        try:
+            return await self._aimed(await self._backend.accessibility.element(ref), "ref", 1.0)
+        except NoLongerInSight as error:  # because locating gives a ref to what lies out of sight, too
+            far = await self._backend.accessibility.beyond(error.name) if may_scroll and error.name else None
+            if far is None or far.element.ref != ref:
+                raise
+            return Aim(far.holder.box.center, "ref", far.element, beyond=error.name)
 
     async def at_name(self, target: str, role: str = "") -> Aim:
-        """What is called so, of that role if one is given; a name that is about to show is waited for.
+        """Return the aim at the element of that name and role. Waits for a name that is about to appear.
 
-        Ambiguous with the several that fit; NotFound with the nearest names.
+        Raises Ambiguous with all matches, or NotFound with the nearest names.
         """
-        try:
-            place = await self._locator.locate(Search(target, role, patience_s=_APPEARS_S))
-        except NotFound:
-            if role or not await self._has_wheeled_to(target):
-                raise
-            place = await self._locator.locate(Search(target))
+        place = await self._locator.locate(Search(target, role, patience_s=_APPEARS_S))
+        if place.scrolled is not None:
+            return Aim(place.scrolled, "name", place.element, place.score, beyond=target)
         return await self._aimed(place.element, "ocr" if place.how == "ocr" else "name", place.score)
 
+    async def reach(self, aim: Aim) -> Aim:
+        """Scroll to an element that was found out of sight. Raises OutOfReach if it does not come into sight."""
+        match, before = await self._backend.accessibility.reveal(aim.beyond), aim.element
+        assert before is not None, "only controls are found out of sight"
+        now = match.element if match else None
+        if now is None and await self._has_wheeled_to(aim.beyond):
+            now = (await self._locator.locate(Search(aim.beyond))).element
+        if now is None or (now.role, now.name, now.pid) != (before.role, before.name, before.pid):
+            raise OutOfReach(
+                f"{_told(before)} is out of sight and could not be scrolled to. Scroll there, and look again."
+            )
+        return await self._aimed(now, aim.route, aim.score)
+
     async def _has_wheeled_to(self, target: str) -> bool:
-        """Turn the wheel over a list until its row of that name is in sight; False where there is none, or it stays."""
+        """Turn the wheel over a list until the row is visible. False if there is no such row, or the list stays."""
         row_y, notches, notch_px = 0, 0, _NOTCH_PX
         for _ in range(_MOST_WHEELS):
             try:
                 found = await self._backend.accessibility.beyond(target)
             except ToolFailed:  # because a bus that hangs knows of no rows; that nothing fits is the answer
                 return False
-            if found is None or self._wheel is None:
+            if found is None or self._wheel is None or not found.is_row:
                 return notches != 0  # it is in sight now
-            holder, row = found
+            holder, row = found.holder, found.element
             at = holder.box.center
             moved = abs(row.box.center.y - row_y) if notches else 0
             if not self._is_in_front(at, holder) or (notches and not moved):
@@ -359,18 +397,18 @@ class TargetResolver:
         return aim
 
     async def hit_test(self, aim: Aim) -> None:
-        """Make sure, right before a press, that it reaches what was aimed at and judged. Raises OutOfReach."""
+        """Check right before a press that it reaches the target that was judged. Raises OutOfReach."""
         if aim.element is not None:
             await self._check_element(aim.element, aim.point)
         top = self._top_at(aim.point)
         if aim.window is not None and top is not None and not _is_of_one_program(top, aim.window):
             raise OutOfReach(
                 f"{_window_called(top)} is there now, not {_window_called(aim.window)}. "
-                "Nothing was clicked. Look again first."
+                "Nothing was done. Look again first."
             )
 
     def check_drop(self, aims: Sequence[Aim]) -> None:
-        """Make sure, right before the button is let go, that no window came up there. Raises OutOfReach.
+        """Check right before the button is released that no window opened there. Raises OutOfReach.
 
         A window that is dragged itself is under the pointer at the end, too.
         """
@@ -387,7 +425,9 @@ class TargetResolver:
         obstacle = ""
         if not is_written(element.ref):
             obstacle = await self._backend.accessibility.obstacle(element.ref, point)
-            await self._check_name(element)
+            now = await self.check_name(element)
+            if now.box.size.area and element.box.contains(point) and not now.box.contains(point):
+                raise TargetMoved(f"{_told(element)} has moved. Nothing was clicked. Look again first.", now)
         if obstacle:
             raise OutOfReach(f"{_told(element)} cannot be clicked: {obstacle} Nothing was clicked.")
         if not self._is_in_front(point, element):
@@ -397,17 +437,18 @@ class TargetResolver:
                 f"{_told(element)} {where}. Nothing was clicked. Use focus_window on its window, and look again."
             )
 
-    async def _check_name(self, element: Element) -> None:
-        """It may be called something else as soon as the pointer is there."""
+    async def check_name(self, element: Element) -> Element:
+        """Return the element as it is now. Raises OutOfReach if its name changed, for instance under the pointer."""
         now = await self._backend.accessibility.element(element.ref)
         if (now.role, now.name) != (element.role, element.name):
             raise OutOfReach(
                 f'{_told(element)} is now the {now.role} "{clip_line(now.name, _NAME_CHARACTERS)}". '
-                "Nothing was clicked. Look again first."
+                "Nothing was done. Look again first."
             )
+        return now
 
     def _is_in_front(self, point: Point, element: Element) -> bool:
-        """Whether a press at the point goes to the element's window, as far as titles and processes tell."""
+        """Return whether a press at the point goes to the element's window, judged by titles and processes."""
         top, listed = self._top_at(point), self._backend.windows.all()
         if top is None:
             return not any(_is_in(window, element) for window in listed if element.window)
@@ -420,9 +461,9 @@ class TargetResolver:
         return bool(element.pid) and top.pid == element.pid and not any(_is_in(window, element) for window in listed)
 
     def _top_at(self, point: Point) -> Window | None:
-        """The window that a press at the point goes to; our own step aside for it.
+        """Return the window that a press at the point goes to, without Wisp's own.
 
-        What belongs to no program may be an overlay that lets clicks through: it does not count.
+        A window of no known program may be an overlay that lets clicks through, so it does not count.
         """
         return next((window for window in self._backend.windows.shown() if _takes(window, point)), None)
 

@@ -1,4 +1,4 @@
-"""What an action really did, in one line: no more is claimed than was seen."""
+"""Report in one line what an action really did, and claim no more than was seen."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged, part_
 from app.desktop.elements import SECRET, Element
 from app.desktop.ocr.elements import is_written
 
-_CARET_WIDTH_PX = 4
+_CARET_WIDTH_PX = 4  # because a change this small may be only a blinking caret
 _CARET_HEIGHT_PX = 48
-_RESTLESS_AFTER = 6
+_RESTLESS_AFTER = 6  # because a tile that changes more often is a video or a spinner, which never comes to rest
 _FADE = 14
-"""Of 255: a smaller step between two looks is a colour fading (a button let go of), not news."""
+"""Of 255: a smaller step between two looks is a colour that fades (a released button), not a change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long to wait, in seconds: for a first change, for quiet after the last one, and altogether.
 
-    `fades`: wait for colours that fade slowly, too.
+    `fades`: also wait for colours that fade slowly.
     """
 
     first_s: float = 0.12
@@ -39,7 +39,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """`frame` is the screen at rest; `changed` are the areas that differ from before the action."""
+    """A screen at rest. `frame` is its picture; `changed` are the areas that differ from before the action."""
 
     frame: Frame
     changed: tuple[Rect, ...]
@@ -47,9 +47,9 @@ class Settled:
 
 
 class SettleWatch:
-    """Looks at one area from before an action until it has settled. `is_mine` tells areas that show our own windows.
+    """Watches one area from before an action until it is at rest. `is_mine` marks areas of Wisp's own windows.
 
-    With `drawing`, it looks only when something was drawn, and only there.
+    With `drawing`, it captures only when something was drawn, and only that part.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class SettleWatch:
                 return self._settled(is_calm=True)
 
     async def _outwait(self, quiet_s: float) -> None:
-        """Wait until it may be quiet, so that no processor is taken from who draws, or proves what was done."""
+        """Wait until the screen may be quiet: looking earlier takes processor time from the program that draws."""
         left = self._drawn.at + quiet_s - self._clock.now() if self._drawn else 0.0
         if left > 0:
             await asyncio.sleep(left)
 
     async def _is_drawn(self, wait_s: float, patience: Patience) -> bool:
-        """Return when there may be something new to see; False when nothing was drawn for all of `wait_s`."""
+        """Wait for something new to see. Returns False if nothing was drawn for all of `wait_s`."""
         if self._drawn:
             return await self._drawn.more(wait_s)
         await asyncio.sleep(min(patience.poll_s, wait_s))
@@ -129,17 +129,17 @@ class SettleWatch:
         return Rect(left, top, drawn.right - left, drawn.bottom - top).overlap(self._area)
 
     async def begin_anew(self, patience: Patience) -> None:
-        """Take what shows now, at rest, for what was before: what a pointer at its place lights up is no effect."""
+        """Take the current screen, once at rest, as the state before the action: hover effects do not count."""
         self.before = (await self.settle(patience)).frame
         self._touched = None
 
     def has_changed(self) -> bool:
-        """Whether anything, a caret or our own windows apart, differs now from when the watch began."""
+        """Return whether anything but a caret or Wisp's own windows changed since the watch began."""
         bounds = bounds_of(self.differences(self._grab(self._area), self._area))
         return bounds is not None and not is_caret(bounds)
 
     def differences(self, now: Frame, inside: Rect) -> tuple[Rect, ...]:
-        """What differs from before the action inside an area, our own windows left out."""
+        """Return what changed inside an area since before the action, without Wisp's own windows."""
         found = changed_tiles(part_of(self.before, inside), part_of(now, inside))
         return tuple(tile for tile in found if not self._is_mine(tile))
 
@@ -157,7 +157,7 @@ class SettleWatch:
 
 
 def is_caret(area: Rect) -> bool:
-    """Whether an area that changed is no more than a blinking caret."""
+    """Return whether a changed area is no larger than a blinking caret."""
     return area.width <= _CARET_WIDTH_PX and area.height <= _CARET_HEIGHT_PX
 
 
@@ -167,10 +167,11 @@ _SHORT_CHARS = 240
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """`verdict`: changed (where the action was, or the active window), elsewhere, unchanged, or unseen.
+    """What an action did, as far as Wisp can tell.
 
-    `proof`: confirmed only where something besides pixels says so (`evidence`), suspected no-op where nothing at all
-    changed, otherwise unverifiable. `regions` are screen pixels; `focus` is the window with the keyboard afterwards.
+    `verdict`: changed (at the place of the action, or in the active window), elsewhere, unchanged, or unseen. `proof`:
+    confirmed only if something besides pixels says so (`evidence`), suspected no-op if nothing changed at all,
+    otherwise unverifiable. `regions` are screen pixels; `focus` is the window with the keyboard afterwards.
     """
 
     verdict: str
@@ -184,7 +185,7 @@ class Receipt:
 
     @property
     def sentence(self) -> str:
-        """The words for the model: one line, and one more for each change where there are many."""
+        """The text for the model: one line, and one more for each change if there are many."""
         is_told_enough = self.proof == "confirmed" and not self.regions
         is_short = sum(map(len, self.changes)) <= _SHORT_CHARS
         parts = [
@@ -200,19 +201,19 @@ class Receipt:
         return line if is_short else "\n".join([line, *self.changes])
 
     def restless(self) -> Receipt:
-        """The same, of a screen that did not come to rest."""
+        """Return a copy for a screen that did not come to rest."""
         return replace(self, is_calm=False)
 
     def with_evidence(self, *evidence: str) -> Receipt:
-        """The same with something besides pixels that says that it worked."""
+        """Return a copy with evidence besides pixels that the action worked."""
         return replace(self, proof="confirmed", evidence=(*self.evidence, *evidence))
 
     def with_changes(self, changes: Sequence[str], unsaid: Rect | None = None) -> Receipt:
-        """The same with what changed, and the part of the screen that has to be looked at."""
+        """Return a copy with what changed, and the part of the screen that the model must look at."""
         return replace(self, changes=tuple(changes), unsaid=unsaid)
 
     def with_doubt(self, *sentence: str) -> Receipt:
-        """The same where the program says something else than was meant, or where silence means nothing."""
+        """Return a copy for a program that contradicts the intended effect, or whose silence means nothing."""
         return replace(self, proof="unverifiable", evidence=(*self.evidence, *sentence))
 
 
@@ -271,7 +272,7 @@ def _active(windows: Sequence[Window]) -> Window | None:
 
 @dataclass(frozen=True, slots=True)
 class WindowChange:
-    """`is_effect`: it belongs to what was acted on, so that it proves that the action did something."""
+    """A change of a window. `is_effect`: the window belongs to what was acted on, so the change proves an effect."""
 
     sentence: str
     is_effect: bool
@@ -280,7 +281,10 @@ class WindowChange:
 def window_changes(
     before: Sequence[Window], after: Sequence[Window], meant: Window | None, *, at_a_place: bool = False
 ) -> list[WindowChange]:
-    """What came, went and changed. `at_a_place`: a window that only comes forward there is no effect."""
+    """Return the windows that opened, closed and changed.
+
+    `at_a_place`: a window that only comes to the front there is no effect.
+    """
     old, new = {w.ref: w for w in before}, {w.ref: w for w in after}
     told = [WindowChange(f"The window {w.title!r} opened.", is_caused(w, meant)) for w in after if w.ref not in old]
     told += [WindowChange(f"The window {w.title!r} closed.", is_caused(w, meant)) for w in before if w.ref not in new]
@@ -306,7 +310,7 @@ def _differences(old: Window, new: Window, meant: Window | None) -> Iterator[Win
 
 
 def is_caused(window: Window, meant: Window | None) -> bool:
-    """Whether a window belongs to the program that was acted on, or to one that it started."""
+    """Return whether a window belongs to the program that was acted on, or to one that it started."""
     if meant is None or window.ref == meant.ref:
         return True
     if not (window.pid and meant.pid):
@@ -315,9 +319,11 @@ def is_caused(window: Window, meant: Window | None) -> bool:
 
 
 def _ancestors(pid: int) -> Iterator[int]:
-    """The processes that a process was started by, where the system tells (Linux does)."""
+    """Yield the processes that started a process, where the system reports them (Linux does)."""
     while pid > 1:
         try:
+            # Split behind the last parenthesis, because a program's name may contain blanks and parentheses:
+            # https://man.archlinux.org/man/proc_pid_stat.5.en
             pid = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):  # because the process has ended or the system has no /proc
             return
@@ -329,12 +335,12 @@ _LONGEST_CHARS = 2000
 _TELL_NO_TEXT = frozenset({"table", "table cell"})  # because LibreOffice's sheets tell their name for their text
 _SHOWN_CHARS = 60
 _TELLING = ("checked", "selected", "pressed", "expanded", "sensitive")
-"""Having the focus is no effect of a click on a button: a dead one takes it, too. For a field it is what is meant."""
+"""Focus is not listed: even a button that does nothing takes it. For a field, focus is the effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a program says of an effect, if anything. `is_unread`: that a field reports another text is all there is."""
+    """What a program reports about an effect. `is_unread`: the field holds a secret, so its content was not read."""
 
     evidence: tuple[str, ...] = ()
     doubt: str = ""
@@ -342,7 +348,7 @@ class Proof:
 
 
 async def of_click(backend: Backend, before: Element | None) -> Proof:
-    """How the element that was clicked differs now; nothing where it is gone or does not answer in time."""
+    """Compare the clicked element with before. Empty if it is gone or does not answer in time."""
     if before is None or is_written(before.ref):
         return Proof()
     try:
@@ -355,7 +361,8 @@ async def of_click(backend: Backend, before: Element | None) -> Proof:
         for state in _TELLING
         if after.is_(state) != before.is_(state) and (state != "pressed" or after.role == "toggle button")
     ]
-    if after.is_("editable") and after.is_("focused"):
+    is_chosen_cell = after.role == "table cell" and before.is_("focused")
+    if after.is_("editable") and after.is_("focused") and not is_chosen_cell:
         told.append(f'"{after.name}" has the keyboard.')
     if after.value != before.value:
         told.append(f'"{after.name}" holds {clip_line(after.value, _SHOWN_CHARS)!r} now.')
@@ -363,7 +370,7 @@ async def of_click(backend: Backend, before: Element | None) -> Proof:
 
 
 async def of_typing(backend: Backend, text: str) -> Proof:
-    """Whether the field with the keyboard holds the text."""
+    """Check whether the focused field holds the text."""
     if len(text) > _LONGEST_CHARS:
         return Proof()
     try:
@@ -382,13 +389,13 @@ async def of_typing(backend: Backend, text: str) -> Proof:
 
 
 async def of_setting(backend: Backend, element: Element, text: str) -> tuple[Proof, str]:
-    """Whether a field holds what was put into it, and what it holds; a password is not read back."""
+    """Check whether a field holds the text that was set. Returns its content too; passwords are not read back."""
     if element.role == SECRET:
         return Proof(), ""
     try:
         async with asyncio.timeout(_LIMIT_S):
             held = await backend.accessibility.text_of(element.ref)
-    except (ToolFailed, TimeoutError):
+    except (ToolFailed, TimeoutError):  # This is no failure, because only the confirmation is missing.
         return Proof((), "It could not be read back."), ""
     if held == text or _is_one_number(held, text):
         return Proof(("It holds exactly that.",)), held

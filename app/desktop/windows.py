@@ -1,4 +1,4 @@
-"""All seams of Windows."""
+"""The Windows backend."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ if sys.platform == "win32":
     _PER_MONITOR_V2 = -4
 
     def make_backend() -> Backend:
-        """On the desktop thread. Physical pixels everywhere: who asks first decides, so before pyautogui loads."""
+        """Make the Windows backend, on the desktop thread. All coordinates are physical pixels.
+
+        The first caller decides how Windows scales coordinates, so this runs before pyautogui is loaded.
+        """
+        # Ask for physical pixels first, because Windows accepts this only once in a process.
         ctypes.windll.user32.SetProcessDpiAwarenessContext(ctypes.c_void_p(_PER_MONITOR_V2))
         screen, keyboard = PortableScreen(), PortableKeyboard()
 
@@ -66,7 +70,7 @@ _WRITE = "[Console]::InputEncoding=[Text.Encoding]::UTF8; Set-Clipboard -Value (
 
 
 class StartMenu(HandedOverApps):
-    """Shortcuts, started as the shell starts them: their processes are not ours."""
+    """Shortcuts of the start menu. The shell starts them, so their processes are not Wisp's."""
 
     def installed(self) -> tuple[App, ...]:
         roots = (os.environ.get("PROGRAMDATA", ""), os.environ.get("APPDATA", ""))
@@ -89,7 +93,7 @@ class StartMenu(HandedOverApps):
 
 
 class PowerShellClipboard:
-    """Text only; PowerShell knows how to share the clipboard with others."""
+    """The clipboard's text, through PowerShell, which handles a clipboard that another program has open."""
 
     async def read(self) -> str:
         return (await output_of("powershell", "-NoProfile", "-Command", _READ)).removesuffix("\r\n")
@@ -105,12 +109,12 @@ assert sys.platform == "win32"
 
 _LIMIT_S = 2.0
 _POLL_S = 0.05
-_MINIMISE, _RESTORE = 6, 9
+_MINIMISE, _RESTORE = 6, 9  # https://learn.microsoft.com/en-us/windows/win32/api/winuser/nf-winuser-showwindow
 _CLOSE = 0x0010
-_NULL_MESSAGE = 0x0000
-_ABORT_IF_HUNG = 0x0002
-_CLOAKED = 14
-_QUERY_LIMITED = 0x1000
+_NULL_MESSAGE = 0x0000  # https://learn.microsoft.com/en-us/windows/win32/winmsg/wm-null
+_ABORT_IF_HUNG = 0x0002  # https://learn.microsoft.com/en-us/windows/win32/api/winuser/nf-winuser-sendmessagetimeoutw
+_CLOAKED = 14  # https://learn.microsoft.com/en-us/windows/win32/api/dwmapi/ne-dwmapi-dwmwindowattribute
+_QUERY_LIMITED = 0x1000  # https://learn.microsoft.com/en-us/windows/win32/procthread/process-security-and-access-rights
 _PATH_CHARS = 1024
 
 _user32 = ctypes.windll.user32
@@ -120,7 +124,7 @@ _Visit = ctypes.WINFUNCTYPE(wintypes.BOOL, wintypes.HWND, wintypes.LPARAM)
 
 
 class Win32Windows:
-    """EnumWindows tells them topmost first."""
+    """The top-level windows. EnumWindows lists them topmost first."""
 
     def all(self) -> tuple[Window, ...]:
         handles: list[int] = []
@@ -146,6 +150,8 @@ class Win32Windows:
         if window.is_minimised:
             _user32.ShowWindow(handle, _RESTORE)
         _user32.SetForegroundWindow(handle)
+        # Check the result, because Windows refuses background programs:
+        # https://docs.microsoft.com/en-us/windows/win32/api/winuser/nf-winuser-allowsetforegroundwindow
         if not await _until(lambda: int(_user32.GetForegroundWindow() or 0) == handle):
             raise ToolFailed(
                 f"The window {window.title!r} did not come forward; another one may be holding the keyboard."
@@ -203,6 +209,8 @@ async def _until(is_so: Callable[[], bool], limit_s: float = _LIMIT_S) -> bool:
 
 def _is_shown(handle: int) -> bool:
     cloaked = wintypes.DWORD()
+    # Skip cloaked windows, because suspended store apps count as visible:
+    # https://learn.microsoft.com/windows/win32/api/dwmapi/nf-dwmapi-dwmgetwindowattribute
     _dwm.DwmGetWindowAttribute(handle, _CLOAKED, ctypes.byref(cloaked), ctypes.sizeof(cloaked))
     return bool(_user32.IsWindowVisible(handle)) and not cloaked.value and _user32.GetWindowTextLengthW(handle) > 0
 

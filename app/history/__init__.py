@@ -1,1 +1,1 @@
-"""What is kept of a conversation: recorder, archive, audit and export."""
+"""What Wisp keeps of a conversation: recorder, archive, audit and export."""

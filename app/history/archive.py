@@ -37,7 +37,7 @@ from app.base.clock import Clock
 from app.base.errors import WispError
 from app.base.texts import cleaned, clip_line, without_secrets
 from app.base.values import dataclass
-from app.history.recorder import JournalRecord
+from app.history.recorder import JournalRecord, holder
 from app.protocol.call import JsonValue, ToolCall
 from app.services import memory
 from app.services.journal import rows
@@ -52,7 +52,7 @@ _LINE_CHARS = 300
 
 
 def as_markdown(past: PastConversation, shown: Sequence[AgentEvent]) -> str:
-    """The title, then turn after turn: the person's words quoted, speech as it is, one line for each thing done."""
+    """Return the title and each turn: the person's words quoted, speech unchanged, one line for each action."""
     began = datetime.datetime.fromtimestamp(past.began_at).astimezone()
     cost = "" if past.cost_usd is None else f" · ${past.cost_usd:.2f}"
     head = f"# {past.title}\n\n{began:%Y-%m-%d %H:%M}{cost}\n"
@@ -95,12 +95,12 @@ _TITLE_CHARS = 200
 
 
 class JournalArchive:
-    """The archive of this person. Raises WispError where the journal cannot be used."""
+    """The archive of this person. Raises WispError if the journal cannot be used."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
         self.leaving: Callable[[str], None] = lambda _: None
-        """Called before a conversation is deleted. A session that uses it leaves it, or raises WispError."""
+        """Called before a conversation is deleted. A session that uses it leaves it or raises WispError."""
 
     async def conversations(self, search: str = "", limit: int = 200) -> list[PastConversation]:
         found = await self._db.run(partial(rows.conversations, search=search, limit=limit))
@@ -139,7 +139,7 @@ class JournalArchive:
         return Spent(read, wrote, from_cache, to_cache, cost, turns)
 
     async def said(self, words: str, limit: int, but: str = "") -> list[PastLine]:
-        """What was said in conversations, found by words or others that stand for them. Raises WispError."""
+        """Search past conversations by words and their synonyms. Raises WispError."""
         stems = sorted(memory.read(words).stems)
         found = await self._db.run(partial(rows.said, stems=stems, limit=limit, but=but)) if stems else []
         return [PastLine(where, title, _day(at), " ".join(text.split())) for where, title, at, text in found]
@@ -155,7 +155,7 @@ class JournalArchive:
     async def interrupted(self) -> list[PastConversation]:
         """Return conversations whose program ended in the middle of a turn. Each is returned only once."""
         found = await self._db.run(partial(rows.conversations, search="", limit=20))
-        left = [one for one in found if one.is_open and not _is_held(one)]
+        left = [one for one in found if one.is_open and one.holder != holder() and not _is_held(one)]
         for one in left:
             if one.holder:
                 await self._db.run(partial(rows.let_go, conversation=one.id, holder=one.holder))
@@ -169,14 +169,14 @@ class JournalArchive:
 
 
 class PastSaid:
-    """Searches what was said in past conversations; the one that runs is left out."""
+    """Searches what was said in past conversations, except the current one."""
 
     def __init__(self, archive: JournalArchive, record: JournalRecord) -> None:
         self._archive = archive
         self._record = record
 
     async def said(self, words: str, limit: int) -> list[PastLine]:
-        """What fits the words best. Raises WispError where the journal cannot be read."""
+        """Return the best matches. Raises WispError if the journal cannot be read."""
         return await self._archive.said(words, limit, self._record.conversation)
 
 
@@ -189,11 +189,12 @@ def _past(one: ConversationRow) -> PastConversation:
 
 
 def _is_held(one: ConversationRow) -> bool:
-    """Whether another living process writes to it."""
+    """Return whether another living process writes to the conversation."""
     pid, _, born = one.holder.partition(" ")
     if not pid or int(pid) == os.getpid():
         return False
     try:
+        # The start time must match too, since a new process may get the same id.
         return abs(psutil.Process(int(pid)).create_time() - float(born)) < 2.0
     except (psutil.Error, ValueError):
         return False
@@ -214,7 +215,7 @@ def _remains(left: Left) -> Remains:
 
 
 def _closed(stored: Sequence[StoredEvent], *, is_open: bool) -> list[AgentEvent]:
-    """The events with every card closed and every turn ended, also those that the program's own end cut off."""
+    """Return the events with every card closed and every turn ended, even if the program ended first."""
     shown: list[AgentEvent] = []
     open_cards: dict[str, str] = {}
     turn = ""
@@ -247,14 +248,14 @@ def _cut_off(turn: str, open_cards: dict[str, str]) -> list[AgentEvent]:
 
 
 _TYPED = ("text", "input", "content", "value", "goal")
-"""Typed or written text is counted, not copied, because it may hold secrets."""
+"""Arguments whose text is counted, not copied, because typed or written text may contain secrets."""
 _KEYS = "keys"
 _LONGEST = 400
 _DIGITS = 16
 
 
 class AuditedConversation(Protocol):
-    """What is running now."""
+    """The current conversation and turn."""
 
     @property
     def conversation(self) -> str: ...
@@ -264,7 +265,7 @@ class AuditedConversation(Protocol):
 
 
 class Trail:
-    """The coroutine that tools and the gate are given. It does not wait for the disk: the call's own record does."""
+    """Writes audit entries for tools and the gate. It does not wait for the disk; the call's own record does."""
 
     def __init__(self, database: Database, clock: Clock, now: AuditedConversation) -> None:
         self._db = database
@@ -275,7 +276,7 @@ class Trail:
         self.note(kind, details)
 
     def note(self, kind: str, details: Mapping[str, JsonValue]) -> None:
-        """Returns at once."""
+        """Add an audit entry. Returns at once."""
         told = dict(details)
         turn = str(told.pop("turn", "") or self._now.turn)
         text = json.dumps(cleaned(_shortened(told)), ensure_ascii=False, default=str)
@@ -308,14 +309,14 @@ def journal_path() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """`record` takes what happens now, `archive` gives what was, `audit` who allowed what; all use one database."""
+    """The person's journal. `record` saves what happens, `archive` reads the past, `audit` records permissions."""
 
     record: JournalRecord
     archive: JournalArchive
     audit: Trail
 
     def attach(self, session: Session) -> None:
-        """The session leaves a conversation that is deleted, and the audit hears of its modes."""
+        """Let the session leave a deleted conversation, and let the audit record its modes."""
 
         def leave(conversation_id: str) -> None:
             if conversation_id == self.record.conversation:
@@ -344,7 +345,7 @@ class Journal:
 
 @asynccontextmanager
 async def archive() -> AsyncIterator[JournalArchive]:
-    """The person's past conversations, from outside of a session."""
+    """Return a context manager with the person's past conversations, without a session."""
     database = Database(journal_path())
     try:
         yield JournalArchive(database)
@@ -362,7 +363,7 @@ def read_journal(work: Work[T]) -> T:
 
 
 def journal_of(settings: Settings, clock: Clock, model: str) -> Journal:
-    """The person's journal. What is older than they want is deleted at the start, in the background."""
+    """Return the person's journal. Conversations that are too old are deleted in the background."""
     database = Database(journal_path())
     record = JournalRecord(database, clock, model, keeps_words=settings[KEEP_HISTORY])
     if settings[HISTORY_DAYS]:

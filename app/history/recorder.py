@@ -1,4 +1,4 @@
-"""Keeps a session in the journal: pieces of speech joined, secrets blanked out, every action written before it runs."""
+"""Save a session in the journal: joined pieces of speech, no secrets, every action before it runs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from app.services.journal.database import Database
 from app.services.journal.rows import Figures, StoredCall, StoredEntry, StoredEvent, StoredTurn
 
 _TITLE_CHARS = 70
-_TITLE_FROM = 2000
+_TITLE_FROM = 2000  # Only the start is read, because a pasted text may be very long.
 _PAYLOAD_CHARS = 20_000
-"""Of one call's payload as it streamed, each half of it; the rest was in the file it went to."""
+"""How much of a streamed payload is kept at each end; the whole is in the file it was written to."""
 _WORDLESS = "A picture"
 _DONE = "Done."
 
@@ -40,7 +40,7 @@ def holder() -> str:
 class JournalRecord:
     """One session's record. Everything goes to the database's own thread; only `settled` waits for it.
 
-    Without `keeps_words` only what was used is counted.
+    Without `keeps_words`, only the usage is saved.
     """
 
     def __init__(self, database: Database, clock: Clock, model: str, *, keeps_words: bool = True) -> None:
@@ -55,7 +55,7 @@ class JournalRecord:
 
     @property
     def kept(self) -> str:
-        """The conversation's id; empty while nothing was said in it, and where words are not kept."""
+        """The conversation's id; "" while nothing was said in it, and if words are not saved."""
         return self.conversation if self._is_begun and self._keeps_words else ""
 
     def begin_anew(self) -> None:
@@ -64,8 +64,9 @@ class JournalRecord:
         self._is_begun = False
 
     def go_on(self, conversation: str, heard: int = 0) -> None:
-        """What follows belongs to that conversation, which is on the disk already. The next history put in place of
-        its own holds the `heard` words that were said and not read.
+        """Continue a conversation that is already on disk.
+
+        The next history that replaces its own contains the `heard` words that were said but not read.
         """
         self.conversation = conversation
         self._heard = heard
@@ -97,7 +98,7 @@ class JournalRecord:
             self._soon(rows.end_turn, event.turn_id, event.outcome.value, self._clock.wall())
 
     def _gather(self, piece: _Piece) -> None:
-        """Pieces of one text are kept as one."""
+        """Join the pieces of one text."""
         if self._piece is None or replace(piece, text="") != self._piece:
             self._write_piece()
             self._piece = replace(piece, text="")
@@ -199,7 +200,7 @@ class JournalRecord:
             self._soon(rows.let_go, holder())
 
     def _soon(self, work: Callable[..., None], *values: object) -> None:
-        """Values that are functions are worked out on the database's thread: reading for secrets takes its time."""
+        """Queue a write. Functions in `values` run on the database's thread, because redaction takes time."""
         conversation = self.conversation
         if self._keeps_words:
             self._db.soon(

@@ -1,1 +1,1 @@
-"""What models say and hear: tool shapes, calls, results, and the dialects that carry them. Pure: no I/O."""
+"""What models write and read: tool specs, calls, results, and the dialects that carry them. Does no I/O."""

@@ -1,7 +1,8 @@
-"""From a call as it was written to a call that can run: the one place where values are judged.
+"""Turn a call as the model wrote it into a call that can run. Only this module judges argument values.
 
-XML spells every value as text, JSON types it. Text is read as the declared kind; a JSON value must have it (a bool is
-no integer). Every complaint is one sentence that names the argument and says how to repair the call.
+XML writes every value as text; JSON gives each value a type. Text is converted to the declared type. A JSON value must
+already have it (a bool is no integer). Every complaint is one sentence that names the argument and says how to repair
+the call.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def from_text(param: Param, text: str, *, is_item: bool = False) -> JsonValue:
 
 
 def from_json(param: Param, value: JsonValue) -> JsonValue:
-    """The value itself if it has the declared type."""
+    """Return the JSON value if it has the declared type; raise ToolMisuse otherwise."""
     return _checked(param, value)
 
 
@@ -94,7 +95,7 @@ def _is_number(value: JsonValue, *, whole: bool) -> bool:
 
 
 def _fields(param: Param, value: JsonValue) -> JsonValue:
-    """A child with attributes: an object of them, and its text under `text`."""
+    """Return the fields of a child that has attributes, with its own text under `text`."""
     if isinstance(value, str):
         value = {"text": value}
     if not isinstance(value, Mapping):
@@ -161,7 +162,7 @@ def _flag(param: Param, text: str) -> JsonValue:
 def _json(param: Param, text: str) -> JsonValue:
     try:
         value: JsonValue = payload.load(text, parse_constant=lambda _name: _wrong(param, text))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # because deep nesting raises RecursionError instead of ValueError
         _wrong(param, text)
     return value
 
@@ -172,7 +173,7 @@ def _object(param: Param, text: str) -> JsonValue:
 
 
 def _list(param: Param, text: str) -> JsonValue:
-    """A JSON array; without brackets, one item a line, or on one line separated by commas."""
+    """Read a JSON array. Text without brackets has one item per line, or comma-separated items on one line."""
     if text.startswith("["):
         value = _json(param, text)
         return value if isinstance(value, list) else _wrong(param, text)
@@ -194,7 +195,7 @@ _NUMBERS = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,9})?")
 
 
 def to_call(spec: ToolSpec, block: Block) -> ToolCall:
-    """The block as a typed call of this tool; raises `ToolMisuse` for anything the model must repair."""
+    """Return the block as a typed call of this tool. Raise `ToolMisuse` for anything the model must repair."""
     if block.partial:
         raise ToolMisuse(f"The call of {spec.name} was cut off; write it again as a whole.")
     given = _from_json(spec, block.args) if block.args is not None else _from_xml(spec, block)
@@ -211,7 +212,7 @@ def to_call(spec: ToolSpec, block: Block) -> ToolCall:
 
 
 def unknown_tool(name: str, names: Iterable[str]) -> str:
-    """What to say about a call of a tool that does not exist."""
+    """Return the sentence that tells the model that a tool does not exist."""
     return f"There is no tool {name!r}.{_meant(name, names)}"
 
 
@@ -281,13 +282,13 @@ def _put(values: dict[str, JsonValue], spec: ToolSpec, name: str, value: JsonVal
 
 
 def _is_nothing(spec: ToolSpec, name: str, value: JsonValue) -> bool:
-    """An optional value of a fixed form that was left empty counts as not given."""
+    """Say whether an empty value counts as not given: it does for optional values of a fixed form."""
     param = spec.param(name)
     return value == "" and param is not None and (bool(param.choices) or param.kind is not ValueType.TEXT)
 
 
 def _by_name(spec: ToolSpec, children: Sequence[Child]) -> dict[str, list[Child]]:
-    """The children by the name of the argument they write."""
+    """Group the children by the argument that they write."""
     named: dict[str, list[Child]] = {}
     for child in children:
         param = spec.param(child.name)
@@ -320,7 +321,7 @@ def _require_fields(param: Param, value: Mapping[str, JsonValue]) -> None:
 
 
 def _put_body(values: dict[str, JsonValue], spec: ToolSpec, block: Block) -> None:
-    """The text between the tags: the body, or the one required text that is missing, or only chatter."""
+    """Store the text between the tags as the body or as the one missing required text, or ignore it as chatter."""
     if spec.body is not None:
         if spec.body.name not in values:
             _put(values, spec, spec.body.name, from_text(spec.body, block.body))

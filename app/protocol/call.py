@@ -1,4 +1,4 @@
-"""A call as it was written (`Block`) and as it runs (`ToolCall`)."""
+"""A call as the model wrote it (`Block`) and as Wisp runs it (`ToolCall`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[st
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A picture for the model's next turn. `data` is the encoded file; `label` says what it shows, in text."""
+    """A picture for the model's next turn. `data` is the encoded file; `label` describes the content in words."""
 
     data: bytes
     media_type: str
@@ -22,9 +22,10 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """`event` and `payload` become the presence's card; `llm_echo` and `llm_media` are what the model reads next.
+    """What a tool returns. `event` and `payload` are for the interface; `llm_echo` and `llm_media` are for the model.
 
-    `ends_turn` is set by results after which no further pass follows: None goes on, otherwise how the turn ended.
+    `ends_turn` says how the turn ended if the model gets no further pass after this result; None means that the turn
+    goes on.
     """
 
     ok: bool
@@ -36,25 +37,33 @@ class ToolResult:
 
 
 CHANGED_PART = "changed_part"
-"""Under this name a payload says which part of the screen, in its pixels, changed without a word of its program."""
+"""The payload key for the part of the screen whose pixels changed although the program reported no change."""
 PAGE_PICTURE = "the browser's page"
-"""The label of pictures that show no screen: no one points into the screen by them."""
+"""The label of pictures that do not show the screen, so that the model cannot point at screen places with them."""
 INTRODUCED = "introduced"
-"""Under this name a payload says of which tools the model wants the docs."""
+"""The payload key for the names of the tools whose docs the model asked for."""
 FINISHED = "finished"
 WAITING = "waiting"
 
 
 def tool_error(tool: str, reason: str, *, for_model: bool = False) -> ToolResult:
-    """The one shape of a failed call: `reason` is a sentence that says what to do. Only the model can follow one
-    that is `for_model`."""
+    """Return the result of a failed call. `reason` is a sentence that says what to do next.
+
+    `for_model` marks a reason that only the model can follow, so that the interface does not show it.
+    """
     payload: dict[str, JsonValue] = {"tag": tool, "reason": reason}
     return ToolResult(False, "tool_error", payload | ({"for_model": True} if for_model else {}), f"{tool}: {reason}")
 
 
+def not_run(tool: str, sentence: str) -> ToolResult:
+    """Return the result of a call that the policy refused to run; `sentence` says why."""
+    payload: dict[str, JsonValue] = {"tag": tool, "reason": sentence, "denied": True}
+    return ToolResult(False, "tool_error", payload, f"{tool}: not run. {sentence}")
+
+
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A typed sub-tag of a call, with its payload."""
+    """A sub-tag of a call that names an argument, with its text and attributes."""
 
     name: str
     text: str
@@ -63,11 +72,11 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One call exactly as the model wrote it, before any value is judged; `name` may be an alias of the tool's.
+    """One call exactly as the model wrote it, before any value is checked. `name` may be an alias of the tool's name.
 
     XML dialects fill `attrs`, `children` and `body`; JSON dialects fill `args`. `partial` means that the stream ended
-    inside it: such a block never runs. `span` is its place in the message, in characters. `notes` are sentences for
-    the model about what was read leniently (an argument given twice).
+    inside the call: such a block never runs. `span` is its place in the message, in characters. `notes` are sentences
+    that tell the model what Wisp read leniently (such as an argument given twice).
     """
 
     call_id: str
@@ -83,11 +92,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The canonical call, whichever dialect wrote it: names to values of the declared types.
+    """A call with typed arguments, the same for every dialect.
 
-    Values that were not given are absent. The accessors exist so that handlers read typed values without casts; they
-    may only be asked for parameters that the tool's spec declares with that kind. `notes` are sentences to add to
-    what the model reads.
+    Arguments that the model did not give are absent. The accessors give handlers typed values without casts; a handler
+    may use an accessor only for an argument that the tool's spec declares with that type. `notes` are sentences that
+    Wisp adds to what the model reads.
     """
 
     id: str

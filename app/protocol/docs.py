@@ -1,4 +1,4 @@
-"""Tool docs for the system prompt, generated from the specs: short, because they are read on every pass."""
+"""Generate the tool docs for the system prompt from the specs. They are short because every pass sends them."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _SHOWN_KIND = {
 
 
 def xml(specs: Sequence[ToolSpec]) -> str:
-    """One paragraph a tool: what it does, its attributes, children and body, its examples."""
+    """Return one paragraph per tool: what it does, its attributes, children, body and examples."""
     return "\n\n".join(_xml_tool(spec) for spec in specs)
 
 
 def taught(specs: Sequence[ToolSpec], write: Callable[[Sequence[ToolSpec]], str]) -> str:
-    """The docs of all tools as `write` spells them, and one line for each rare family."""
+    """Return the docs of all tools, written by `write`, with one line for each rare family."""
     parts = (write([spec for spec in specs if not spec.rare]), families(specs))
     return "\n\n".join(part for part in parts if part)
 
 
 def families(specs: Sequence[ToolSpec]) -> str:
-    """One line for each rare family: its name, its purpose, its tools with what they must be given."""
+    """Return one line per rare family: its name, its purpose, and its tools with their required arguments."""
     found: dict[RareFamily, list[str]] = {}
     for spec in specs:
         if spec.rare:
@@ -49,19 +49,19 @@ def _needed(spec: ToolSpec) -> str:
 
 
 def batch(specs: Sequence[ToolSpec]) -> str:
-    """The same with JSON arguments."""
+    """Return the docs of the tools with JSON arguments."""
     return "\n\n".join(_batch_tool(spec) for spec in specs)
 
 
 def brief(spec: ToolSpec) -> str:
-    """The purpose of a tool in its first sentence, and the names of what it may be given."""
+    """Return the first sentence of a tool's description and the names of its optional arguments."""
     purpose = _SENTENCE.split(spec.description, maxsplit=1)[0].rstrip(".:")
     more = ", ".join(param.name for param in spec.params if not param.required)
     return f"{purpose}. Also: {more}." if more else f"{purpose}."
 
 
 def is_told(spec: ToolSpec) -> bool:
-    """Whether `brief` leaves nothing out."""
+    """Return whether `brief` says everything about the tool."""
     return not _SENTENCE.search(spec.description) and not any(
         param.description or param.choices or param.attrs for param in spec.params
     )
@@ -105,7 +105,7 @@ def _listed(title: str, params: Sequence[Param]) -> list[str]:
 
 
 def _stated(param: Param) -> str:
-    """`name* (integer, 1 to 3): what it is`; a star marks what must be given."""
+    """Return `name* (integer, 1 to 3): description`. A star marks a required argument."""
     facts = [fact for fact in (_SHOWN_KIND.get(param.kind, ""), _bounds(param), "|".join(param.choices)) if fact]
     if param.many:
         facts.append("may be repeated")
@@ -125,15 +125,17 @@ def _bounds(param: Param) -> str:
 
 
 def of_tool(spec: ToolSpec) -> dict[str, JsonValue]:
-    """The schema of a tool's arguments as one object. Nothing undeclared is allowed."""
+    """Return the JSON schema of a tool's arguments. Undeclared arguments are forbidden unless the spec is `open`."""
     return _object(spec.params if spec.param(PROGRESS.name) else (*spec.params, PROGRESS), closed=not spec.open)
 
 
 def compact(
     spec: ToolSpec, known: set[Param], *, is_brief: bool = False, has_progress: bool = False
 ) -> dict[str, JsonValue]:
-    """The same in as few characters as it can be said, without bounds, which are judged anyway: an argument that is in
-    `known` was described before, and joins it here. A brief schema holds only what must be given, and does not say so.
+    """Return the schema of a tool in as few characters as possible, without limits: Wisp checks those itself.
+
+    An argument in `known` was described earlier, so it gets no description here; others are added to `known`. A brief
+    schema holds only the required arguments and does not mark them as required.
     """
     if is_brief:
         params = tuple(replace(_bare(param), description="", required=False) for param in spec.params if param.required)
@@ -150,12 +152,12 @@ def _undescribed(param: Param, known: set[Param]) -> Param:
 
 
 def _bare(param: Param) -> Param:
-    """Without what only limits its values."""
+    """Return the argument without its limits and choices."""
     return replace(param, minimum=None, maximum=None, choices=())
 
 
 def _object(params: Sequence[Param], *, closed: bool | None) -> dict[str, JsonValue]:
-    """With `closed` None it is not said whether more is allowed."""
+    """Return the schema of an object. If `closed` is None, it does not say whether more fields are allowed."""
     properties: dict[str, JsonValue] = {param.name: of_param(param) for param in params}
     required = [param.name for param in params if param.required]
     return {
@@ -167,7 +169,7 @@ def _object(params: Sequence[Param], *, closed: bool | None) -> dict[str, JsonVa
 
 
 def of_param(param: Param) -> dict[str, JsonValue]:
-    """The schema of one argument; a child with attributes is an object, a repeated one an array."""
+    """Return the schema of one argument. A child with attributes is an object; a repeated argument is an array."""
     if param.many:
         return _described(param, {"type": "array", "items": _value(param)})
     return _described(param, _value(param))

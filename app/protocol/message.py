@@ -1,4 +1,4 @@
-"""The conversation as providers carry it: roles and parts, independent of vendor and dialect."""
+"""The conversation as roles and parts, the same for every vendor and dialect."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """A picture; its label, if any, is sent as text before it."""
+    """A picture. If it has a label, the label is sent as text before it."""
 
     media: Media
 
 
 @dataclass(frozen=True, slots=True)
 class OpaquePart:
-    """A vendor's own block (a thinking block with its signature) that must be replayed untouched to that vendor."""
+    """A vendor's own block (such as a signed thinking block), to be sent back unchanged to that vendor."""
 
     vendor: str
     value: Mapping[str, JsonValue]
@@ -37,7 +37,7 @@ class OpaquePart:
 
 @dataclass(frozen=True, slots=True)
 class CallPart:
-    """A native tool-use block. `toolset` is set where the vendor's own toolset was called."""
+    """A native tool call. `toolset` is set if the model called the vendor's own toolset."""
 
     id: str
     name: str
@@ -47,7 +47,7 @@ class CallPart:
 
 @dataclass(frozen=True, slots=True)
 class ResultPart:
-    """The answer to a `CallPart`, by its id."""
+    """The result for a `CallPart`, matched by its id."""
 
     call_id: str
     text: str
@@ -81,7 +81,10 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """A piece of private reasoning: never shown as an answer, never read for calls. `last` ends one stretch of it."""
+    """A piece of the model's private reasoning. It is never shown as an answer and never read for calls.
+
+    `last` marks the end of one stretch of reasoning.
+    """
 
     text: str
     last: bool = False
@@ -89,7 +92,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class CallOpened:
-    """A call has begun: its name and attributes are known, its payload is still to come."""
+    """A call has begun. Its name and attributes are known; its payload follows."""
 
     call_id: str
     name: str
@@ -97,7 +100,7 @@ class CallOpened:
 
 
 class CallDelta(NamedTuple):
-    """A piece of the payload `param` of an open call, for display. The value that counts is in `CallClosed`."""
+    """A piece of the payload `param` of an open call, for display only. `CallClosed` has the value that counts."""
 
     call_id: str
     param: str
@@ -106,51 +109,52 @@ class CallDelta(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CallClosed:
-    """A complete call. Only these may run."""
+    """A complete call. Only calls reported by this event may run."""
 
     block: Block
 
 
 @dataclass(frozen=True, slots=True)
 class CallCut:
-    """The stream ended inside this call (`block.partial` is true)."""
+    """A call inside which the stream ended (`block.partial` is true)."""
 
     block: Block
 
 
 @dataclass(frozen=True, slots=True)
 class CallQuoted:
-    """A complete call that stands in the middle of a sentence, where it is a quotation: it never runs."""
+    """A complete call in the middle of a sentence. It is a quotation and never runs."""
 
     block: Block
 
 
 @dataclass(frozen=True, slots=True)
 class BatchClosed:
-    """The calls closed since the batch opened are one valid batch (JSON batch dialect)."""
+    """The calls closed since the batch opened form one valid batch (JSON batch dialect)."""
 
     call_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Invented:
-    """Results that the model wrote itself: never evidence, neither shown nor stored."""
+    """Results that the model wrote itself. They are no evidence, so Wisp neither shows nor stores them."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredEnd:
-    """The model declared its turn over; `position` is where in the message."""
+    """The model declared its turn finished; `position` is the place in the message."""
 
     position: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Misread:
-    """Something that looked like a call cannot be one. Goes to the model as an error result.
+    """Text that looked like a call but cannot be one. The model gets it as an error result.
 
-    `code` is a stable word, `detail` a sentence with the fix, `position` a character offset in the message.
+    `code` is a stable word, `detail` a sentence that says how to repair it, `position` a character offset in the
+    message.
     """
 
     code: str

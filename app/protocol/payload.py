@@ -1,4 +1,4 @@
-"""Decode the characters between two tags into a value: CDATA, entities, line breaks at the edges."""
+"""Decode the text between two tags into a value: CDATA, entities, and line breaks at the edges."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 from app.base.values import dataclass
 from app.protocol.spec import Param
 
-_NAMED = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
+_NAMED = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}  # https://www.w3.org/TR/xml/#sec-predefined-ent
 _NAMES = {letter: f"&{name};" for name, letter in _NAMED.items() if letter != "'"}
 _ENTITY = re.compile(r"&(?:(lt|gt|quot|apos|amp)|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
 _RAW = re.compile(r"<|&(?!(?:lt|gt|quot|apos|amp|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
 _UNSAFE = re.compile(r"[&<>\"\x00-\x1f\x7f]|^\s+|\s+\Z")
-_LAST_CODE_POINT = 0x10FFFF
+_LAST_CODE_POINT = 0x10FFFF  # because `chr` raises ValueError above it
 
 
 def _decoded(match: re.Match[str]) -> str:
@@ -25,7 +25,7 @@ def _decoded(match: re.Match[str]) -> str:
 
 
 def decode(text: str) -> str:
-    """The text with its entities resolved, once. Text with a raw `<` or `&` was not escaped: it stays as it is."""
+    """Return the text with its entities resolved once. Text with a raw `<` or `&` was not escaped and stays."""
     if "&" not in text or _RAW.search(text):
         return text
     return _ENTITY.sub(_decoded, text)
@@ -36,33 +36,33 @@ def _encoded(match: re.Match[str]) -> str:
 
 
 def encode(text: str) -> str:
-    """The text as an attribute value in double quotes that reads back exactly, trimmed or not."""
+    """Return the text as an attribute value in double quotes. Reading gives exactly this text, even if it trims."""
     return _UNSAFE.sub(_encoded, text)
 
 
-CDATA_START = "<![CDATA["
+CDATA_START = "<![CDATA["  # https://www.w3.org/TR/xml/#sec-cdata-sect
 CDATA_END = "]]>"
 _MALFORMED_END = re.compile(r"\]\]\s*>?\s*\Z")
 _LONGEST_END = 80
 
 
 def without_edge_newlines(text: str) -> str:
-    """At most one line break less at each end; indentation and a second final newline stay."""
+    """Return the text without one line break at each end. Indentation and further line breaks stay."""
     start = _behind_newline(text, 0, len(text))
     return text[start : _before_newline(text, start, len(text))]
 
 
 def value_of(raw: str, param: Param | None) -> str:
-    """The value of a payload: CDATA unwrapped, edges stripped; short plain values are trimmed and lose entities.
+    """Return the value of a raw payload: without CDATA marks and edge line breaks.
 
-    Text that belongs to no parameter is read as a short value.
+    Short plain values are trimmed, and their entities are decoded. Text without a parameter is read as a short value.
     """
     span = span_of(raw, param)
     return raw[slice(*span)] if span else decode(raw.strip())
 
 
 def span_of(raw: str, param: Param | None) -> tuple[int, int] | None:
-    """Where in the raw payload its value stands; None for short plain values, which are decoded. Copies nothing."""
+    """Return the start and end of the value in the raw payload, without copying. None for short plain values."""
     inner = _cdata(raw)
     if inner is None and (param is None or param.short):
         return None
@@ -74,24 +74,24 @@ def span_of(raw: str, param: Param | None) -> tuple[int, int] | None:
 
 
 def _behind_newline(text: str, start: int, stop: int) -> int:
-    """One line break less at the start, at most; indentation stays."""
+    """Return the start index after at most one leading line break. Indentation stays."""
     return next((start + len(end) for end in ("\r\n", "\n") if text.startswith(end, start, stop)), start)
 
 
 def _before_newline(text: str, start: int, stop: int) -> int:
-    """One line break less at the end, at most; a second one stays."""
+    """Return the end index before at most one final line break. A second one stays."""
     return next((stop - len(end) for end in ("\r\n", "\n") if text.endswith(end, start, stop)), stop)
 
 
 def _before_blank_lines(text: str, start: int, stop: int) -> int:
-    """The end of the last line that holds anything; blanks on it stay."""
+    """Return the end of the last line that holds text. Blanks on that line stay."""
     written = start + len(text[start:stop].rstrip())
     end = text.find("\n", written, stop)
     return stop if end < 0 else end - text.endswith("\r", written, end)
 
 
 def _cdata(raw: str) -> tuple[int, int] | None:
-    """What the outermost CDATA pair holds; None where the text's CDATA sections are its own (they stand in markup)."""
+    """Return the span inside the outermost CDATA pair; None if markup precedes it."""
     start = raw.find(CDATA_START)
     if start < 0 or raw.find("<", 0, start) >= 0:
         return None
@@ -104,13 +104,13 @@ def _cdata(raw: str) -> tuple[int, int] | None:
 
 
 def attribute_value(raw: str, *, short: bool) -> str:
-    """The value of a quoted attribute, where entities are the only way to write a quote."""
+    """Return the value of a quoted attribute. Entities are the only way to write a quote in it."""
     return decode(raw.strip() if short else raw)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes in characters. Far above what a model writes in one answer, far below what hurts memory."""
+    """The largest sizes, in characters: far above a model's usual answer, far below what strains the memory."""
 
     message: int = 32 * 1024 * 1024
     payload: int = 16 * 1024 * 1024
@@ -121,17 +121,18 @@ class Limits:
 
 DEFAULT_LIMITS = Limits()
 
+# JSON may escape half of a surrogate pair: https://www.rfc-editor.org/rfc/rfc8259#section-8.2
 _HALF = re.compile("[\ud800-\udfff]")
 _T = TypeVar("_T")
 
 
 def load(text: str, **hooks: Any) -> Any:
-    """The value, with every text in it well-formed. `hooks` are those of `json.loads`, and so is what it raises."""
+    """Parse JSON and repair broken surrogates in its texts. `hooks` and errors are those of `json.loads`."""
     return well_formed(json.loads(text, **hooks))
 
 
 def well_formed(value: _T) -> _T:
-    """The same tree of JSON values; two halves that belong together are joined, any other half is U+FFFD."""
+    """Return the same JSON tree with valid text: surrogate pairs are joined, and a lone half becomes U+FFFD."""
     mended: Any = value
     if isinstance(value, str):
         mended = _mended(value)

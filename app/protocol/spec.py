@@ -1,7 +1,7 @@
-"""The tool contract: what a tool is called, what it takes, what it does to the world.
+"""The description of a tool: its name, its arguments, and what it does to the world.
 
-Everything else about a tool is generated from its `ToolSpec`: the prompt's docs, the JSON schemas, the way every
-dialect reads and writes a call, the coercion of arguments.
+Everything else comes from its `ToolSpec`: the docs in the prompt, the JSON schemas, how every dialect reads and writes
+a call, and how arguments are converted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from app.protocol.call import ToolCall, ToolResult
 
 
 class Close(Enum):
-    """Where a payload written as a child or body ends (the text may hold its own close tag)."""
+    """Where a payload in a child or body ends, if its text may contain its own close tag."""
 
     FIRST = "first"
     """At the first close tag."""
@@ -24,7 +24,7 @@ class Close(Enum):
 
 
 class Effect(StrEnum):
-    """What a call does to the world; policy judges by it."""
+    """What a call does to the world. The policy decides by it."""
 
     READS = "reads"
     WRITES = "writes"
@@ -41,14 +41,14 @@ HARMLESS = frozenset({Effect.READS, Effect.TALKS})
 
 @dataclass(frozen=True, slots=True)
 class RareFamily:
-    """Tools that few conversations need. `purpose` says in a few words what they are for."""
+    """A group of tools that few conversations need. `purpose` says in a few words what they are for."""
 
     name: str
     purpose: str
 
 
 class ValueType(StrEnum):
-    """The type of an argument, named as JSON Schema names it."""
+    """The type of an argument, with the names of JSON Schema."""
 
     TEXT = "string"
     INTEGER = "integer"
@@ -60,13 +60,13 @@ class ValueType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One argument. An attribute, a child and a field of a JSON call are three spellings of the same thing.
+    """One argument. An attribute, a child and a JSON field are three ways to write the same argument.
 
-    `attrs` are the attributes of a child that has its own (the child's value is then an object whose text, if any,
-    is under `text`). `many` makes repeated children a list. `short` values are trimmed and have entities decoded.
-    A payload loses one line break at each end, one at its start only with `keeps_final_newline`. With `is_typed`, what
-    CDATA holds keeps its end, and other text loses all blank lines there: they are layout, not keys. `aliases` are
-    other names that models give it: read, never taught. `otherwise` is what a value outside `choices` counts as.
+    `attrs` are the attributes of a child that has its own (the value is then an object, with its text under `text`).
+    `many` makes repeated children a list. `short` values are trimmed and have their entities decoded. A payload loses
+    one line break at each end, or only at its start with `keeps_final_newline`. `is_typed` marks text to type: final
+    blank lines are removed, because they are layout and not keys to press, unless the text is in CDATA. `aliases` are
+    other names that models use: they are read but never taught. `otherwise` replaces a value outside `choices`.
     `takes_json` turns a JSON value that is no text into its text.
     """
 
@@ -89,11 +89,12 @@ class Param:
 
 
 class ScreenAim(StrEnum):
-    """What on the screen a tool acts on. The gate looks at that before the tool runs.
+    """What a tool acts on. The policy looks at that part of the screen before the tool runs.
 
-    `POINT`: a place of the screen. `ELEMENT`: an element by its ref. `FOCUS`: what has the keyboard. `ENDS`: both ends
-    of a path. `MENU`: an entry of a menu bar. `PROGRAM`: a program that it starts. `AWAY`: what has the keyboard, by
-    taking it away. `NONE`: nothing that could be looked at beforehand, or steps that are judged one by one.
+    `POINT`: a place on the screen. `ELEMENT`: an element given by its ref. `FOCUS`: the element with the keyboard
+    focus. `ENDS`: both ends of a drag. `MENU`: an entry of a menu bar. `PROGRAM`: a program that the tool starts.
+    `AWAY`: the focused element, because the tool takes the focus away from it. `NONE`: nothing that the policy could
+    look at before, or steps that it judges one by one.
     """
 
     POINT = "point"
@@ -106,32 +107,57 @@ class ScreenAim(StrEnum):
     NONE = ""
 
 
+class Gesture(StrEnum):
+    """What a tool does to the things on the screen that it acts on."""
+
+    CLICK = "click"
+    HOLD = "hold"
+    """It presses a button of the mouse and keeps it pressed."""
+    RELEASE = "release"
+    DRAG = "drag"
+    SCROLL = "scroll"
+    PRESS = "press"
+    """It operates an element without the mouse."""
+    SET = "set"
+    """It gives an element a value."""
+    CHOOSE = "choose"
+    """It chooses an entry of a menu bar."""
+
+
+POINTED_AT = frozenset({ScreenAim.POINT, ScreenAim.ELEMENT, ScreenAim.ENDS, ScreenAim.MENU})
+"""Aims of the tools that have a gesture."""
+
+
 Execute = Callable[..., Awaitable[ToolResult]]
 """A method of the family's class: `(self, call: ToolCall, turn: TurnContext) -> ToolResult`."""
 
 EffectsByCall = Callable[[ToolCall], frozenset[Effect]]
-"""All that a call with these arguments does. May look at files; never raises."""
+"""Returns all effects of a call with these arguments. It may look at files; it never raises."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """One tool. `attrs` and `children` differ only in how the docs teach them; both spellings are read.
+    """One tool. `attrs` and `children` differ only in the docs; both are read in either form.
 
-    `body` is the payload written between the tags (in JSON: the field of its name).
-    `splits` maps a name under which models write one list to the arguments that its numbers fill.
+    `body` is the payload between the tags (in JSON: the field with its name).
+    `splits` maps the name of a list that models write to the arguments that its numbers fill.
     `is_speech` marks a tool that only says its body to the person.
-    `needs_answer` marks a tool that is left out of the docs in YOLO mode, because there the person does not answer.
-    `is_checklist` marks a tool that is left out of the docs where no checklist is kept.
-    A tool with a `rare` family shares one line of the prompt with it; the answer to its first call tells the rest.
-    `is_wait` marks a tool that waits for the earlier calls of a message, and that the later ones wait for.
-    `effect` is what every call does. Where the arguments change that, `effects_by_call` names all effects of one call.
-    `aim` is what on the screen it acts on; the registry refuses a desktop tool without one. `typed`, `pressed`,
-    `copied` and `opens` name the argument that holds what is typed, the chords, what goes to the clipboard, and what
-    is opened with its program. `taint` is whose words the result brings into the turn: `screen`, `clipboard`, `web`,
-    `mcp`, `outside` (only files outside the workspace), `command` (only what a command may have got from outside),
-    `skill` (only skills that are not Wisp's own), `memory` (only past conversations, because facts are the person's
-    own words); where it is empty, the effect says it. `steps` are its names inside computer_batch.
-    `open` accepts any attribute (used for shapes read from a file, never by our own tools).
+    `needs_answer` marks a tool that the docs omit in YOLO mode, because the person does not answer there.
+    `is_checklist` marks a tool that the docs omit if Wisp keeps no checklist.
+    `is_added` marks a tool that the docs omit if the person added no tool server.
+    A tool with a `rare` family shares one line of the prompt with it; the answer to its first call explains the rest.
+    `is_wait` marks a tool that waits for the earlier calls of a message; the later calls wait for it.
+    `effect` is the effect of every call. If the arguments change it, `effects_by_call` returns all effects of a call.
+    `aim` is what the tool acts on, and `gesture` what it does there; the registry refuses a desktop tool without them.
+    `typed`, `pressed`, `copied` and `opens` name the argument with the typed text, the key chords, the text for the
+    clipboard, and the thing to open.
+    `taint` says whose words the result brings into the turn: `screen`, `clipboard`, `web`, `mcp`, `outside` (only files
+    outside the workspace and fetched web pages), `command` (only what a command may have received from outside),
+    `skill` (only skills that are not Wisp's own), `memory` (only past conversations, because facts are the person's own
+    words). If it is empty, the effect decides.
+    `steps` are the tool's names inside computer_batch.
+    `read_back` returns a description of a call for the question to the person. It never raises.
+    `open` accepts any attribute (for specs read from a file, never for Wisp's own tools).
     """
 
     name: str
@@ -149,10 +175,12 @@ class ToolSpec:
     is_wait: bool = False
     needs_answer: bool = False
     is_checklist: bool = False
+    is_added: bool = False
     rare: RareFamily | None = None
     splits: tuple[tuple[str, tuple[str, ...]], ...] = ()
     open: bool = False
     aim: ScreenAim | None = None
+    gesture: Gesture | None = None
     typed: str = ""
     pressed: str = ""
     copied: str = ""
@@ -160,18 +188,25 @@ class ToolSpec:
     taint: str = ""
     steps: tuple[str, ...] = ()
     effects_by_call: EffectsByCall | None = None
+    read_back: Callable[[ToolCall], str] | None = None
 
     def effects_of(self, call: ToolCall) -> frozenset[Effect]:
-        """What this call does to the world."""
+        """Return what this call does to the world."""
         return self.effects_by_call(call) if self.effects_by_call else frozenset({self.effect})
 
     @property
+    def is_unaimed(self) -> bool:
+        """Return whether a desktop tool lacks its aim or its gesture, so that the policy cannot judge its calls."""
+        is_gesture_missing = self.aim in POINTED_AT and self.gesture is None
+        return self.effect is Effect.DESKTOP and (self.aim is None or is_gesture_missing)
+
+    @property
     def params(self) -> tuple[Param, ...]:
-        """All arguments, in the order the docs list them."""
+        """Return all arguments, in the order in which the docs list them."""
         return (*self.attrs, *self.children, *((self.body,) if self.body else ()))
 
     def param(self, name: str) -> Param | None:
-        """The argument of that name or alias."""
+        """Return the argument with this name or alias, or None."""
         exact = next((param for param in self.params if param.name == name), None)
         return exact or next((param for param in self.params if name in param.aliases), None)
 
@@ -184,9 +219,9 @@ PROGRESS = Param(
     "task_progress",
     description="optional checklist of the whole task, one `- [ ]` or `- [x]` line each",
 )
-"""Accepted by every tool, kept in `ToolCall.progress`, never handed to a handler."""
+"""An argument that every tool accepts. It is kept in `ToolCall.progress` and not given to the handler."""
 
 
 async def unbound(*_: Any) -> ToolResult:
-    """Handler of a spec that has none: one read from a file, or one in a test of the readers."""
+    """Stand in as the handler of a spec that has none: a spec read from a file, or one in a reader test."""
     raise RuntimeError("A shape without a handler was executed.")

@@ -1,1 +1,1 @@
-"""Models, wherever they run: each streams text and calls for a request."""
+"""Connections to models. Each provider streams a model's text and calls for one request."""

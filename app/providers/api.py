@@ -1,4 +1,4 @@
-"""What a provider is, and what it streams."""
+"""The interface of a provider, and the events that it streams."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.protocol.message import Message
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One pass. `system` is the byte-stable prefix; `context` the facts of the moment, sent after it."""
+    """One request to the model. `system` never changes between passes; `context` is the facts of the moment."""
 
     model: str
     system: str
@@ -38,7 +38,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueBlock:
-    """A vendor's block to be replayed untouched in the history (thinking with its signature)."""
+    """A vendor's block that the history must send back unchanged (thinking with its signature)."""
 
     vendor: str
     value: Mapping[str, JsonValue]
@@ -61,7 +61,7 @@ class NativeCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class NativeCallEnded:
-    """The call is complete. Where its arguments are no JSON object, `args` is empty and `unread` holds them as sent."""
+    """The call is complete. If its arguments are no JSON object, `args` is empty and `unread` holds the text."""
 
     call_id: str
     args: Mapping[str, JsonValue]
@@ -70,9 +70,9 @@ class NativeCallEnded:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one pass, as the provider counts them. A stream may send several: the last one counts.
+    """The tokens of one pass, as the provider counts them. If a stream sends several, the last one counts.
 
-    The four do not overlap: `input_tokens` are those neither read from nor written to a cache.
+    The four figures do not overlap: `input_tokens` are those neither read from a cache nor written to one.
     """
 
     input_tokens: int = 0
@@ -83,14 +83,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The answer is over. `reason`: end_turn, max_tokens, tool_use, refusal."""
+    """The answer is finished. `reason` is end_turn, max_tokens, tool_use or refusal."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Alive:
-    """A keep-alive: the service works but has no content yet. The stall timer starts again."""
+    """A sign of life: the service works but has no content yet. The stall timer starts again."""
 
 
 StreamEvent = (
@@ -99,14 +99,17 @@ StreamEvent = (
 
 
 class Provider(Protocol):
-    """Closing the iterator ends the HTTP stream at once. Failures are `errors.ProviderError`s, nothing else."""
+    """A connection to one model service. Closing its stream ends the HTTP request at once.
+
+    The only exceptions that it raises are `errors.ProviderError`s.
+    """
 
     name: str
 
     def stream(self, request: Request) -> AsyncIterator[StreamEvent]: ...
 
     async def models(self) -> tuple[str, ...]:
-        """The model ids the endpoint offers."""
+        """Return the model ids that the service offers."""
         ...
 
     async def close(self) -> None: ...

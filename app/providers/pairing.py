@@ -1,4 +1,4 @@
-"""A conversation that every vendor accepts: roles alternate, and each call is answered right after it, exactly once."""
+"""Repair a conversation so that every vendor accepts it: roles alternate, and each call has exactly one answer."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from app.protocol.message import CallPart, ImagePart, Message, Part, ResultPart,
 from app.providers.api import NativeCallEnded
 
 HALTED = {"computer": "Not executed: an earlier computer action in this turn failed."}
-"""What the vendor wants to read, word for word, about calls of its toolset after one that failed."""
+"""The exact words that the vendor requires for calls of its toolset after a failed one."""
 
 _NOT_RUN = "Not executed: the turn ended before it."
 _EARLIER = "Result of an earlier call: "
 
 
 def paired(messages: Sequence[Message]) -> list[Message]:
-    """Neighbours of one role become one message; calls without a result get one that says so; results without a call
-    (their call was taken out of the history) become text.
+    """Return the messages in a form that every vendor accepts.
+
+    Neighbouring messages of one role are joined. A call without a result gets one that says so. A result without a call
+    (because the history dropped the call) becomes text.
     """
     whole: list[Message] = []
     for message in _joined(messages):
@@ -47,7 +49,7 @@ def _calls(message: Message) -> list[CallPart]:
 
 
 def _answers(calls: list[CallPart], parts: tuple[Part, ...]) -> Iterable[ResultPart]:
-    """One result for each call, in the calls' order."""
+    """Return one result per call, in the order of the calls."""
     given = {part.call_id: part for part in parts if isinstance(part, ResultPart)}
     failed: set[str] = set()
     for call in calls:
@@ -68,22 +70,22 @@ def _rest(calls: list[CallPart], parts: tuple[Part, ...]) -> Iterable[Part]:
 
 
 class WireError(ValueError):
-    """The stream holds something that its format does not allow."""
+    """The stream contains something that its format does not allow."""
 
 
 def words(value: object) -> str:
-    """A text of the wire; anything else is no text. Raises WireError."""
+    """Return a text of the stream; raise WireError if the value is not text."""
     if not isinstance(value, str):
         raise WireError(f"{value!r:.40} where a text belongs")
     return value
 
 
 def call_ended(call_id: str, text: str, given: Mapping[str, JsonValue] | None = None) -> NativeCallEnded:
-    """Build the end of a call from its arguments as JSON `text`. If empty, use those given with its start."""
+    """Return the end of a call with its arguments from the JSON `text`, or `given` with its start if that is empty."""
     if not text.strip():
         return NativeCallEnded(call_id, given or {})
     try:
         args = payload.load(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # The text is kept, so that the model can be shown what it sent.
         return NativeCallEnded(call_id, {}, text)
     return NativeCallEnded(call_id, args) if isinstance(args, dict) else NativeCallEnded(call_id, {}, text)

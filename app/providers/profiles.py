@@ -1,4 +1,4 @@
-"""What is particular about a model, as data: `resources/models/profiles.toml`, by the longest beginning of its id."""
+"""Properties of models, from `resources/models/profiles.toml`. The longest matching beginning of the id wins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from app.settings.store import Settings
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One family of models; the file says what each field means. `pictures` is None where it must be tried."""
+    """The properties of one family of models; the file explains each field. `pictures` is None if unknown."""
 
     long_edge_px: int
     picture_tokens: int
@@ -43,9 +43,9 @@ class Profile:
 
 
 def profile_of(model_id: str) -> Profile:
-    """The model's profile. Every shorter beginning that matches is underneath it; unknown ids get the defaults.
+    """Return the model's profile. Longer matching beginnings override shorter ones; unknown ids get the defaults.
 
-    What gateways write in front of the id (`anthropic/claude-…`, `us.anthropic.claude-…`) does not count.
+    A gateway's prefix before the id (`anthropic/claude-…`, `us.anthropic.claude-…`) does not count.
     """
     name = model_id.rpartition("/")[2].lower()
     return _profile(name[max(name.find("claude-"), 0) :])
@@ -70,8 +70,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """`pictures` and `tools`: whether the model takes them, None where it was not tried. `declined` are fields of a
-    request that its server refuses.
+    """What earlier requests showed about a model and its server.
+
+    `pictures` and `tools` say whether the model takes them; None if never tried. `declined` are fields of a request
+    that the server refuses.
     """
 
     pictures: bool | None = None
@@ -79,17 +81,17 @@ class ModelFacts:
     declined: frozenset[str] = field(default_factory=frozenset)
 
     def without(self, name: str) -> ModelFacts:
-        """The same, with one more field that the server refuses."""
+        """Return the facts with one more field that the server refuses."""
         return replace(self, declined=self.declined | {name})
 
 
 def facts_of(address: str, model: str) -> ModelFacts:
-    """What is known; nothing where the file is missing or damaged."""
+    """Return the known facts about a model; empty facts if the file is missing or damaged."""
     return _facts(_read().get(_name(address, model)))
 
 
 def remember(address: str, model: str, facts: ModelFacts) -> None:
-    """Keep it for the next run. A folder that cannot be written to costs only another try then."""
+    """Store the facts for the next run. If the folder is not writable, the next run must only try again."""
     entry = {"pictures": facts.pictures, "tools": facts.tools, "declined": sorted(facts.declined)}
     path = paths.state_dir() / "models.json"
     beside = path.with_suffix(".new")
@@ -107,7 +109,7 @@ def _name(address: str, model: str) -> str:
 def _read() -> dict[str, Any]:
     try:
         found = json.loads((paths.state_dir() / "models.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # because the facts can be found out again
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -127,7 +129,7 @@ KeyOf = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class ChosenProvider:
-    """Who answers: the provider, the model it is asked for, what is particular about that model."""
+    """The provider that answers, the model to request, and the properties of that model."""
 
     provider: Provider
     model: str
@@ -135,9 +137,9 @@ class ChosenProvider:
 
 
 def choose(settings: Settings, key_of: KeyOf = store.key_of) -> ChosenProvider:
-    """The provider and model of these settings, with what earlier runs found out about that model. Raises NeedsPerson.
+    """Return the provider and model of these settings, with facts from earlier runs. Raise NeedsPerson.
 
-    An empty model is the first that the server lists.
+    An empty model means the first that the server lists.
     """
     name = settings[PROVIDER] or default_name(key_of)
     if settings[BASE_URL] and not is_address(settings[BASE_URL]):
@@ -148,7 +150,7 @@ def choose(settings: Settings, key_of: KeyOf = store.key_of) -> ChosenProvider:
 
 
 def takes_pictures(settings: Settings, model: str) -> bool | None:
-    """What is known by now; None where it has not been tried yet."""
+    """Return whether the model takes pictures, as far as known; None if never tried."""
     return _tried(profile_of(model), settings[BASE_URL], model).pictures
 
 
@@ -165,7 +167,7 @@ def default_name(key_of: KeyOf = store.key_of) -> str:
 
 
 def make(name: str, settings: Settings, key_of: KeyOf = store.key_of) -> Provider:
-    """The provider of that name; only its own module is loaded. Raises NeedsPerson."""
+    """Return the provider of that name and load only its module. Raise NeedsPerson for an unknown name."""
     row = providers().get(name)
     if row is None:
         raise NeedsPerson(f"There is no provider '{name}'; there are {', '.join(providers())}.")

@@ -1,12 +1,14 @@
-"""A provider that plays a script, so that the agent runs with answers that are known beforehand.
+"""A provider that plays a script, so that the agent runs with known answers.
 
-For rehearsing a task (`--provider scripted --script FILE`) and for tests. A script is a list of replies, one for each
+It is for rehearsing a task (`--provider scripted --script FILE`) and for tests. A script is a list of replies, one per
 request; a reply is a list of steps. In a file (TOML or JSON):
 
     [[replies]]
     text = "<say>Looking.</say><screen_capture/>"
+
     [[replies]]
     steps = [{ think = "hm" }, "Half a sen", { pause_s = 2 }, { fail = "Unreachable", sentence = "It hung up." }]
+
     [[replies]]
     steps = [{ call = "list_windows", id = "c1", args = {} }, { usage = { input_tokens = 9 } }, { stop = "tool_use" }]
 """
@@ -23,6 +25,7 @@ from typing import Any
 from app.base import errors
 from app.base.clock import Clock, SystemClock
 from app.base.errors import NeedsPerson, ProviderError, Refused
+from app.base.texts import counted
 from app.base.values import dataclass
 from app.providers.api import (
     NativeCallDelta,
@@ -45,14 +48,14 @@ _FAILURES = ("Unreachable", "Refused", "OverLimit", "ContextOverflow", "BadAnswe
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Silence in the stream."""
+    """A pause in the stream."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """The stream breaks here with this error."""
+    """A point at which the stream breaks with this error."""
 
     error: ProviderError
 
@@ -62,7 +65,9 @@ Reply = Sequence[Step | str] | str
 
 
 class Scripted:
-    """Plays `replies` in order, a token at a time. `requests` is what it was asked, `cut` how often it was ended."""
+    """Plays `replies` in order, a token at a time. `requests` holds the requests; `cut` counts how often it was
+    stopped.
+    """
 
     name = "scripted"
 
@@ -73,10 +78,12 @@ class Scripted:
         self.cut = 0
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """The next reply. Raises Refused when the script is over, and whatever a `Fail` step holds."""
+        """Play the next reply. Raise Refused after the last one, and the error of each `Fail` step."""
         self.requests.append(request)
         if len(self.requests) > len(self._replies):
-            raise Refused(f"The script is over: it has {len(self._replies)} replies, and one more was asked for.")
+            raise Refused(
+                f"The script is over: it has {counted(len(self._replies), 'reply')}, and one more was asked for."
+            )
         played = False
         try:
             for step in _complete(self._replies[len(self.requests) - 1]):
@@ -111,21 +118,21 @@ def _complete(reply: Sequence[Step | str]) -> list[Step]:
 
 
 def native_call(call_id: str, name: str, args: Mapping[str, Any]) -> tuple[Step, ...]:
-    """A native tool call as a provider streams it, its arguments in pieces."""
+    """Return a native tool call as a provider streams it, with its arguments in pieces."""
     text = json.dumps(args, ensure_ascii=False)
     pieces = [NativeCallDelta(call_id, text[at : at + 8]) for at in range(0, len(text), 8)]
     return (NativeCallStarted(call_id, name), *pieces, NativeCallEnded(call_id, args))
 
 
 def make(settings: Settings, _key: str) -> Provider:
-    """Raises NeedsPerson without a script."""
+    """Return the provider for the script of the settings. Raise NeedsPerson without one."""
     if not settings[SCRIPT]:
         raise NeedsPerson("The scripted provider needs a script: --script FILE, or model.script in the settings.")
     return load(Path(settings[SCRIPT]))
 
 
 def load(path: Path, clock: Clock | None = None) -> Scripted:
-    """The script in a `.toml` or `.json` file. Raises NeedsPerson where it cannot be read, with the reason."""
+    """Return the script in a `.toml` or `.json` file. Raise NeedsPerson with the reason if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
         tree = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)

@@ -1,4 +1,4 @@
-"""Map a service's failures to provider errors: who must act, and the sentence for them. Shared by all vendors."""
+"""Convert a service's failures to provider errors: who must act, and what the person reads. For all vendors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from app.base.errors import BadAnswer, ContextOverflow, OverLimit, ProviderError, Refused, Unreachable
+from app.base.errors import BadAnswer, ContextOverflow, KeyRefused, OverLimit, ProviderError, Refused, Unreachable
 from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.providers.api import Alive
@@ -30,7 +30,7 @@ _STATUS_OF_KIND = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""Errors inside a stream that began with 200 have only a kind."""
+"""Errors inside a stream that began with status 200 have only a kind."""
 
 _OVERFLOW = re.compile(
     r"prompt is too long|context.?(length|limit|window|size)|too many tokens|maximum.{0,20}tokens|exceed_context|n_ctx",
@@ -46,7 +46,7 @@ _WORDS_SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Who was asked, in the person's words, and how a person gives it a key."""
+    """The service in words for the person, and how a person gives it a key."""
 
     name: str
     key_help: str
@@ -55,7 +55,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A failure as the vendor reports it: HTTP status (0 inside a stream), error kind, message."""
+    """A failure as the vendor reports it: HTTP status (0 inside a stream), kind of error, message."""
 
     status: int
     kind: str = ""
@@ -71,13 +71,13 @@ class Fault:
         return self.status if self.status >= 400 else _STATUS_OF_KIND.get(self.kind, self.status)
 
     def error(self, service: Service) -> ProviderError:
-        """The error to raise, sorted by who must act."""
+        """Return the error to raise, according to who must act."""
         name, said = service.name, _quoted(self.message)
         code = self._code
         if code == 413 or (code not in _NOT_OVERFLOW and _OVERFLOW.search(f"{self.kind} {self.message}")):
             return ContextOverflow(f"The conversation is longer than the model can read.{said}")
         if code == 401:
-            return Refused(f"{name} does not accept the key. {service.key_help}{said}")
+            return KeyRefused(f"{name} does not accept the key. {service.key_help}{said}")
         if code == 402 or (code in (400, 403, 429) and _NO_MONEY.search(f"{self.kind} {self.message}")):
             return Refused(f"The account at {name} has no credit left or has reached its limit: top it up there.{said}")
         if code in (429, 503, 529):
@@ -89,7 +89,7 @@ class Fault:
 
 
 def _quoted(message: str) -> str:
-    """The service's own words, unless they are a web page of something in between."""
+    """Return the service's own words, or "" if they are the web page of a proxy in between."""
     if "<html" in message.lower():
         return ""
     words = clip_line(message, _WORDS_SHOWN).rstrip(".")
@@ -107,7 +107,7 @@ def _refused(code: int, name: str, said: str) -> ProviderError:
 
 
 def unknown_model(service: Service, model: str, offered: tuple[str, ...]) -> Refused:
-    """The sentence for a model id that the service does not know or no longer serves."""
+    """Return the error for a model id that the service does not know or no longer serves."""
     shown = ", ".join(offered[:20]) + (f" and {len(offered) - 20} more" if len(offered) > 20 else "")
     choose = f"It offers: {shown}." if offered else "It did not say which it offers."
     return Refused(f"{service.name} does not serve the model '{model}'. {choose} Choose one with --model.")
@@ -127,18 +127,18 @@ def not_connected(service: Service, address: str, cause: BaseException | None) -
 
 
 def unreadable(service: Service, cause: BaseException) -> ProviderError:
-    """What came from the service is no answer, or what was to be sent to it is no text: that is our own fault."""
+    """Return the error for an unreadable answer, or for a conversation that cannot be encoded (Wisp's own fault)."""
     if isinstance(cause, UnicodeEncodeError):
         return Refused("This conversation holds a text that cannot be sent. Begin a new one; this is a fault of Wisp.")
     return BadAnswer(f"{service.name} sent something that cannot be read ({clip_line(str(cause), _WORDS_SHOWN)}).")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the service asks to wait, from `retry-after-ms` or `retry-after` (seconds or a date)."""
+    """Return how many seconds the service asks to wait, from `retry-after-ms` or `retry-after`."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) / unit)
-        except (KeyError, ValueError):
+        except (KeyError, ValueError):  # because the header may be missing, or be a date
             continue
     import email.utils  # here, because few starts of Wisp meet a date
 
@@ -150,29 +150,29 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 EXAMPLE_ADDRESS = "http://127.0.0.1:11434/v1"
-"""An address as it should be, for sentences: the one of a local Ollama."""
+"""A correct address as an example in sentences: that of a local Ollama."""
 
 
 def is_address(url: str) -> bool:
-    """Whether requests can go there at all: a scheme we speak, a host, a port that exists."""
+    """Say whether a request can use this URL: a supported scheme, a host and a valid port."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
+    except ValueError:  # because `port` raises it for a number that is no port
         return False
 
 
 def is_local(url: str) -> bool:
-    """Whether the URL's host is this machine: such servers are asked directly, whatever proxy the environment names."""
+    """Say whether the URL's host is this machine. Wisp reaches it directly, without the environment's proxy."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
-    except ValueError:
+    except ValueError:  # since the host is a name and no address
         return host == "localhost" or host.endswith(".localhost")
 
 
 def server_address(base_url: str) -> str:
-    """The address of an OpenAI-compatible API: people write `http://127.0.0.1:11434`, it lives under `/v1`."""
+    """Return the address of an OpenAI-compatible API. If the person wrote only a host, add `/v1`."""
     if not base_url or urlsplit(base_url).path.strip("/"):
         return base_url
     return f"{base_url.rstrip('/')}/v1"
@@ -184,9 +184,9 @@ _LONGEST_PULSE_S = 1.0
 async def alive_until(
     work: asyncio.Future[Any], idle_s: float, limit_s: float = math.inf
 ) -> AsyncGenerator[Alive, None]:
-    """A sign of life well within `idle_s`, again and again until `work` is done. Raises TimeoutError after `limit_s`.
+    """Yield a sign of life at intervals well below `idle_s` until `work` is done.
 
-    Work that is not done when the waiting ends is cancelled.
+    Raise TimeoutError after `limit_s`. Cancel the work if it is not done when the waiting ends.
     """
     pulse_s = min(idle_s / 3, _LONGEST_PULSE_S)
     waited_s = 0.0

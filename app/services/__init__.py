@@ -1,1 +1,1 @@
-"""Work that needs no screen: files, processes, memory, schedules, … Knows no protocol and no model."""
+"""Services that need no screen: files, processes, memory, schedules, … They know no protocol and no model."""

@@ -1,4 +1,4 @@
-"""The names that source files define: classes, functions, methods and types, found by tree-sitter."""
+"""The names that source files define: classes, functions, methods and types, found with tree-sitter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.base.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """`module` and `function` give the tree-sitter language; `query` is a file in resources/code."""
+    """A language. `module` and `function` give the tree-sitter grammar; `query` is a file in resources/code."""
 
     module: str
     query: str
@@ -51,6 +51,7 @@ GRAMMARS: dict[str, Grammar] = {
     "go": _GO,
     "java": _JAVA,
     "c": _C,
+    # because most headers parse as C++, and only C++ headers define classes
     "h": _CPP,
     "cc": _CPP,
     "cpp": _CPP,
@@ -73,7 +74,7 @@ _LINE_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """`line` from 1; `depth` counts the definitions around it; `text` is the line that begins it."""
+    """A definition in a file. `line` counts from 1, `depth` counts enclosing definitions, `text` is its first line."""
 
     name: str
     line: int
@@ -82,12 +83,12 @@ class Definition:
 
 
 def is_known(name: str) -> bool:
-    """Whether a file of that name is source in a language that can be read."""
+    """Return whether a file of that name is source code in a known language."""
     return _ending(name) in GRAMMARS
 
 
 def definitions(source: bytes, name: str) -> list[Definition]:
-    """What a file defines, in its order; broken code gives what can be made out."""
+    """Return what a file defines, in order. For broken code, return what can be recognised."""
     from tree_sitter import Parser, QueryCursor
 
     language, query = _loaded(GRAMMARS[_ending(name)])

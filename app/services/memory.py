@@ -1,7 +1,7 @@
 """The facts that Wisp keeps about a person: one SQLite file with an index of their words.
 
-A fact is on the disk when `keep` returns. What is forgotten leaves the table and the index at once, and its pages are
-overwritten. Only this process remembers it then, so that a turn can be taken back. Blocking: call it in a thread.
+A fact is on the disk when `keep` returns. A forgotten fact leaves the table and the index at once, and its pages are
+overwritten. Only this process still remembers it, so that a turn can be undone. Blocks: call it in a thread.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from app.base import resources
 from app.base.clock import Clock
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.values import dataclass, replace
-from app.services.journal.database import open_private
+from app.services.journal.database import open_private, transaction
 
 _WORD = re.compile(r"\w+")
 _ENDINGS = (("ies", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
 _SHORTEST_STEM = 3
 _MOST_WORDS = 24
 _OTHER_WORD = 0.6
-"""What a word that only stands for the asked one counts."""
+"""The weight of a synonym, compared with the word itself."""
 _ABOUT_PERSON = 0.8
 _A_WORD = 0.02
-"""So much less counts a fact for each word that it is long."""
+"""How much the score of a fact falls with each of its words."""
 _RARE_SHARE = 0.01
 RARE = 3
-"""A word that no more facts hold is enough to make a match strong."""
+"""A word in at most this many facts makes a match strong by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`groups` hold, for each word that counts, the stems that it is looked for by and what each counts."""
+    """`groups` hold, for each word that counts, its stems and their weights."""
 
     groups: tuple[Mapping[str, float], ...]
     is_about_person: bool
@@ -51,7 +51,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class FactMatch:
-    """A fact by its id. `is_strong`: it holds two of the words, or a rare one exactly."""
+    """A fact by its id. `is_strong`: it contains two of the words, or a rare one exactly."""
 
     id: int
     score: float
@@ -59,12 +59,12 @@ class FactMatch:
 
 
 def stems_of(text: str) -> str:
-    """The stems of all words, as the index holds them."""
+    """Return the stems of all words, as in the index."""
     return " ".join(map(_stem, _WORD.findall(text.casefold())))
 
 
 def read(question: str) -> Question:
-    """The words of a question that can find something. One that holds none has no groups."""
+    """Return the words of a question that can find something. If there are none, `groups` is empty."""
     words = _WORD.findall(question.casefold())
     tables = _tables()
     counting = [word for word in dict.fromkeys(words) if word not in tables.stop and (len(word) > 1 or word.isdigit())]
@@ -78,8 +78,9 @@ def read(question: str) -> Question:
 def scored(
     question: Question, postings: Mapping[str, Sequence[int]], total: int, most: int, rare: int = RARE
 ) -> list[FactMatch]:
-    """Weigh the facts that hold a word of the question: `most` of them, the best first. `postings` are the ids by stem,
-    `total` is the number of all facts.
+    """Return the `most` best facts that contain a word of the question.
+
+    `postings` are the ids by stem; `total` is the number of all facts.
     """
     scores: dict[int, float] = {}
     several: set[int] = set()
@@ -107,7 +108,7 @@ def _weight(count: int, total: int, share: float) -> float:
 
 
 def ranked(question: Question, matches: Iterable[FactMatch], texts: Mapping[int, str]) -> list[FactMatch]:
-    """Order the best matches by what their texts add: short ones first, and those about the person who asks."""
+    """Sort the best matches by their texts: short ones first, and those about the person who asks."""
 
     def value(match: FactMatch) -> float:
         words = _WORD.findall(texts[match.id].casefold())
@@ -118,7 +119,7 @@ def ranked(question: Question, matches: Iterable[FactMatch], texts: Mapping[int,
 
 
 def _stem(word: str) -> str:
-    """Cut an English ending. What it does to words of other languages it does to question and fact alike."""
+    """Cut an English ending. Words of other languages are cut the same way in question and fact."""
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM and not word.endswith("ss"):
             return word.removesuffix(ending) + instead
@@ -152,12 +153,12 @@ def _tables() -> _Tables:
 
 
 MOST_FACTS = 200_000
-"""More is refused with a sentence, so that nothing is lost silently."""
+"""A further fact is refused with a sentence, so that nothing is lost silently."""
 _BUSY_S = 10.0
 _VERSION = 1
 _MOST_POSTINGS = 4_000
-"""So many places of words are weighed. The words beyond that are too common to say anything: only facts that hold all
-words of the question are still found by them."""
+"""How many places of words are weighed. Words beyond that are too common: they only find facts that contain all words
+of the question."""
 _LOOKED_AT = 60
 
 _TABLES = """
@@ -174,8 +175,9 @@ create virtual table counts using fts5vocab(words, row);
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """`kind` is `fact` or `rule`; `said_by` is `person` (their own words) or `model` (concluded from `quote`, which is
-    what the person said). `at` is seconds since 1970, `used_on` a date, empty where it was never used.
+    """A fact. `kind` is `fact` or `rule`. `said_by` is `person`, or `model` if it was concluded from `quote`.
+
+    `quote` is what the person said. `at` is in seconds since 1970; `used_on` is a date, "" if never used.
     """
 
     id: int
@@ -189,11 +191,11 @@ class Fact:
 
     @property
     def date(self) -> str:
-        """The day on which it was kept."""
+        """The day on which it was saved."""
         return datetime.datetime.fromtimestamp(self.at).strftime("%Y-%m-%d")
 
     def line(self) -> str:
-        """The fact as models and people read it."""
+        """Return the fact as models and people read it."""
         who = "" if self.said_by == "person" else f", concluded from “{self.quote}”"
         return f"#{self.id} ({self.date}{who}) {self.text}"
 
@@ -202,7 +204,7 @@ _COLUMNS = "id, kind, text, said_by, quote, at, turn, used_on"
 
 
 class FactStore:
-    """Opened at the first use; may be used by several threads and processes."""
+    """The stored facts. Opened at the first use; several threads and processes may use it."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
@@ -213,12 +215,14 @@ class FactStore:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever kept; looks at the disk only until something is."""
+        """Return whether no fact was ever saved. Reads the disk only until the first fact exists."""
         return self._connection is None and not self._path.exists()
 
     def keep(self, fact: Fact, replaces: Sequence[int] = ()) -> Fact:
-        """Keep a fact in the place of others, which are removed. Returns it with its id; one that is kept already in
-        the same words stays as it is. Raises ToolFailed where `replaces` names a fact that there is not.
+        """Save a fact in place of others, which are removed. Returns it with its id.
+
+        A fact that is already there in the same words stays as it is. Raises ToolFailed if `replaces` names an unknown
+        fact.
         """
         with self._lock, self._writing() as db:
             old = self._found(db, replaces)
@@ -235,13 +239,13 @@ class FactStore:
         return kept
 
     def add_all(self, facts: Iterable[Fact]) -> None:
-        """Keep many at once, as they are."""
+        """Save many facts at once, unchanged."""
         with self._lock, self._writing() as db:
             for fact in facts:
                 self._add(db, fact)
 
     def forget(self, ids: Sequence[int], turn: str) -> list[Fact]:
-        """Remove facts for good. Returns them. Raises ToolFailed where there is not one of that id."""
+        """Remove facts for good, and return them. Raises ToolFailed for an unknown id."""
         with self._lock, self._writing() as db:
             gone = self._found(db, ids)
             self._remove(db, gone, turn)
@@ -249,8 +253,9 @@ class FactStore:
         return gone
 
     def take_back(self, turn: str) -> list[str]:
-        """Undo what a turn (or a call of it, `turn/call`) did to the memory, as far as this process knows it: a
-        sentence for each fact.
+        """Undo what a turn (or one call of it, `turn/call`) changed. Returns a sentence for each fact.
+
+        Only changes by this process are known.
         """
         with self._lock:
             back = [fact for name in self._parts_of(turn) for fact in self._removed.pop(name)]
@@ -267,8 +272,9 @@ class FactStore:
         return [name for name in self._removed if f"{name}/".startswith(f"{turn}/")]
 
     def search(self, question: str, limit: int = 10, *, kind: str = "", only_strong: bool = False) -> list[Fact]:
-        """The facts whose words fit a question best, the best first. `only_strong` leaves out those that share no more
-        with it than one common word.
+        """Return the facts that match a question, the best first.
+
+        `only_strong` leaves out facts that share only one common word with it.
         """
         asked = read(question)
         if self.is_empty or not asked.groups:
@@ -283,20 +289,20 @@ class FactStore:
             return [near[match.id] for match in ranked(asked, matches, texts)[:limit]]
 
     def rules(self) -> list[Fact]:
-        """What the person wants always or never, the newest first."""
+        """Return what the person wants always or never, the newest first."""
         return self._listed("where kind = 'rule' order by id desc")
 
     def all(self, limit: int = -1) -> list[Fact]:
-        """The newest first."""
+        """Return the facts, the newest first."""
         return self._listed("order by id desc limit ?", (limit,))
 
     def find(self, ids: Sequence[int]) -> list[Fact]:
-        """The facts with these ids, in that order. Raises ToolFailed where one is not there."""
+        """Return the facts with these ids, in that order. Raises ToolFailed for an unknown id."""
         with self._lock:
             return [] if not ids else self._found(self._opened(), ids)
 
     def note_use(self, facts: Iterable[Fact]) -> None:
-        """Write down that they were used today; costs nothing where that stands there already."""
+        """Save that the facts were used today, if that is not saved yet."""
         today = datetime.datetime.fromtimestamp(self._clock.wall()).strftime("%Y-%m-%d")
         stale = [fact.id for fact in facts if fact.used_on != today]
         if stale:
@@ -316,7 +322,7 @@ class FactStore:
             return self._rows(self._opened(), rest, values)
 
     def _postings(self, db: sqlite3.Connection, asked: Question) -> Mapping[str, Sequence[int]]:
-        """The ids of the facts that hold a stem, for the rarest of them."""
+        """Return the ids of the facts that contain a stem, for the rarest stems."""
         marks = ", ".join("?" * len(asked.stems))
         counted = db.execute(f"select term, doc from counts where term in ({marks})", tuple(asked.stems)).fetchall()
         left = _MOST_POSTINGS
@@ -342,7 +348,7 @@ class FactStore:
         return replace(fact, id=int(added or 0))
 
     def _remove(self, db: sqlite3.Connection, facts: Sequence[Fact], turn: str) -> None:
-        """`turn` is the turn that can be taken back; empty for what was a taking back itself."""
+        """Remove facts. `turn` is the turn that can be undone; "" if this is an undo itself."""
         for fact in facts:
             db.execute("delete from facts where id = ?", (fact.id,))
             db.execute("delete from words where rowid = ?", (fact.id,))
@@ -350,9 +356,10 @@ class FactStore:
                 self._removed.setdefault(turn, []).append(fact)
 
     def _wipe(self) -> None:
-        """Overwrite what the index and the log still hold of removed facts."""
+        """Overwrite what the index and the log still contain of removed facts."""
         with self._writing() as db:
             db.execute("insert into words (words) values ('optimize')")
+        # because the write-ahead log keeps old pages: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
         self._opened().execute("pragma wal_checkpoint(truncate)").fetchall()
 
     def _found(self, db: sqlite3.Connection, ids: Sequence[int]) -> list[Fact]:
@@ -369,16 +376,11 @@ class FactStore:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, on the disk at its end. Raises ToolFailed where the memory cannot be written."""
+        """Return a context manager with one transaction. Raises ToolFailed if the memory cannot be written."""
         db = self._opened()
         try:
-            db.execute("begin immediate")
-            try:
+            with transaction(db):
                 yield db
-                db.execute("commit")
-            except BaseException:  # so that half a change is never kept
-                db.execute("rollback")
-                raise
         except sqlite3.Error as error:
             raise ToolFailed(f"The memory cannot be written ({error}): nothing was changed. {self._path}") from error
 
@@ -398,11 +400,10 @@ def _quoted(stem: str) -> str:
 
 
 def _prepare(db: sqlite3.Connection) -> None:
-    db.execute("begin immediate")
-    version = db.execute("pragma user_version").fetchone()[0]
-    if version > _VERSION:
-        raise sqlite3.DatabaseError(f"a newer Wisp wrote it, version {version}")
-    for statement in _TABLES.split(";\n") if not version else ():
-        db.execute(statement)
-    db.execute(f"pragma user_version = {_VERSION}")
-    db.execute("commit")
+    with transaction(db):
+        version = db.execute("pragma user_version").fetchone()[0]
+        if version > _VERSION:
+            raise sqlite3.DatabaseError(f"a newer Wisp wrote it, version {version}")
+        for statement in _TABLES.split(";\n") if not version else ():
+            db.execute(statement)
+        db.execute(f"pragma user_version = {_VERSION}")

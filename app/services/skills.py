@@ -1,7 +1,7 @@
-"""Skills: folders with a SKILL.md that says how a kind of work is done (https://agentskills.io/specification).
+"""Skills: folders with a SKILL.md that explains how to do a kind of work (https://agentskills.io/specification).
 
-Read leniently, because collections in use break the format; written strictly. A skill gives no permission: its scripts
-run as any command does.
+They are read leniently, because existing collections break the format, and written strictly. A skill grants no
+permission: its scripts run like any command.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from app.services.files import origins, places
 FILE = "SKILL.md"
 MOST_LISTED = 40
 CATALOGUE_CHARS = 250
-"""So much of a description is shown where many skills are listed."""
-_NAME_CHARS, _DESCRIPTION_CHARS = 64, 1024
+"""How much of a description is shown in a list of many skills."""
+_NAME_CHARS, _DESCRIPTION_CHARS = 64, 1024  # https://agentskills.io/specification
 _MOST_BYTES = 200_000
 _DEPTH, _MOST_FOLDERS = 6, 2_000
 _SKIPPED = frozenset({".git", "node_modules"})
@@ -33,14 +33,15 @@ _NAME = re.compile(r"[^\W_A-Z]+(?:-[^\W_A-Z]+)*")
 _KEY = re.compile(r"([A-Za-z][\w-]*):(?:\s+(.*))?")
 _BLOCK = re.compile(r"[|>][+-]?\d?")
 _NEAR_BEST = 0.6
-"""A skill that fits less than this share of the best one is not worth its words."""
+"""A skill with less than this share of the best score is not worth its words in the prompt."""
 _HIDES = "disable-model-invocation"
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """`scope` is `project`, `person` or `wisp`. `warnings` are sentences on what its file breaks. `is_hidden` keeps it
-    out of the catalogue, as its file asks for.
+    """A skill. `scope` is `project`, `person` or `wisp`. `warnings` say how its file breaks the format.
+
+    `is_hidden`: its file asks to be left out of the catalogue.
     """
 
     name: str
@@ -52,15 +53,15 @@ class Skill:
 
     @property
     def body(self) -> str:
-        """What stands in its file after the front matter."""
+        """The text of its file below the front matter."""
         return _parted(_text(self.folder / FILE))[1].strip()
 
     def files(self) -> list[str]:
-        """The other files of its folder, relative to it."""
+        """Return the other files of its folder, relative to it."""
         return [name for name in _files_of(self.folder) if name != FILE]
 
     def file(self, name: str) -> str:
-        """The text of one of them. Raises ToolFailed where it is none of its files or no text."""
+        """Return the text of one of its files. Raises ToolFailed for any other name, and for a file without text."""
         if name not in self.files():
             raise ToolFailed(f"file: the skill {self.name!r} has no file {name!r}. It has: {_listed(self.files())}")
         return _text(self.folder / name)
@@ -68,7 +69,7 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class FoundSkills:
-    """`problems` are sentences on folders that hold no readable skill, and on skills that another one hides."""
+    """The skills that were found. `problems` are sentences on unreadable folders, and on hidden duplicates."""
 
     skills: tuple[Skill, ...]
     problems: tuple[str, ...] = ()
@@ -79,7 +80,7 @@ class FoundSkills:
         return tuple(skill for skill in self.skills if not skill.is_hidden)
 
     def named(self, name: str) -> Skill:
-        """Raises ToolFailed where there is none of that name."""
+        """Return the skill of that name. Raises ToolFailed if there is none."""
         wanted = name.strip().casefold().replace(" ", "-").replace("_", "-")
         found = next((skill for skill in self.skills if skill.name.casefold() == wanted), None)
         if found is None:
@@ -88,7 +89,7 @@ class FoundSkills:
         return found
 
     def fitting(self, words: str, limit: int) -> list[Skill]:
-        """The offered skills whose name or description fits the words, the best first."""
+        """Return the offered skills whose name or description matches the words, the best first."""
         asked = memory.read(words)
         offered = dict(enumerate(self.offered))
         postings: dict[str, list[int]] = {}
@@ -101,13 +102,13 @@ class FoundSkills:
 
 
 class Skills:
-    """The skills of a workspace, of the person and of Wisp. Blocking: call it in a thread."""
+    """The skills of a workspace, of the person and of Wisp. Blocks: call it in a thread."""
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
 
     def find(self) -> FoundSkills:
-        """Look for all of them. A project's skills count only where its folder is the person's own or trusted."""
+        """Find all skills. A project's skills count only if its folder is the person's own, or trusted."""
         problems: list[str] = []
         skills: dict[str, Skill] = {skill.name: skill for skill in _in_folder(shipped(), "wisp", problems)}
         own = frozenset(skills)
@@ -138,23 +139,23 @@ class Skills:
 
 
 def shipped() -> Path:
-    """The skills that come with Wisp."""
+    """Return the folder of the skills that come with Wisp."""
     return resources.path("skills")
 
 
 @cache
 def shipped_names() -> frozenset[str]:
-    """Their names, which no other skill may have."""
+    """Return their names, which no other skill may have."""
     return frozenset(folder.name for folder in shipped().iterdir() if folder.is_dir())
 
 
 def own_folder() -> Path:
-    """Where `wisp skills add` puts them."""
+    """Return the folder where `wisp skills add` puts skills."""
     return paths.config_dir() / "skills"
 
 
 def add(source: Path) -> Skill:
-    """Copy a skill into the person's folder, with a front matter that keeps to the format. Raises WispError."""
+    """Copy a skill into the person's folder, with a correct front matter. Raises WispError."""
     source = source.parent if source.name == FILE else source
     skill = read(source, "person")
     name = re.sub(r"[^\w]+|_+", "-", skill.name.lower()).strip("-")[:_NAME_CHARS].strip("-")
@@ -167,14 +168,14 @@ def add(source: Path) -> Skill:
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(*_SKIPPED))
     try:
         (target / FILE).write_text(written(name, skill.description, _text(source / FILE)), encoding="utf-8")
-    except OSError:
+    except OSError:  # Remove the partial copy, or else a broken skill would be offered.
         shutil.rmtree(target)
         raise
     return read(target, "person")
 
 
 def written(name: str, description: str, text: str) -> str:
-    """A SKILL.md that keeps to the format: what it says of itself besides stays, as plain values."""
+    """Return a SKILL.md in the correct format. Other known fields stay, as plain values."""
     fields, body = _parted(text)
     kept = {key: fields[key] for key in ("license", "compatibility", _HIDES) if fields.get(key)}
     head = {"name": name, "description": description[:_DESCRIPTION_CHARS], **kept}
@@ -184,7 +185,7 @@ def written(name: str, description: str, text: str) -> str:
 
 
 def read(folder: Path, scope: str) -> Skill:
-    """Read a skill's front matter. Raises WispError where it has no description, because nothing could choose it."""
+    """Read a skill's front matter. Raises WispError without a description, because nothing could choose it."""
     text = _text(folder / FILE)
     fields, body = _parted(text)
     description = " ".join(fields.get("description", "").split())
@@ -204,7 +205,7 @@ def read(folder: Path, scope: str) -> Skill:
 
 
 def _in_folder(root: Path, scope: str, problems: list[str]) -> Iterator[Skill]:
-    """The skills below a folder, links to folders not followed."""
+    """Yield the skills below a folder. Links to folders are not followed."""
     left = _MOST_FOLDERS
     for place, folders, files in os.walk(root):
         left -= 1
@@ -217,7 +218,7 @@ def _in_folder(root: Path, scope: str, problems: list[str]) -> Iterator[Skill]:
         if is_skill:
             try:
                 skill = read(Path(place), scope)
-            except WispError as error:
+            except WispError as error:  # because one broken skill must not hide the others
                 problems.append(str(error))
             else:
                 problems.extend(skill.warnings)
@@ -225,7 +226,7 @@ def _in_folder(root: Path, scope: str, problems: list[str]) -> Iterator[Skill]:
 
 
 def _parted(text: str) -> tuple[Mapping[str, str], str]:
-    """The front matter's texts by their key, and what stands below it."""
+    """Return the front matter's fields, and the text below it."""
     lines = text.replace("\r\n", "\n").lstrip("\ufeff").split("\n")
     if not lines or lines[0].strip() != "---":
         return {}, text
@@ -236,9 +237,7 @@ def _parted(text: str) -> tuple[Mapping[str, str], str]:
 
 
 def _fields(lines: Sequence[str]) -> Mapping[str, str]:
-    """The keys at the left edge with their texts. Lists and tables are passed over; a colon in a value needs no quotes,
-    although YAML would want them.
-    """
+    """Return the fields at the left edge. Lists and tables are skipped; a value with a colon needs no quotes."""
     found: dict[str, str] = {}
     key = ""
     for line in lines:

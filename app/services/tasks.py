@@ -1,4 +1,4 @@
-"""A task's checklist: read from what models write, kept as a Markdown file that the person may edit."""
+"""A task's checklist: read from the model's text, kept as a Markdown file that the person may edit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Item:
 
 
 def parse_line(line: str) -> Item | None:
-    """One item: a box (`- [ ]`, `- [x]`) or a tick (✅, ☐) anywhere at its ends; None for any other line."""
+    """Read one item: a box (`- [ ]`, `- [x]`) or a tick (✅, ☐) at either end; None for any other line."""
     bullet = _BULLET.match(line)
     rest = line[bullet.end() :] if bullet else line.lstrip()
     box = _BOX.match(rest)
@@ -40,13 +40,13 @@ def parse_line(line: str) -> Item | None:
 
 
 def parse(text: str) -> tuple[Item, ...]:
-    """The items of a checklist, in order; what is no item is passed over."""
+    """Return the items of a checklist, in order. Other lines are skipped."""
     found = [item for line in text.splitlines() if (item := parse_line(line))]
     return tuple(found[:_MOST_ITEMS])
 
 
 def render(items: Sequence[Item]) -> str:
-    """As Markdown."""
+    """Return the items as Markdown."""
     return "".join(f"- [{'x' if item.done else ' '}] {item.text}\n" for item in items)
 
 
@@ -58,11 +58,11 @@ class Checklist:
         self._written = ""
 
     def items(self) -> tuple[Item, ...]:
-        """As the file has it now."""
+        """Return the items that are in the file now."""
         return parse(self._text())
 
     def update(self, progress: str) -> tuple[Item, ...]:
-        """Keep what a model reported; a report without items changes nothing."""
+        """Save what the model reported. A report without items changes nothing."""
         items = parse(progress)
         if items:
             self._written = _HEAD + render(items)
@@ -73,11 +73,11 @@ class Checklist:
         return self.items()
 
     def was_edited(self) -> bool:
-        """Whether the person changed the file since it was last written."""
+        """Return whether the person changed the file since it was last written."""
         return self._text() != self._written
 
     def clear(self) -> None:
-        """The task is over."""
+        """Delete the checklist, because the task is over."""
         self._path.unlink(missing_ok=True)
         self._written = ""
 
@@ -101,11 +101,11 @@ _TAGS = re.compile(r"</?options?>", re.IGNORECASE)
 
 
 def parse_options(text: str) -> tuple[str, ...]:
-    """The separate answers in `text`, without repetitions; empty where it holds no list."""
+    """Return the separate answers in `text`, without repetitions; empty if it contains no list."""
     text = _TAGS.sub("\n", text).strip()
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # because models often write lists that are not quite JSON
         found = _sloppy(text)
     else:
         found = (
@@ -125,7 +125,7 @@ def _sloppy(text: str) -> list[str]:
 
 
 def _quoted(text: str) -> list[str]:
-    """The strings of a broken list. A quote closes only before a comma, a bracket or the end: apostrophes stay."""
+    """Return the strings of a broken list. A quote only closes before a comma, a bracket or the end."""
     found: list[str] = []
     at = 0
     while at < len(text):

@@ -1,6 +1,6 @@
-"""The watchdog: when a program counts as hung, what is done then, and the process that watches.
+"""The watchdog: when a program counts as hung, what to do then, and the process that watches.
 
-`Vigil` gets words and returns deeds; it has no clock and no process.
+`Vigil` decides: it gets words and returns deeds, without a clock or a process of its own.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _CLOSING_S = 2.0
 Report = Callable[[str, int], None]
 
 BEAT_S = 1.0
-"""So often the program says that it lives."""
+"""How often the program reports that it is alive."""
 _UNHEARD_S = 1.5
-"""A stop that the event loop has not noticed after this time is carried out from outside."""
+"""If the event loop has not noticed a stop after this time, the watchdog carries it out."""
 _UNFINISHED_S = 10.0
-"""So long a turn may take to wind up once the loop has noticed."""
+"""How long a turn may take to end after the event loop has noticed the stop."""
 _HUNG_S = 8.0
 
 
 class WatchdogWord(StrEnum):
-    """What the program tells its watchdog, a line each."""
+    """What the program sends to its watchdog, one word a line."""
 
     BEAT = "beat"
     STOP = "stop"
@@ -48,7 +48,7 @@ class WatchdogWord(StrEnum):
 
 
 class Deed(StrEnum):
-    """What the watchdog does, and tells the program when it listens again."""
+    """What the watchdog does, and reports when the program listens again."""
 
     END_ALL = "end all"
     LET_GO = "let go"
@@ -56,7 +56,7 @@ class Deed(StrEnum):
 
 
 class Vigil:
-    """`now` is seconds on a clock that only goes forward."""
+    """Decides when the watchdog acts on a program that hangs or vanished. `now` is in seconds on a monotonic clock."""
 
     def __init__(self, now: float) -> None:
         self._beat_at = now
@@ -65,7 +65,7 @@ class Vigil:
         self.is_over = False
 
     def heard(self, word: str, now: float) -> Deed | None:
-        """What a word calls for at once. A program that is gone without a word may have left keys pressed."""
+        """Return what to do at once for a word. A program that vanished may have left keys pressed."""
         self._beat_at = now
         match word:
             case WatchdogWord.BEAT:
@@ -84,7 +84,7 @@ class Vigil:
         return None
 
     def due(self, now: float) -> Deed | None:
-        """What has to be done because time has passed."""
+        """Return what to do because time has passed."""
         if self._limit is not None and now >= self._limit:
             self._limit = None
             return Deed.END_ALL
@@ -98,16 +98,16 @@ _GONE = (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess, OSErro
 
 
 def end_commands(parent: int) -> int:
-    """Kill the commands of that program with all they started; how many processes there were.
+    """Kill the commands of that program with all their children. Returns how many processes there were.
 
-    Whatever carries the mark of one of its runs belongs to it, also what has left its parent.
+    Every process with the mark of one of its runs counts, even if it has left its parent.
     """
     runs = {mark for child in _children(parent) if (mark := _mark(child))}
     found = {process.pid: process for process in psutil.process_iter() if _mark(process) in runs}
     for child in list(found.values()):
         found.update({below.pid: below for below in _below(child)})
     found.pop(os.getpid(), None)
-    # Stop all first, so that none can start another.
+    # Stop all of them first, so that none can start another.
     for number in (getattr(signal, "SIGSTOP", signal.SIGTERM), getattr(signal, "SIGKILL", signal.SIGTERM)):
         for process in found.values():
             with suppress(*_GONE):  # because the process may have ended by itself
@@ -128,16 +128,16 @@ def _below(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _mark(process: psutil.Process) -> str:
-    """The run it belongs to; empty where it is none of ours."""
+    """Return the run that the process belongs to, or ""."""
     with suppress(*_GONE):  # because it may have ended, or belong to another user
         return process.environ().get(RUN_MARK, "")
     return ""
 
 
 class WatchdogProcess:
-    """Started with the first turn. `report(word, count)` is called on a thread of its own with what was done.
+    """The watchdog process, started with the first turn. `report(word, count)` is called on a thread.
 
-    Where no second process can be had, that is logged, and all goes on without.
+    If no process can be started, that is logged, and Wisp works without it.
     """
 
     def __init__(self, report: Report, environment: Mapping[str, str] | None = None) -> None:
@@ -147,7 +147,7 @@ class WatchdogProcess:
         self._beating: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """On the event loop whose life is watched; a second time does nothing."""
+        """Start the watchdog, on the event loop that it watches. A second call does nothing."""
         if self._process is not None:
             return
         try:
@@ -160,7 +160,7 @@ class WatchdogProcess:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,  # so that Ctrl+C in the terminal does not end the watchdog too
             )
-        except OSError as error:
+        except OSError as error:  # Go on, because Wisp works without it: only a hanging Wisp is then not noticed.
             _log.warning("There is no watchdog: %s", error)
             return
         # Looked up by name, because Windows lacks it before Python 3.12.
@@ -171,14 +171,14 @@ class WatchdogProcess:
         self._beat()
 
     def tell(self, word: WatchdogWord) -> None:
-        """Send a word to the watchdog, from any thread. Returns at once, also if the watchdog is gone."""
+        """Send a word to the watchdog, from any thread. Returns at once, even if the watchdog is gone."""
         process = self._process
         if process and process.stdin:
             with suppress(OSError, ValueError):  # because the watchdog may have ended, or its pipe may be full
                 os.write(process.stdin.fileno(), f"{word}\n".encode())
 
     def close(self) -> None:
-        """Say goodbye: nothing needs watching any more."""
+        """End the watchdog, because nothing needs watching any more."""
         if self._beating:
             self._beating.cancel()
         process = self._process
@@ -190,7 +190,7 @@ class WatchdogProcess:
                 process.stdin.close()
         try:
             process.wait(_CLOSING_S)
-        except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired:  # because a hanging watchdog would outlive Wisp
             process.kill()
             process.wait()
 

@@ -1,1 +1,1 @@
-"""Everything a person may set, declared once as data."""
+"""All settings, declared once as data."""

@@ -1,4 +1,4 @@
-"""Every setting, once: the command line, the settings dialog and the README's table are made from this list."""
+"""Every setting, once. The command line, the settings dialog and the README's table are made from this list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T", bool, int, float, str)
 
 @dataclass(frozen=True, slots=True)
 class Setting(Generic[T]):
-    """One thing a person may set. `env` overrides the file; `minimum` and `maximum` bound numbers, inclusive."""
+    """One setting. `env` overrides the file; `minimum` and `maximum` limit numbers, inclusive."""
 
     key: str
     default: T
@@ -91,7 +91,7 @@ PERSONALITY = Setting(
 )
 THEME = Setting("presence.theme", "system", "Colours: system, light or dark.", choices=("system", "light", "dark"))
 REDUCED_MOTION = Setting("presence.reduced_motion", False, "Fades only, no movement.", env="WISP_REDUCED_MOTION")
-POINTER_RING = Setting("presence.pointer_ring", True, "Show a small ring where it clicks.")
+POINTER_RING = Setting("presence.pointer_ring", True, "Show a ring and the name of what it clicks.")
 SUMMON_KEY = Setting(
     "presence.summon_key", "ctrl+alt+space", "The key that opens Wisp from any program; empty for none."
 )
@@ -148,6 +148,18 @@ KEEP_HISTORY = Setting("history.keep", True, "Keep conversations on this machine
 HISTORY_DAYS = Setting(
     "history.days", 90, "Days after which a conversation is deleted; 0 keeps all.", minimum=0, maximum=36_500
 )
+SEARCHERS = Setting(
+    "web.search",
+    "",
+    "Which search engines it asks, in this order, by their names in search.toml: searxng, brave, tavily, exa, ddgs. "
+    "Empty: all that are set up.",
+)
+SEARXNG = Setting(
+    "web.searxng",
+    "",
+    "The address of your own SearXNG, such as http://127.0.0.1:8888; it may be in your network.",
+    env="WISP_SEARXNG",
+)
 WORKSPACE = Setting(
     "files.workspace",
     "",
@@ -189,5 +201,7 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     BACKEND,
     KEEP_HISTORY,
     HISTORY_DAYS,
+    SEARCHERS,
+    SEARXNG,
     WORKSPACE,
 )

@@ -1,12 +1,17 @@
-"""The table of who can answer. A new provider is one folder below `app/providers` and one row of `providers.toml`."""
+"""The tables of model providers and search engines.
+
+A new provider is one folder in `app/providers` and one row of `providers.toml`; a search engine is one row of
+`search.toml`.
+"""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 from app.base import resources
-from app.base.values import dataclass
+from app.base.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +30,55 @@ class ProviderRow:
 
 @functools.cache
 def providers() -> dict[str, ProviderRow]:
-    """The rows by id, in the file's order."""
+    """Return the rows by id, in the file's order."""
     table = resources.table("providers.toml", dict[str, dict[str, Any]])
     return {name: ProviderRow(name, **row) for name, row in table.items()}
 
 
 def with_keys() -> tuple[ProviderRow, ...]:
-    """Those that take a key."""
+    """Return the providers that need a key."""
     return tuple(row for row in providers().values() if row.key)
 
 
+@dataclass(frozen=True, slots=True)
+class SearchRow:
+    """One search engine; the comments of the file explain the fields."""
+
+    id: str
+    label: str
+    url: str = ""
+    key: str = ""
+    header: str = ""
+    posts: bool = False
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    query: str = ""
+    count: str = ""
+    language: str = ""
+    age: str = ""
+    since: str = ""
+    site: str = ""
+    ages: Mapping[str, str] = field(default_factory=dict)
+    results: str = ""
+    title: str = ""
+    link: str = ""
+    text: str = ""
+    date: str = ""
+    source: str = ""
+
+
+@functools.cache
+def searchers() -> dict[str, SearchRow]:
+    """Return the search engines by id, in the order in which they are tried."""
+    table = resources.table("search.toml", dict[str, dict[str, Any]])
+    return {name: SearchRow(name, **row) for name, row in table.items()}
+
+
+def key_holders() -> dict[str, tuple[str, str]]:
+    """Return everything that needs a key: its name for people and its environment variable, by id."""
+    known = {row.id: (row.maker, row.key) for row in with_keys()}
+    return known | {row.id: (row.label, row.key) for row in searchers().values() if row.key}
+
+
 def key_variables() -> frozenset[str]:
-    """The environment variables that hold keys."""
-    return frozenset(row.key for row in with_keys())
+    """Return the environment variables that hold keys."""
+    return frozenset(variable for _, variable in key_holders().values())

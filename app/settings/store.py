@@ -6,19 +6,20 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from app.base import paths
 from app.settings.catalog import ALL, Setting, T
-from app.settings.providers import providers
+from app.settings.providers import key_holders
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
 
 
 class Settings:
-    """The person's choices. `settings[MAX_PASSES]` has the type of the setting's default."""
+    """The person's settings. `settings[MAX_PASSES]` has the type of the setting's default."""
 
     def __init__(self, values: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> None:
         self._values: dict[str, Any] = dict(values or {})
@@ -31,7 +32,7 @@ class Settings:
         return value
 
     def with_values(self, **values: Any) -> Settings:
-        """The same choices with some replaced; names are keys with `__` for the dot (`chat__max_passes=3`)."""
+        """Return the same settings with some replaced. Names have `__` for the dot (`chat__max_passes=3`)."""
         changes = {name.replace("__", "."): value for name, value in values.items()}
         environment = {k: v for k, v in self._environment.items() if not _overridden(k, changes)}
         return Settings({**self._values, **changes}, environment)
@@ -45,7 +46,7 @@ class Settings:
             return setting.default
         try:
             return checked(setting, raw)
-        except ValueError as error:
+        except ValueError as error:  # Use the default, because a wrong value must not stop Wisp from starting.
             self.problems.append(f"{source}: {error} The default, {setting.default!r}, is used.")
             return setting.default
 
@@ -55,7 +56,7 @@ def _overridden(variable: str, changes: Mapping[str, Any]) -> bool:
 
 
 def checked(setting: Setting[Any], raw: Any) -> Any:
-    """The value in the setting's type; raises ValueError with a sentence where it does not fit."""
+    """Return the value in the setting's type. Raises ValueError with a sentence if it is invalid."""
     value = _converted(setting, raw)
     if setting.choices and value not in setting.choices:
         raise ValueError(f"{raw!r} is none of {', '.join(repr(choice) for choice in setting.choices)}.")
@@ -87,7 +88,7 @@ def _path() -> Path:
 
 
 def load(environment: Mapping[str, str] | None = None) -> Settings:
-    """Load the person's settings. If the file cannot be read, use the defaults and say so in `problems`."""
+    """Load the person's settings. If the file cannot be read, use the defaults and add a sentence to `problems`."""
     path = _path()
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -107,14 +108,21 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         for name, value in table.items()
     }
     known = {setting.key for setting in ALL}
-    problems += [f"{path}: there is no setting {key}; it is ignored." for key in values if key not in known]
+    problems += [f"{path}: there is no setting {key}; it is ignored.{_near(key)}" for key in values if key not in known]
     settings = Settings(values, environment)
     settings.problems[:0] = problems
     return settings
 
 
+def _near(key: str) -> str:
+    import difflib  # late, because only a wrong name needs it
+
+    found = difflib.get_close_matches(key, [setting.key for setting in ALL], 1)
+    return f" Did you mean {found[0]}?" if found else ""
+
+
 class Current:
-    """The settings as they are now: the file is read again when it has changed."""
+    """The current settings. A changed file is read again."""
 
     def __init__(self) -> None:
         self._stamp: tuple[int, int] | None = None
@@ -130,13 +138,13 @@ class Current:
 def _stamp(path: Path) -> tuple[int, int]:
     try:
         found = path.stat()
-    except OSError:
+    except OSError:  # because the file need not exist
         return 0, 0
     return found.st_mtime_ns, found.st_ino
 
 
 def save(setting: Setting[Any], value: Any) -> None:
-    """Write one choice, keeping everything else in the file as the person wrote it. Raises ValueError, OSError."""
+    """Write one setting, and keep everything else in the file as the person wrote it. Raises ValueError, OSError."""
     import tomlkit  # late, because only writing needs it and the first paint waits for the imports of this module
 
     path = _path()
@@ -153,22 +161,33 @@ _SERVICE = "wisp"
 
 
 def key_of(provider: str) -> str:
-    """The key, or an empty string. Never logged; never put into a child's environment."""
-    row = providers().get(provider)
-    return (os.environ.get(row.key, "") if row else "") or _from_keyring(provider) or _from_file(provider)
+    """Return the key, or "". It is never logged, and never put into a child's environment."""
+    _, variable = key_holders().get(provider, ("", ""))
+    return (os.environ.get(variable, "") if variable else "") or _from_keyring(provider) or _from_file(provider)
 
 
 def keep(provider: str, key: str) -> str:
-    """Store a key and say where: `keyring` or `file`."""
+    """Store a key and return where: `keyring` or `file`."""
     import keyring
     import keyring.errors
 
     try:
         keyring.set_password(_SERVICE, provider, key)
-    except keyring.errors.KeyringError:
+    except keyring.errors.KeyringError:  # because a session need not have a keyring service
         _to_file(provider, key)
         return "file"
     return "keyring"
+
+
+def forget(provider: str) -> None:
+    """Delete a key from the keyring and the file."""
+    import keyring
+    import keyring.errors
+
+    with suppress(keyring.errors.KeyringError):  # because it may be in the file, or nowhere
+        keyring.delete_password(_SERVICE, provider)
+    if _from_file(provider):
+        _write_file({name: key for name, key in _read_file().items() if name != provider})
 
 
 def _from_keyring(provider: str) -> str:
@@ -177,7 +196,7 @@ def _from_keyring(provider: str) -> str:
 
     try:
         return keyring.get_password(_SERVICE, provider) or ""
-    except keyring.errors.KeyringError:
+    except keyring.errors.KeyringError:  # because a session need not have a keyring service
         return ""
 
 
@@ -198,8 +217,12 @@ def _from_file(provider: str) -> str:
 
 
 def _to_file(provider: str, key: str) -> None:
+    _write_file({**_read_file(), provider: key})
+
+
+def _write_file(keys: Mapping[str, str]) -> None:
     beside = _file().with_suffix(".new")
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump({**_read_file(), provider: key}, file)
-    os.replace(beside, _file())
+        json.dump(keys, file)
+    os.replace(beside, _file())  # so that a crash never leaves half a file

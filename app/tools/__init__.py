@@ -1,1 +1,1 @@
-"""The tools: one registry, one executor, one module per family. Families do not know each other."""
+"""The tools: one registry, one executor, and one module per family. No family imports another."""

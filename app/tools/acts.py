@@ -1,58 +1,72 @@
-"""What the computer tools do, on the desktop thread: each takes the controller and a call, and returns a receipt."""
+"""What the computer tools do, on the desktop thread. Each takes the controller and a call and returns a receipt."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.geometry import Rect
+from app.base.geometry import Point, Rect
 from app.base.texts import clip_line
 from app.desktop import verification
 from app.desktop.accessibility.constants import VALUES
-from app.desktop.backends import Button, KeyboardMoved, Window
+from app.desktop.backends import Button, KeyboardMoved, Press, Window
 from app.desktop.capture import bounds_of
 from app.desktop.controller import DesktopController, Proving, Target
 from app.desktop.elements import SECRET, Element, TakesNoValue
-from app.desktop.input import Press
-from app.desktop.key_target import KeyTarget
 from app.desktop.keys import Chord, Taker, chord, chords, modifiers
 from app.desktop.ocr.elements import is_written
 from app.desktop.programs import is_terminal
 from app.desktop.screen_capture import Spot
+from app.desktop.staleness import KeyTarget
+from app.desktop.targets import Aim
 from app.desktop.verification import Patience, Proof, Receipt
 from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult
-from app.tools.registry import Admit, admitted
+from app.tools.registry import Admit
 
 Act = Callable[[DesktopController, ToolCall], Awaitable[ToolResult]]
+ActInSteps = Callable[[DesktopController, ToolCall, Admit], Awaitable[ToolResult]]
+"""An action that asks the policy before each of its steps."""
 
 
 class Move(Enum):
-    """Where the keyboard may have gone since the step before."""
+    """Where the keyboard focus may have moved since the last step."""
 
     NOWHERE = "nowhere"
-    """Another window stops the rest, also one of the same program."""
+    """Any other window stops the rest, even a window of the same program."""
     SAME_PROGRAM = "same program"
     ANYWHERE = "anywhere"
-    """The step before was sent to change the window."""
+    """The last step was meant to change the window."""
 
 
 class Steps:
-    """Asked before each step of a call that presses keys or types. `admit` judges the rest under the action's name.
+    """Checks each step of a call that presses keys or types. `admit` asks the policy about the remaining steps.
 
-    The gate judged the whole call by what had the keyboard then. While that is still so, every step is judged.
+    The policy judged the whole call by the element that had the focus then. Each step is checked against that element,
+    and the policy judges again if the focus has moved.
     """
 
     def __init__(self, controller: DesktopController, call: ToolCall, admit: Admit) -> None:
         self._controller = controller
         self._admit = admit
+        self._call_id = call.id
         self._judged = controller.key_targets.take(call.id)
 
-    async def before(self, rest: ToolCall, may_move: Move, last: Chord | None = None) -> Taker:
-        """Return what takes the first step of the rest, when it may be sent, at once. `last` is the chord sent before.
+    async def before_text(self, left: str) -> Taker:
+        """Ask about the remaining text. Raise as `before` does."""
+        return await self.before(ToolCall(self._call_id, "type", {"text": left}), Move.NOWHERE)
 
-        Raises ToolFailed with the sentence that says why it may not.
+    async def before_chords(self, left: Sequence[Chord], last: Chord | None) -> None:
+        """Ask about the remaining chords. Raise as `before` does."""
+        rest = ToolCall(self._call_id, "key", {"keys": " ".join(map(str, left))})
+        await self.before(rest, Move.ANYWHERE if last and last.may_switch else Move.SAME_PROGRAM, last)
+
+    async def before(self, rest: ToolCall, may_move: Move, last: Chord | None = None) -> Taker:
+        """Return the element that takes the next step, directly before the step is sent.
+
+        `last` is the chord sent before. Raise ToolFailed with the reason if the step may not be sent.
         """
         targets = self._controller.key_targets
         if self._judged is None:
@@ -61,11 +75,14 @@ class Steps:
         # A field may hand the keyboard on at any sign, such as the last digit of a code: programs tell of that late.
         look = targets.left if last and (last.may_leave or is_press) else targets.now
         now = await look(self._judged)
-        if now != self._judged or (last and last.may_open_menu):
+        # An open menu does not say as what has the keyboard which entry it marks: a press there is judged by itself.
+        is_choice = is_press and not self._judged.is_field
+        if now != self._judged or (last and (last.may_open_menu or is_choice)):
             self._check_move(self._judged, now, may_move)
             if refusal := await self._admit(rest):
                 raise ToolFailed(refusal)
-            self._judged = targets.take(rest.id) or await targets.now(now)
+            was, self._judged = self._judged, targets.take(rest.id) or await targets.now(now)
+            self._check_move(was, self._judged, may_move)  # because it may have gone while the gate looked
         if not targets.is_still(self._judged):
             raise KeyboardMoved
         self._controller.input.judged(self._judged.landing, self._still, is_field=self._judged.is_field)
@@ -90,6 +107,7 @@ _SHOWN_CHARS = 120
 _DRAG_MS = 200
 _NO_RECEIPT = "none"
 _LEAVING = "\n\r\t"
+_TAKEN_BACK_S, _TAKEN_BACK_LIMIT_S = 0.3, 2.0
 _OPENING_S = 1.0
 _LOOK_AGAIN_S = 0.1
 _PAIR = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[,;]\s*(-?\d+(?:\.\d+)?)\s*")
@@ -120,8 +138,13 @@ async def click(controller: DesktopController, call: ToolCall) -> ToolResult:
 
 
 async def move(controller: DesktopController, call: ToolCall) -> ToolResult:
-    aim = await controller.aim(target_of(call))
-    seen = await controller.act(lambda: controller.input.move(aim.point), aim.place, Patience())
+    aim = await controller.aim(target_of(call), call.id)
+
+    async def do() -> None:
+        await controller.screen_capture.point_out(aim)
+        await controller.input.move(aim.point)
+
+    seen = await controller.act(do, aim.place, Patience())
     return _done(
         call,
         {"x": aim.point.x, "y": aim.point.y, "route": aim.route},
@@ -144,7 +167,12 @@ async def drag(controller: DesktopController, call: ToolCall) -> ToolResult:
     # GTK 4 and Chromium report nothing of a slider that moves.
     slider = dragged if dragged and dragged.role in VALUES and not dragged.is_("editable") else None
     proof = Proving(lambda: verification.of_click(controller.backend, slider))
-    seen = await controller.act(lambda: controller.drag(aims, press, seconds), places, proof=proof)
+
+    async def do() -> None:
+        await controller.screen_capture.point_out(aims[0])
+        await controller.drag(aims, press, seconds)
+
+    seen = await controller.act(do, places, proof=proof)
     space = controller.screen_capture.model_space()
     payload: dict[str, JsonValue] = {"path": [[p.x, p.y] for p in points], "button": press.button.value}
     return _done(call, payload, f"Dragged from {aims[0].told(space)} to {aims[-1].told(space)}.", seen)
@@ -156,9 +184,18 @@ async def scroll(controller: DesktopController, call: ToolCall) -> ToolResult:
         raise ToolMisuse("Nothing to scroll: give dy (notches, positive is down) or dx (positive is right).")
     held = modifiers(call.text("modifiers"))
     target = target_of(call)
-    aim = await controller.aim(target) if target != Target() else None
-    at = aim.point if aim else None
-    seen = await controller.act(lambda: controller.input.scroll(at, notches, held))
+    aim = await controller.aim(target, call.id) if target != Target() else None
+    was = controller.backend.pointer.position()
+
+    async def do() -> None:
+        if aim is None:
+            _check_unmoved(controller, was)
+        else:
+            await controller.screen_capture.point_out(aim)
+        await controller.input.scroll(aim.point if aim else None, notches, held)
+
+    # Pages scroll smoothly: what still moves would count as the next act's effect.
+    seen = await controller.act(do, proof=Proving(at_rest=True))
     payload: dict[str, JsonValue] = {"dx": notches[0], "dy": notches[1]}
     if aim:
         payload |= {"x": aim.point.x, "y": aim.point.y}
@@ -170,18 +207,15 @@ async def scroll(controller: DesktopController, call: ToolCall) -> ToolResult:
     )
 
 
-async def type_text(controller: DesktopController, call: ToolCall, admit: Admit = admitted) -> ToolResult:
+async def type_text(controller: DesktopController, call: ToolCall, admit: Admit) -> ToolResult:
     text = call.text("text")
     if not text:
         raise ToolMisuse("There is no text to type. Write it between the tags.")
     routes: list[str] = []
     steps = Steps(controller, call, admit)
 
-    async def before(left: str) -> Taker:
-        return await steps.before(ToolCall(call.id, "type", {"text": left}), Move.NOWHERE)
-
     async def do() -> None:
-        routes.extend(route.value for route in await controller.input.type_text(text, before))
+        routes.extend(route.value for route in await controller.input.type_text(text, steps.before_text))
 
     into = controller.active_window()
     proof = Proving(lambda: verification.of_typing(controller.backend, text), by_changes=False)
@@ -192,16 +226,10 @@ async def type_text(controller: DesktopController, call: ToolCall, admit: Admit 
     return _done(call, payload, f"Typed {len(text)} characters.", seen)
 
 
-async def press_keys(controller: DesktopController, call: ToolCall, admit: Admit = admitted) -> ToolResult:
+async def press_keys(controller: DesktopController, call: ToolCall, admit: Admit) -> ToolResult:
     pressed = chords(call.text("keys"))
     repeat, hold_s = call.integer("repeat", 1), call.integer("hold_ms") / 1000
-    steps = Steps(controller, call, admit)
-
-    async def before(left: Sequence[Chord], last: Chord | None) -> None:
-        rest = ToolCall(call.id, "key", {"keys": " ".join(map(str, left))})
-        may_move = Move.ANYWHERE if last and last.may_switch else Move.SAME_PROGRAM
-        await steps.before(rest, may_move, last)
-
+    before = Steps(controller, call, admit).before_chords
     seen = await controller.act(lambda: controller.input.press(pressed, repeat, hold_s, before))
     times = f" {repeat} times" if repeat > 1 else ""
     payload: dict[str, JsonValue] = {"keys": call.text("keys"), "repeat": repeat}
@@ -217,8 +245,11 @@ async def button(controller: DesktopController, call: ToolCall, *, down: bool) -
 
     async def do() -> None:
         if aim:
+            await controller.screen_capture.point_out(aim)
             await controller.input.move(aim.point)
             await controller.resolver.hit_test(aim)
+        else:
+            _check_unmoved(controller, at)
         await (controller.input.button_down(button) if down else controller.input.button_up(button))
 
     seen = await controller.act(do, Rect(at.x, at.y, 1, 1))
@@ -229,12 +260,20 @@ async def button(controller: DesktopController, call: ToolCall, *, down: bool) -
     )
 
 
+def _check_unmoved(controller: DesktopController, judged: Point) -> None:
+    """Raise ToolFailed if a person moved the pointer away from the place that the policy judged."""
+    if controller.backend.pointer.position() != judged:
+        raise ToolFailed("The pointer was moved meanwhile. Nothing was done. Say where, or look again.")
+
+
 async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
     tree = controller.backend.accessibility
-    element = await tree.element(_of_a_program(call.text("ref")))
+    element = await controller.preview.element(call.id, _of_a_program(call.text("ref")))
     actions: list[str] = []
 
     async def do() -> None:
+        await controller.screen_capture.point_out(Aim(element.box.center, "ref", element))
+        await controller.resolver.check_name(element)
         actions.append(await tree.press(element.ref))
 
     proof = Proving(lambda: verification.of_click(controller.backend, element), window=_window_of(controller, element))
@@ -243,20 +282,33 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
     return _done(call, payload, f"Pressed {_named(element)} ({actions[0]}).", seen)
 
 
-async def set_value(controller: DesktopController, call: ToolCall) -> ToolResult:
+async def set_value(controller: DesktopController, call: ToolCall, admit: Admit) -> ToolResult:
     tree = controller.backend.accessibility
     text = call.text("value")
-    element = await tree.element(_of_a_program(call.text("ref")))
+    element = await controller.preview.element(call.id, _of_a_program(call.text("ref")))
     held: list[str] = []
+    entered: list[float] = []
+
+    def begin() -> Steps:
+        controller.key_targets.keep(call.id, element)
+        return Steps(controller, call, admit)
 
     async def do() -> None:
+        await controller.screen_capture.point_out(Aim(element.box.center, "ref", element))
+        await controller.resolver.check_name(element)
         try:
             await tree.set_value(element.ref, text)
-        except TakesNoValue as refusal:
-            await _enter(controller, element, text, refusal)
+        except TakesNoValue as refusal:  # because Chromium offers no way to set a field's value
+            await _enter(controller, element, text, refusal, begin)
+            entered.append(controller.clock.now())
 
     async def read_back() -> Proof:
         proof, now = await verification.of_setting(controller.backend, element, text)
+        if entered and proof.evidence:
+            # A page may take back what was typed. The later it answers, the later it does that.
+            late_s = controller.clock.now() - entered[0]
+            await asyncio.sleep(min(max(late_s, _TAKEN_BACK_S), _TAKEN_BACK_LIMIT_S))
+            proof, now = await verification.of_setting(controller.backend, element, text)
         held.append(now)
         return proof
 
@@ -267,10 +319,13 @@ async def set_value(controller: DesktopController, call: ToolCall) -> ToolResult
     return _done(call, payload, f"Set {_named(element)}.{private}", seen)
 
 
-async def _enter(controller: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
-    """Put a value in by click and keyboard, where a program such as Chromium lets nothing be set. Raises the refusal.
+async def _enter(
+    controller: DesktopController, element: Element, text: str, refusal: TakesNoValue, begin: Callable[[], Steps]
+) -> None:
+    """Enter a value by click and keyboard, for programs such as Chromium that do not accept one. Raise the refusal.
 
-    Line breaks and tabs are not typed: they submit a form or leave the field.
+    Line breaks and tabs are not typed, because they submit a form or leave the field. The policy has judged the value
+    for this element. If the click moves the focus to another element, the policy judges the steps again.
     """
     is_list = element.role == "combo box" and not element.is_("editable")
     is_typable = (
@@ -282,15 +337,24 @@ async def _enter(controller: DesktopController, element: Element, text: str, ref
     if is_list:
         await _choose_in_list(controller, element, text, refusal)
         return
-    await controller.input.press([chord("ctrl+a")], 1, 0.0)
+    await _until_focused(controller, element)
+    steps = begin()
+    await controller.input.press([chord("ctrl+a")], 1, 0.0, steps.before_chords)
     if text:
-        await controller.input.type_text(text)
+        await controller.input.type_text(text, steps.before_text)
     else:
-        await controller.input.press([chord("Delete")], 1, 0.0)
+        await controller.input.press([chord("Delete")], 1, 0.0, steps.before_chords)
+
+
+async def _until_focused(controller: DesktopController, element: Element) -> None:
+    """Wait until the element has the focus, or for a second, because browsers report it late."""
+    limit = controller.clock.now() + _OPENING_S
+    while not await controller.backend.accessibility.has_keyboard(element.ref) and controller.clock.now() < limit:
+        await controller.backend.windows.changed(_LOOK_AGAIN_S)
 
 
 async def _choose_in_list(controller: DesktopController, element: Element, text: str, refusal: TakesNoValue) -> None:
-    """Choose in the open list of a combo box. Return is pressed only while the list is open: else it submits a form."""
+    """Choose an entry in the open list of a combo box. Press Return only while it is open: else it submits a form."""
     limit = controller.clock.now() + _OPENING_S
     while not await _is_open(controller, element):
         if controller.clock.now() > limit:
@@ -306,13 +370,13 @@ async def _is_open(controller: DesktopController, element: Element) -> bool:
 
 
 def _window_of(controller: DesktopController, element: Element) -> Window | None:
-    """The window that an element is in; any of its program's where none has its title."""
+    """Return the window of an element; any window of its program if no window has its title."""
     own = [window for window in controller.backend.windows.all() if element.pid and window.pid == element.pid]
     return next((window for window in own if window.title == element.window), own[0] if own else None)
 
 
 def _of_a_program(ref: str) -> str:
-    """The ref, if it may be an element's. ToolMisuse for text that was read off the screen."""
+    """Return the ref if it may be an element's. Raise ToolMisuse for text that OCR read from the screen."""
     if is_written(ref):
         raise ToolMisuse(f"{ref} is text that was read off the screen. It can be clicked: computer_click ref={ref!r}.")
     return ref
@@ -334,7 +398,7 @@ def _done(call: ToolCall, payload: dict[str, JsonValue], sentence: str, seen: Re
 
 
 def seen_in(seen: Receipt) -> dict[str, JsonValue]:
-    """What a receipt says, for programs and for what adds the picture of a part that changed."""
+    """Return a receipt as data, for programs and for the picture of the changed part."""
     told: dict[str, JsonValue] = {
         "verdict": seen.verdict,
         "proof": seen.proof,
@@ -347,7 +411,7 @@ def seen_in(seen: Receipt) -> dict[str, JsonValue]:
 
 
 def target_of(call: ToolCall) -> Target:
-    """What a call points at. Raises ToolMisuse for half a point."""
+    """Return what a call points at. Raise ToolMisuse if only one coordinate is given."""
     if call.has("x") != call.has("y"):
         raise ToolMisuse("A point needs both x and y.")
     spot = None
@@ -361,7 +425,7 @@ def _button_of(call: ToolCall) -> Button:
 
 
 def path_of(call: ToolCall) -> list[Target]:
-    """The points of a drag: `path`, or `from` and `to`."""
+    """Return the points of a drag, from `path`, or from `from` and `to`."""
     if call.has("path"):
         found = [_place(part, call) for part in _pairs(call.text("path"))]
         if len(found) < 2 or any(target.spot is None for target in found):
@@ -372,14 +436,19 @@ def path_of(call: ToolCall) -> list[Target]:
     return [_place(call.text("from"), call), _place(call.text("to"), call)]
 
 
+def menu_entries_of(call: ToolCall) -> list[str]:
+    """Return the names of the entries to choose in a menu bar, in order."""
+    return [part.strip() for part in call.text("path").replace("›", ">").split(">") if part.strip()]
+
+
 def _pairs(text: str) -> list[str]:
-    """The words with a comma in them; blanks around a comma belong to its word."""
+    """Return the words that contain a comma. Blanks around a comma belong to its word."""
     close = ",".join(part.strip() for part in text.split(","))
     return [word for word in close.split() if "," in word.strip(",")]
 
 
 def _place(text: str, call: ToolCall) -> Target:
-    """A position written as `x,y`, or else a visible name."""
+    """Return a position written as `x,y`, or else a visible name."""
     pair = _PAIR.fullmatch(text)
     if pair is None:
         return Target(name=text)

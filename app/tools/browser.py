@@ -1,7 +1,7 @@
-"""Pages in a browser of Wisp's own: the seeds' verbs, and acts by name or ref.
+"""Tools for pages in Wisp's own browser: act on a page by place, by name or by ref.
 
-An act in a page is judged like the desktop's: the gate is asked for a press, for typing, for keys or for a value, and
-what it judges (`BrowserSession.judged`) is the element that is then acted on.
+An action in a page is judged like one on the desktop: the policy is asked about a press, typing, keys or a value, and
+the element that it judges (`BrowserSession.judged`) is the element that the action uses.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from app.base.errors import ToolMisuse
 from app.base.texts import clip_line
 from app.base.values import dataclass
 from app.desktop.keys import chords
-from app.protocol.call import PAGE_PICTURE, JsonValue, Media, ToolCall, ToolResult
+from app.protocol.call import PAGE_PICTURE, JsonValue, Media, ToolCall, ToolResult, not_run
 from app.protocol.spec import HARMLESS, Effect, Param, RareFamily, ScreenAim, ToolSpec, ValueType
-from app.services.browser.session import HEIGHT, WIDTH, BrowserSession, is_local
+from app.services.browser.session import HEIGHT, WIDTH, BrowserSession
+from app.services.web import addresses
 from app.tools.registry import Family, TurnContext
 
 if TYPE_CHECKING:
@@ -45,25 +46,25 @@ CONFIRMED, NOTHING, UNPROVEN = "confirmed", "suspected no-op", "unverifiable"
 
 
 def effects(call: ToolCall) -> frozenset[Effect]:
-    """Opening an address reaches the network, unless it is this machine's: then the session judges its port."""
+    """Return the effects of a call. A local address is judged by its port in the session, not as network access."""
     action = call.text("action")
-    if action == "launch" and is_local(call.text("url")):
+    if action == "launch" and addresses.is_local(call.text("url")):
         return frozenset({Effect.DESKTOP})
     return frozenset({_EFFECTS.get(action, Effect.READS)})
 
 
 class _NotAllowed(Exception):
-    """The gate's refusal of one step, as its sentence."""
+    """The policy refused one step. The message is its sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What an act came to. `proof` is empty where nothing was to be changed."""
+    """The result of an action. `proof` is empty if the action should change nothing."""
 
     text: str
     proof: str = ""
     others: str = ""
-    """What the page says; it is fenced."""
+    """The page's own words, which are put between fence lines."""
 
 
 class Browsing:
@@ -73,7 +74,7 @@ class Browsing:
         self._session = session
 
     async def before(self, spec: ToolSpec, call: ToolCall) -> None:
-        """Another tool runs: one that acts closes the browser; speech and looks leave it open."""
+        """Close the browser before a tool of another family acts. Speech and reading tools leave it open."""
         if spec.name != "browser_action" and self._session.is_open and not spec.effects_of(call) <= HARMLESS:
             async with self._session.acting():
                 await self._session.close()
@@ -84,8 +85,7 @@ class Browsing:
             try:
                 done = await self._done(action, call, turn)
             except _NotAllowed as refusal:
-                payload: dict[str, JsonValue] = {"tag": call.name, "reason": str(refusal), "denied": True}
-                return ToolResult(False, "tool_error", payload, f"{call.name}: not run. {refusal}")
+                return not_run(call.name, str(refusal))
             if action == "close":
                 return ToolResult(True, call.name, {"action": action}, done.text)
             look = await self._session.look()
@@ -131,14 +131,14 @@ class Browsing:
         return _Done("The page has settled.")
 
     async def _acted(self, action: str, call: ToolCall, turn: TurnContext) -> _Done:
-        """An act in the page, with what shows that it worked."""
+        """Act in the page. Return the result with proof that it worked."""
         session = self._session
         before, url = await session.outline(), session.url
         if action == "press":
             found = await session.focused()
             keys = _needed(call, "keys")
             await self._judge(turn, "page_key", found, keys=keys)
-            await session.still(found)
+            await found.check()
             await session.press(_as_page_keys(keys))
             said = f"Pressed {keys}."
         elif action == "type":
@@ -147,7 +147,7 @@ class Browsing:
             found = await self._aimed(call)
             said = await self._pointed(action, call, found, turn)
         await session.settle()
-        value = await session.value_of(found)
+        value = await found.value()
         changes = _changes(before, await session.outline())
         if session.url != url:
             return _Done(f"{said} The page is another one now.", CONFIRMED)
@@ -160,31 +160,31 @@ class Browsing:
         return _Done(f"{said} Nothing on the page changed.", UNPROVEN if found.element.is_secret else NOTHING)
 
     async def _typed(self, call: ToolCall, turn: TurnContext) -> tuple[FoundElement, str]:
-        """Into a field that is named, in place of what stands there, or where the keyboard is."""
+        """Type into the named field and replace its text, or type where the focus is."""
         session, text = self._session, _needed(call, "text")
         if call.text("ref") or call.text("target"):
             found = await self._aimed(call)
             await self._judge(turn, "page_value", found, value=text)
-            await session.fill(found, text)
+            await found.fill(text)
         else:
             found = await session.focused()
             await self._judge(turn, "page_type", found, text=text)
-            await session.still(found)
+            await found.check()
             await session.type(text)
         return found, f"Typed {len(text)} characters."
 
     async def _pointed(self, action: str, call: ToolCall, found: FoundElement, turn: TurnContext) -> str:
-        session, name = self._session, clip_line(found.element.name, 80) or found.element.role
+        name = clip_line(found.element.name, 80) or found.element.role
         if action == "select":
             choice = _needed(call, "text")
             await self._judge(turn, "page_value", found, value=choice)
-            await session.select(found, choice)
+            await found.select(choice)
             return f"Chose {choice!r}."
         if action == "hover":
-            await session.hover(found)
+            await found.hover()
             return f"The pointer is over {name!r}."
         await self._judge(turn, "page_press", found)
-        await session.click(found)
+        await found.click()
         return f"Clicked {name!r}."
 
     async def _aimed(self, call: ToolCall) -> FoundElement:
@@ -200,7 +200,7 @@ class Browsing:
         return await self._session.at(float(numbers[1]), float(numbers[2]))
 
     async def _judge(self, turn: TurnContext, step: str, found: FoundElement, **arguments: JsonValue) -> None:
-        """Ask the gate about one act on this element."""
+        """Ask the policy about one action on this element."""
         step_id = ids.unique("page_")
         host = urlsplit(self._session.url).hostname or ""
         with self._session.judging(step_id, found.element):
@@ -217,7 +217,7 @@ def _needed(call: ToolCall, name: str) -> str:
 
 
 def _as_page_keys(keys: str) -> str:
-    """One chord in the browser's words. Raises ToolMisuse."""
+    """Return one chord with the browser's key names. Raise ToolMisuse."""
     known = resources.table("browser/browser.toml", resources.Table)["keys"]
     pressed = chords(keys)
     if len(pressed) != 1:
@@ -239,7 +239,7 @@ def _part(outline: str, start: int) -> _Done:
 
 
 def _changes(before: str, after: str) -> list[str]:
-    """The lines of the outline that came and went, without their depth and the marks that say nothing."""
+    """Return the lines of the outline that appeared and disappeared, without indentation and meaningless marks."""
     old, new = (_plain_lines(text) for text in (before, after))
     whole = dict(zip(new, (line.strip() for line in after.splitlines()), strict=True))
     lines = difflib.unified_diff(old, new, n=0, lineterm="")
@@ -257,7 +257,7 @@ def _plain_lines(outline: str) -> list[str]:
 
 
 def _shown(action: str, done: _Done, look: PageLook) -> ToolResult:
-    """The page's own words stand between two lines that it cannot guess."""
+    """Return the result. The page's own words are between two lines that the page cannot guess."""
     fence = secrets.token_hex(4)
     head = [done.text, f"Proof: {done.proof}."] if done.proof else [done.text]
     told = [f"Page: {look.title} ({look.url})", *([f"Tabs open: {look.tabs}"] if look.tabs > 1 else [])]

@@ -1,4 +1,4 @@
-"""Mouse and keyboard. Every result says in one line what was seen to happen, and claims no more."""
+"""Mouse and keyboard tools. Every result says in one line what Wisp saw happen, and claims no more."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from app.desktop.desktop import Desktop
 from app.desktop.staleness import TargetChanged
 from app.desktop.targets import NotFound
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec, ValueType
+from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.tools import acts
-from app.tools.acts import Act
+from app.tools.acts import Act, ActInSteps
 from app.tools.pictures import ModelSight, shown, to_look_anew, to_point_in, window_changes_since, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
@@ -26,13 +26,6 @@ _MOST = 40
 _STEP_S = 0.05
 _TITLE_CHARS = 80
 _SCREEN = "screen"
-
-
-_WITH_STEPS: Mapping[str, Callable[[DesktopController, ToolCall, Admit], Awaitable[ToolResult]]] = {
-    "type": acts.type_text,
-    "key": acts.press_keys,
-}
-"""Actions that hold steps of their own."""
 
 
 async def _wait(controller: DesktopController, call: ToolCall) -> ToolResult:
@@ -44,26 +37,33 @@ async def _wait(controller: DesktopController, call: ToolCall) -> ToolResult:
     return ToolResult(True, call.name, {}, f"Waited {seconds:g} seconds.{window_changes_since(controller, before)}")
 
 
-ACTIONS: Mapping[str, Act] = {
-    "click": acts.click,
+def _at_once(act: Act) -> ActInSteps:
+    async def do(controller: DesktopController, call: ToolCall, _admit: Admit) -> ToolResult:
+        return await act(controller, call)
+
+    return do
+
+
+ACTIONS: Mapping[str, ActInSteps] = {
+    "click": _at_once(acts.click),
     "type": acts.type_text,
     "key": acts.press_keys,
-    "scroll": acts.scroll,
-    "drag": acts.drag,
-    "move": acts.move,
-    "mouse_down": partial(acts.button, down=True),
-    "mouse_up": partial(acts.button, down=False),
-    "press": acts.press,
+    "scroll": _at_once(acts.scroll),
+    "drag": _at_once(acts.drag),
+    "move": _at_once(acts.move),
+    "mouse_down": _at_once(partial(acts.button, down=True)),
+    "mouse_up": _at_once(partial(acts.button, down=False)),
+    "press": _at_once(acts.press),
     "set_value": acts.set_value,
-    "wait": _wait,
+    "wait": _at_once(_wait),
 }
 _ON_ELEMENTS = frozenset({"press", "set_value"})
 
 
 async def in_one_go(controller: DesktopController, call: ToolCall, budget: PictureBudget, admit: Admit) -> ToolResult:
-    """Run the actions of a batch, each once it is let through.
+    """Run the actions of a batch, each after the policy allows it.
 
-    A failure is a result that is not ok, with what was done and what was not.
+    A failure is a result that is not ok. It says what was done and what was not.
     """
     steps = _steps(call)
     told: list[str] = []
@@ -74,24 +74,22 @@ async def in_one_go(controller: DesktopController, call: ToolCall, budget: Pictu
             if refusal := await admit(step):
                 failure = f"{number}. {step.name} was not run. {refusal}"
                 break
-            result = await _run(controller, step, admit)
-        except (ToolMisuse, ToolFailed) as error:
+            result = await ACTIONS[step.name](controller, step, admit)
+        except (ToolMisuse, ToolFailed) as error:  # because the model must also read what was done before the failure
             failure = f"{number}. {given.name} failed: {error}"
             break
         told.append(f"{number}. {result.llm_echo}")
     return await _answer(controller, call, budget, (told, failure, len(steps)))
 
 
-async def _run(controller: DesktopController, step: ToolCall, admit: Admit) -> ToolResult:
-    sequence = _WITH_STEPS.get(step.name)
-    return await (sequence(controller, step, admit) if sequence else ACTIONS[step.name](controller, step))
-
-
 async def _on_element(controller: DesktopController, step: ToolCall) -> ToolCall:
-    """The step with the ref of the element that it names, so that what is judged is what is acted on."""
+    """Return the step with the ref of the element that it names, so that the policy judges the right element."""
     if step.name not in _ON_ELEMENTS or step.has("ref") or not step.has("target"):
         return step
-    element = (await controller.resolver.at_name(step.text("target"))).element
+    aim = await controller.resolver.at_name(step.text("target"))
+    element = aim.element
+    if aim.beyond:
+        raise ToolFailed(f"{step.text('target')!r} is out of sight. Use click, which scrolls to it first.")
     if element is None:
         raise ToolFailed(f"{step.text('target')!r} is no control. Use click.")
     return ToolCall(step.id, step.name, {**step.arguments, "ref": element.ref})
@@ -133,7 +131,7 @@ async def _answer(
 
 
 async def _seen(controller: DesktopController, picture: str, budget: PictureBudget) -> Capture:
-    """The active window with its menus; the screen where that is wanted, or no window is active."""
+    """Capture the active window with its menus, or the screen if it is wanted or no window is active."""
     await controller.screen_capture.rest()
     window = controller.active_window()
     if picture == _SCREEN or window is None:
@@ -148,7 +146,7 @@ async def _seen(controller: DesktopController, picture: str, budget: PictureBudg
 
 
 class Computer:
-    """Handlers; each hops to the desktop thread, where all of it happens. `sight` is how the model in use sees."""
+    """The handlers of these tools. Each runs on the desktop thread. `sight` says how the model in use sees."""
 
     def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
@@ -183,7 +181,7 @@ class Computer:
 
 
 async def _at_a_place(controller: DesktopController, act: Act, call: ToolCall, sight: ModelSight) -> ToolResult:
-    """Act; where nothing fits the target, nothing was done, and the model is asked to point at it."""
+    """Act. If nothing fits the target, return a picture in which the model can point at the target."""
     try:
         return await with_changed_part(controller, await act(controller, call), sight)
     except NotFound as missing:
@@ -194,7 +192,7 @@ async def _at_a_place(controller: DesktopController, act: Act, call: ToolCall, s
 
 async def _stepwise(
     controller: DesktopController,
-    act: Callable[[DesktopController, ToolCall, Admit], Awaitable[ToolResult]],
+    act: ActInSteps,
     call: ToolCall,
     admit: Admit,
     sight: ModelSight,
@@ -217,7 +215,7 @@ _TARGET = Param(
     aliases=("description", "element", "name", "label", "selector"),
 )
 _PAIRS = (("coordinate", ("x", "y")), ("coordinates", ("x", "y")), ("position", ("x", "y")))
-"""A place as many models write it: one list of two numbers."""
+"""Names under which many models write a place as one list of two numbers."""
 _AT = (_X, _Y, _REF, _TARGET)
 _SPACES = (_CAPTURE, _SPACE)
 
@@ -230,11 +228,12 @@ def _tool(
     *examples: str,
     aim: ScreenAim,
     steps: tuple[str, ...],
+    gesture: Gesture | None = None,
     pressed: str = "",
 ) -> ToolSpec:
     splits = _PAIRS if _X in attrs else ()
     spec = ToolSpec(name, description, Effect.DESKTOP, execute, attrs=attrs, examples=examples, splits=splits)
-    return replace(spec, aim=aim, steps=steps, pressed=pressed)
+    return replace(spec, aim=aim, gesture=gesture, steps=steps, pressed=pressed)
 
 
 COMPUTER = Family(
@@ -255,6 +254,7 @@ COMPUTER = Family(
             '<computer_click target="Save"/>',
             '<computer_click x="412" y="80" button="right"/>',
             aim=ScreenAim.POINT,
+            gesture=Gesture.CLICK,
             steps=("click",),
         ),
         ToolSpec(
@@ -304,6 +304,7 @@ COMPUTER = Family(
             ),
             '<computer_scroll x="640" y="400" dy="5"/>',
             aim=ScreenAim.POINT,
+            gesture=Gesture.SCROLL,
             steps=("scroll",),
         ),
         _tool(
@@ -322,6 +323,7 @@ COMPUTER = Family(
             '<computer_drag path="600,500 750,560"/>',
             '<computer_drag from="report.txt" to="Trash"/>',
             aim=ScreenAim.ENDS,
+            gesture=Gesture.DRAG,
             steps=("drag",),
         ),
         _tool(
@@ -340,6 +342,7 @@ COMPUTER = Family(
             (*_AT, _BUTTON, *_SPACES),
             '<mouse_down x="100" y="100"/>',
             aim=ScreenAim.POINT,
+            gesture=Gesture.HOLD,
             steps=("mouse_down",),
         ),
         _tool(
@@ -349,6 +352,7 @@ COMPUTER = Family(
             (*_AT, _BUTTON, *_SPACES),
             '<mouse_up x="300" y="120"/>',
             aim=ScreenAim.POINT,
+            gesture=Gesture.RELEASE,
             steps=("mouse_up",),
         ),
         ToolSpec(

@@ -1,4 +1,4 @@
-"""The conversation itself: speech, questions, results, planning, the checklist, a fresh start, its name."""
+"""Tools for the conversation itself: speech, questions, results, plans, the checklist, a new start, its name."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ _NAME_CHARS = 40
 
 
 class Conversation(Protocol):
-    """What these tools need of the session that runs them."""
+    """What these tools need from the session that runs them."""
 
     def is_planning(self) -> bool:
-        """Whether the person has switched to plan mode."""
+        """Return whether the person has switched to plan mode."""
         ...
 
     def is_yolo(self) -> bool:
-        """Whether the person has switched on YOLO mode."""
+        """Return whether the person has switched on YOLO mode."""
         ...
 
     async def hand_over(self, summary: str) -> None:
-        """After this turn: a fresh conversation that begins with the summary."""
+        """Start a new conversation with this summary after the turn."""
         ...
 
     async def reset(self) -> None:
-        """After this turn: an empty conversation."""
+        """Start an empty conversation after the turn."""
         ...
 
     async def rename(self, name: str) -> None:
-        """Call the assistant so from now on."""
+        """Change the assistant's name."""
         ...
 
 
 class Tasks:
-    """Handlers that change nothing but the conversation."""
+    """The handlers of the tools that change nothing but the conversation."""
 
     def __init__(self, conversation: Conversation, checklist: Checklist) -> None:
         self._conversation = conversation
@@ -98,7 +98,7 @@ class Tasks:
 
 
 def checklist_payload(items: Sequence[Item]) -> dict[str, JsonValue]:
-    """The checklist card's data."""
+    """Return the data of the checklist card."""
     listed: list[JsonValue] = [{"text": item.text, "done": item.done} for item in items]
     return {"items": listed, "done": sum(item.done for item in items), "total": len(items)}
 
@@ -111,7 +111,7 @@ def _said(call: ToolCall, name: str) -> str:
 
 
 def _options(value: JsonValue) -> tuple[str, ...]:
-    """Several items are the answers; a single one is text that holds them, as the child tag spells it."""
+    """Return the answers to choose from. A single item is text with all answers, as the child tag writes them."""
     items = [str(item).strip() for item in value] if isinstance(value, list) else []
     found = parse_options(items[0]) if len(items) == 1 else tuple(dict.fromkeys(item for item in items if item))
     return found[:_MOST_OPTIONS]
@@ -205,13 +205,13 @@ TONES = tuple(resources.table("speech.toml", resources.Table)["tones"])
 
 
 class Speech:
-    """Handlers of speech. Results that end the turn carry what is shown to the person as `text` in their payload."""
+    """The handlers of speech. A result that ends the turn has the text for the person as `text` in its payload."""
 
     async def say(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return ToolResult(True, "say", {"tone": call.text("tone", "neutral"), "text": call.text("text")})
 
     async def attempt_completion(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        """`command` is a demonstration for the person to see; nothing runs it."""
+        """Return the result of the turn. `command` is only shown to the person; nothing runs it."""
         text = call.text("result") or call.text("response")
         if not text:
             raise ToolMisuse(

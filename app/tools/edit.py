@@ -1,4 +1,4 @@
-"""Changing files. Every change is whole or not there, and can be undone."""
+"""Change files. Every change is made completely or not at all, and can be undone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.base.errors import ToolFailed, ToolMisuse
 from app.base.texts import clip_middle, named_in_short
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec
-from app.services.files import reading
+from app.services.files import documents, parsing, reading
 from app.services.files.changes import ChangeOrigin, Changes, WrittenFile
 from app.services.files.edits import Applied, Edited, apply_diff
 from app.services.files.places import Place, Workspace
@@ -18,7 +18,7 @@ _CARD_HEAD, _CARD_TAIL = 6_000, 2_000
 
 
 class Edits:
-    """Handlers that write, edit, delete and take back."""
+    """The handlers that write, edit and delete files, and undo changes."""
 
     def __init__(self, workspace: Workspace, changes: Changes) -> None:
         self._workspace = workspace
@@ -27,7 +27,11 @@ class Edits:
     async def write(self, call: ToolCall, turn: TurnContext) -> ToolResult:
         place = self._workspace.locate(call.text("path"))
         content = call.text("content")
-        data = _encoded(content, "utf-8", "content")
+        if content and documents.is_document(place.path.name):
+            await asyncio.to_thread(self._workspace.check_writable, place)
+            data = await parsing.document_of(content, place.path.name)
+        else:
+            data = _encoded(content, "utf-8", "content")
         if not data:
             await asyncio.to_thread(_refuse_emptying, place)
         done = await asyncio.to_thread(self._changes.write, place, (data,), _origin(call, turn))
@@ -67,7 +71,7 @@ class Edits:
         return ToolResult(True, "delete_file", payload, f"{place.shown!r} was {where}.")
 
     async def undo(self, _call: ToolCall, turn: TurnContext) -> ToolResult:
-        undone, problems = await asyncio.to_thread(self._changes.undo_newest)
+        undone, problems = await asyncio.to_thread(self._changes.undo_newest, turn.turns)
         if not undone:
             raise ToolFailed(" ".join(problems) or "There is no change of a file to undo.")
         change = undone[0]
@@ -112,7 +116,7 @@ def _applied(before: bytes, diff: str, place: Place) -> Edited:
 
 
 def _refuse_emptying(place: Place) -> None:
-    """A model that forgets the content must not empty a file."""
+    """Refuse to empty a file, because a model may have forgotten the content."""
     if place.is_file() and place.path.stat().st_size:
         raise ToolMisuse(
             f"content is empty, and {place.shown!r} is not. Write the whole content between the tags; to remove the "
@@ -158,9 +162,9 @@ EDITS = Family(
         ToolSpec(
             name="write_file",
             description=(
-                "Create a file or replace all of it; missing folders are made. The body is the whole content, nothing "
-                "left out. A line break right after the opening belongs to the markup; everything else is written "
-                "exactly as given, the final line break too."
+                "Create a file or replace all of it; missing folders are made. The body is the whole content; a line "
+                "break right after the opening belongs to the markup, the rest is written exactly as given, the final "
+                "line break too. A .docx or .pdf is made of Markdown, an .xlsx of CSV or tables."
             ),
             effect=Effect.WRITES,
             execute=Edits.write,
@@ -206,7 +210,7 @@ EDITS = Family(
         ),
         ToolSpec(
             name="undo_last_change",
-            description="Take back the newest change that was made by a file tool.",
+            description="Take back the newest change of a file that this conversation made.",
             effect=Effect.WRITES,
             execute=Edits.undo,
             examples=("<undo_last_change/>",),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.base.clock import Clock
 from app.base.errors import Cancelled, ToolMisuse, WispError
+from app.base.texts import counted
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, ToolSpec, ValueType
 from app.services.files.places import Workspace
@@ -24,7 +25,7 @@ _STDOUT_PREVIEW, _STDERR_PREVIEW = 12_288, 6_144
 
 
 def state(run: Run, now: float) -> str:
-    """One sentence on whether it goes on."""
+    """Return one sentence that says whether the run continues."""
     record = run.record
     if run.is_running:
         return f"Run {run.id} is still running ({now - record.started_at:.1f} s)."
@@ -39,7 +40,7 @@ def state(run: Run, now: float) -> str:
 
 
 def summary(run: Run, now: float, server: Server) -> str:
-    """The state, what was set aside, and what can be done with a run that goes on."""
+    """Return the run's state, the files that were renamed, and what can be done with a run that continues."""
     if not run.is_running:
         return f"{state(run, now)}{left_behind(run)}"
     serves = f" It serves {server.shown}{'' if server.is_reachable else ' ' + _ALONE}." if server.shown else ""
@@ -50,7 +51,7 @@ def summary(run: Run, now: float, server: Server) -> str:
 
 
 def left_behind(run: Run) -> str:
-    """Names files that something would run without being asked: those renamed, those that may be the person's."""
+    """Name the files that something would run without asking: those renamed and those that may be the person's."""
     aside, unclear = ", ".join(run.record.set_aside), ", ".join(run.record.unclear)
     found = ""
     if aside:
@@ -68,12 +69,11 @@ def left_behind(run: Run) -> str:
 
 
 def _deleted(run: Run) -> str:
-    """Names what is gone from the workspace, and how it comes back."""
-    record = run.record
-    said = ""
+    """Name the files that the run deleted from the workspace, and how they can be restored."""
+    record, said = run.record, ""
     if record.deleted:
         shown = ", ".join(record.deleted[:_NAMED]) + (" and others" if len(record.deleted) > _NAMED else "")
-        said = f" It deleted {len(record.deleted)} files ({shown}). Copies are kept: "
+        said = f" It deleted {counted(len(record.deleted), 'file')} ({shown}). Copies are kept: "
         if record.asks:
             said += (
                 "ask the person whether to keep it so or to put them back; Put back in the window, or "
@@ -89,26 +89,26 @@ def _deleted(run: Run) -> str:
 
 
 def put_back_id(run: Run) -> str:
-    """Names what this one command deleted, among the changes of its turn."""
+    """Return the id of this command's deletions among the changes of its turn."""
     return f"{run.record.turn}/{run.id}"
 
 
 def preview(run: Run) -> str:
-    """Head and tail of the output, for the model."""
+    """Return the beginning and the end of the output, for the model."""
     out, err = run.stdout.kept(_STDOUT_PREVIEW).rstrip("\n"), run.stderr.kept(_STDERR_PREVIEW).rstrip("\n")
     parts = ["" if not out else f"\n{out}", "" if not err else f"\n[stderr]\n{err}"]
     return "".join(parts) or "\n(no output)"
 
 
 def card(run: Run, now: float, *, with_output: bool = True) -> dict[str, JsonValue]:
-    """The run as data."""
+    """Return the run as data for its card."""
     record = run.record
     facts: dict[str, JsonValue] = {
         "run_id": run.id,
         "command": record.command,
         "cwd": record.cwd,
         "pty": record.pty,
-        "sandboxed": record.walled,
+        "sandboxed": record.sandboxed,
         "network": record.network,
         "running": run.is_running,
         "exit_code": record.exit_code,
@@ -134,10 +134,7 @@ _PAGE_BYTES = 16_384
 
 
 class Commands:
-    """Handlers that start commands, look at them, feed them and end them.
-
-    `is_yolo` tells whether the guide's `timeout` counts now; otherwise it is passed over.
-    """
+    """Handlers that start commands, read their output, send them input and stop them. `is_yolo`: `timeout` counts."""
 
     def __init__(
         self, workspace: Workspace, processes: Processes, clock: Clock, is_yolo: Callable[[], bool] = lambda: False
@@ -165,7 +162,7 @@ class Commands:
             turn_began=turn.began_at,
             serves=call.flag("background"),
         )
-        walls: dict[str, JsonValue] = {"sandboxed": run.record.walled, "network": wishes.network}
+        walls: dict[str, JsonValue] = {"sandboxed": run.record.sandboxed, "network": wishes.network}
         await turn.audit("command_started", {"run_id": run.id, "command": command, "cwd": str(cwd.path), **walls})
         turn.emit("command_started", {"run_id": run.id, "command": command, "cwd": cwd.shown})
         follower = Follower(run, self._clock, _Teller(run, turn))
@@ -260,7 +257,7 @@ def _typed(call: ToolCall) -> bytes:
 
 
 class _Teller:
-    """Shows output on the card as it comes."""
+    """Shows the output on the card while it arrives."""
 
     def __init__(self, run: Run, turn: TurnContext) -> None:
         self._run = run
@@ -373,7 +370,7 @@ COMMANDS = Family(
 
 
 class CommandJudge:
-    """`no_wall` says in a sentence why commands run without the wall here; empty where it stands."""
+    """Classifies commands for the policy. `no_wall` returns why commands run without the sandbox; "" if they do not."""
 
     def __init__(self, workspace: Workspace, processes: Processes, no_wall: Callable[[], str]) -> None:
         self._workspace = workspace
@@ -381,7 +378,7 @@ class CommandJudge:
         self._no_wall = no_wall
 
     def classify(self, call: ToolCall) -> CommandClass | None:
-        """The class of a call that starts a command or types into one; None for every other call."""
+        """Return the class of a call that starts a command or types into one; None for other calls."""
         if call.name == "execute_command":
             return self._started(call)
         return self._typed(call) if call.name == "send_command_input" else None
@@ -399,13 +396,13 @@ class CommandJudge:
             return Path(self._workspace.folder.anchor)
 
     def _typed(self, call: ToolCall) -> CommandClass:
-        """As the command that it types into: behind the wall or not."""
+        """Return the class of the command that the call types into, which may be sandboxed or not."""
         try:
             record = self._processes.record(call.text("run_id"))
         except WispError as error:
             return CommandClass(False, False, False, True, (str(error),))
         why = ("It types into a command that runs already.",)
-        return CommandClass(False, record.walled, record.network, not record.walled, why)
+        return CommandClass(False, record.sandboxed, record.network, not record.sandboxed, why)
 
 
 _USUAL_S, _MOST_S = 300.0, 3_600.0

@@ -1,4 +1,4 @@
-"""Run one call and always return one result: the border where a tool's errors become sentences.
+"""Run one call and always return one result. Here a tool's errors become sentences for the model.
 
 Only `asyncio.CancelledError` passes through, because the person stopped the turn and the caller must end it.
 """
@@ -18,13 +18,13 @@ from app.base.clock import Clock, backoff_s
 from app.base.errors import NeedsPerson, ToolFailed, ToolMisuse, WispError
 from app.base.values import dataclass, replace
 from app.protocol.arguments import to_call
-from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, tool_error
+from app.protocol.call import Block, JsonValue, ToolCall, ToolResult, not_run, tool_error
 from app.protocol.spec import HARMLESS, Effect, ToolSpec
 from app.tools.registry import Audit, Registry, TurnContext, unkept
 
 
 def made_plain(result: ToolResult) -> ToolResult:
-    """Strip hidden characters from the result, and append their number to the text for the model."""
+    """Remove hidden characters from the result, and tell the model how many there were."""
     echo, hidden = texts.plain(result.llm_echo)
     if hidden:
         echo += f"\n[{hidden} hidden or control characters were left out]"
@@ -55,13 +55,13 @@ Run = Callable[[ToolCall, TurnContext], Awaitable[ToolResult]]
 
 @runtime_checkable
 class WatchesCalls(Protocol):
-    """A handler that is told of every call right before it runs."""
+    """A handler that the executor calls before it runs any tool, its own or another family's."""
 
     async def before(self, spec: ToolSpec, call: ToolCall) -> None: ...
 
 
 class Gate(Protocol):
-    """The one place that every call passes before it runs."""
+    """Decides about every call before it runs."""
 
     async def admit(self, call: ToolCall, spec: ToolSpec) -> str:
         """Return "" to run the call now, or the sentence that the model reads instead. May wait for a person."""
@@ -69,9 +69,9 @@ class Gate(Protocol):
 
 
 class WrittenByThePerson:
-    """Admit every call, for programs and people that write the calls themselves.
+    """Allows every call, for programs and people that write the calls themselves.
 
-    The audit says that they allowed it.
+    The audit log records that the person allowed them.
     """
 
     def __init__(self, audit: Audit = unkept) -> None:
@@ -84,7 +84,7 @@ class WrittenByThePerson:
 
 
 async def note_outcome(audit: Audit, execution: Execution, spec: ToolSpec, turn_id: str = "") -> None:
-    """Record what became of a call that was admitted and may change something; a rehearsed act was never done."""
+    """Record the outcome of an allowed call that may change something. A rehearsed action was never done."""
     call, result = execution.call, execution.result
     if call is None or result.payload.get("denied") or spec.effects_of(call) <= HARMLESS:
         return
@@ -95,7 +95,7 @@ async def note_outcome(audit: Audit, execution: Execution, spec: ToolSpec, turn_
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What became of a call. `call` is None where its arguments could not be read; the time is the handler's own."""
+    """The outcome of a call. `call` is None if its arguments could not be read. The time is the handler's alone."""
 
     result: ToolResult
     call: ToolCall | None
@@ -103,11 +103,10 @@ class Execution:
 
 
 class Executor:
-    """Runs calls of a registry with the handlers given, one object for each family's class.
+    """Runs the calls of a registry with the given handlers, one object per family.
 
-    `attempts` counts the first try; only failures marked transient are tried again. `dry_run` says that the desktop is
-    one on which nothing really happens. Raises ValueError where a family
-    has no handler.
+    `attempts` includes the first one. Only failures marked as transient are tried again, and never an action on the
+    screen. `dry_run` means that nothing really happens on the desktop. Raise ValueError if a family has no handler.
     """
 
     def __init__(
@@ -130,7 +129,7 @@ class Executor:
         self._watching = tuple(handler for handler in given if isinstance(handler, WatchesCalls))
 
     async def run(self, block: Block, gate: Gate, context: TurnContext) -> Execution:
-        """Read, admit, execute. An error anywhere on the way, the gate included, means that nothing ran."""
+        """Read the call, ask the policy, run it. If an error happens on the way, nothing runs."""
         spec = self._registry.find(block.name)
         if spec is None:
             return Execution(made_plain(tool_error(block.name, self._unknown(block.name), for_model=True)), None, 0.0)
@@ -139,22 +138,24 @@ class Executor:
         try:
             call = to_call(spec, block)
             if refusal := await gate.admit(call, spec):
-                return Execution(made_plain(_refused(spec.name, refusal)), call, 0.0)
+                return Execution(made_plain(not_run(spec.name, refusal)), call, 0.0)
             begun = self._clock.now()
             is_rehearsal = self._dry_run and Effect.DESKTOP in spec.effects_of(call)
             if is_rehearsal:  # what did not happen is not recorded as if it had
                 context = replace(context, audit=unkept)
             for handler in self._watching:
                 await handler.before(spec, call)
-            result = await self._tried(self._runs[spec.name], call, context)
+            # An act on the screen was judged by what was there, and may have happened before it failed.
+            attempts = 1 if Effect.DESKTOP in spec.effects_of(call) else self._attempts
+            result = await self._tried(self._runs[spec.name], call, context, attempts)
             if is_rehearsal and result.ok:
                 result = _rehearsed(result)
-        except Exception as error:
+        except Exception as error:  # because a handler's bug must not end the turn
             result = _translated(spec.name, error)
         return Execution(made_plain(result), call, self._clock.now() - begun)
 
-    async def _tried(self, run: Run, call: ToolCall, context: TurnContext) -> ToolResult:
-        for attempt in range(1, self._attempts):
+    async def _tried(self, run: Run, call: ToolCall, context: TurnContext, attempts: int) -> ToolResult:
+        for attempt in range(1, attempts):
             try:
                 return await run(call, context)
             except ToolFailed as error:
@@ -182,14 +183,8 @@ def _bound(registry: Registry, handlers: tuple[object, ...]) -> dict[str, Run]:
 
 
 def _rehearsed(result: ToolResult) -> ToolResult:
-    """Mark the result of an act in a dry run, for the model, the person and programs."""
+    """Mark the result of a dry-run action as such, for the model, the person and programs."""
     return replace(result, payload={**result.payload, "dry_run": True}, llm_echo=f"{result.llm_echo} {DRY_RUN}")
-
-
-def _refused(tool: str, sentence: str) -> ToolResult:
-    return ToolResult(
-        False, "tool_error", {"tag": tool, "reason": sentence, "denied": True}, f"{tool}: not run. {sentence}"
-    )
 
 
 def _translated(tool: str, error: Exception) -> ToolResult:

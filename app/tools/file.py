@@ -1,7 +1,7 @@
-"""Looking at files and folders, moving, copying and making them.
+"""Read, move and copy files and folders, and make folders.
 
-Paths are relative to the workspace, absolute, `device:/…` or `wisp:/…`. Nothing is overwritten; one undo takes a move
-of many back.
+Paths are relative to the workspace, absolute, `device:/…` or `wisp:/…`. Nothing is overwritten. One undo reverses all
+moves of a call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CARD_LINES = 60
 
 
 class Files:
-    """Handlers that look and change nothing."""
+    """The handlers that only read."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -80,7 +80,7 @@ class Files:
         try:
             place = self._workspace.locate(name)
             return _shown("read_batch", place, await self._look(place, WantedLines(most=_BATCH_LINES)))
-        except WispError as error:
+        except WispError as error:  # because one unreadable file must not hide the others
             return ToolResult(False, "read_batch", {"path": name, "reason": str(error)}, str(error))
 
 
@@ -239,12 +239,12 @@ class Arrangements:
 
 
 def effects(call: ToolCall) -> frozenset[Effect]:
-    """A preview only looks. A new name could hide that a file holds keys: so it counts as reading too."""
+    """Return the effects of a call. A preview only reads. A move also reads, because it may hide secrets."""
     return frozenset({Effect.READS} if call.flag("preview") else {Effect.READS, Effect.WRITES})
 
 
 def _origin(turn: TurnContext) -> str:
-    """A name of its own for each call, so that one undo takes back all of it."""
+    """Return a separate name for each call, so that one undo reverses the whole call."""
     return f"{turn.turn_id}/{unique('m')}"
 
 

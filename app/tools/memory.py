@@ -1,4 +1,4 @@
-"""Facts about the person that last: kept in their own words, found again, removed for good."""
+"""Lasting facts about the person: keep them in the person's words, find them, and delete them for good."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
+from app.base import ids as made_ids
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.texts import clip_line, without_secrets
 from app.base.values import dataclass
-from app.protocol.call import JsonValue, ToolCall, ToolResult
+from app.protocol.call import JsonValue, ToolCall, ToolResult, not_run
 from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services.memory import Fact, FactStore
 from app.tools.registry import Family, TurnContext
@@ -23,14 +24,17 @@ _MOST_FOUND = 30
 _NEAR = 3
 _RULES_CHARS = 2_100
 _FACTS_CHARS = 2_100
-"""About 600 tokens each; a model reads them with every pass."""
+"""About 600 tokens each, because the model reads them on every pass."""
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"#?(\d{1,12})")
+_FORGETTING = "forget_facts"
+_MOST_ASKED = 3
+"""The question names so many facts; what is shown below it holds more of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastLine:
-    """Something that was said in a past conversation."""
+    """A line from a past conversation."""
 
     conversation: str
     title: str
@@ -39,10 +43,10 @@ class PastLine:
 
 
 class PastWords(Protocol):
-    """Searches what was said in past conversations."""
+    """Searches past conversations."""
 
     async def said(self, words: str, limit: int) -> Sequence[PastLine]:
-        """What fits the words best. Raises WispError where the journal cannot be read."""
+        """Return the lines that fit the words best. Raise WispError if the journal cannot be read."""
         ...
 
 
@@ -60,6 +64,8 @@ class MemoryTools:
         replaces = _ids(call.arguments.get("replaces"))
         fact = Fact(0, call.text("kind", "fact"), text, said_by, clip_line(quote, _QUOTE_CHARS), 0.0, turn.turn_id)
         old = await asyncio.to_thread(self._memory.find, replaces)
+        if refusal := await _agree(old, turn, instead=text):
+            return not_run(call.name, refusal)
         kept = await asyncio.to_thread(self._memory.keep, fact, replaces)
         await turn.audit("fact_remembered", {"id": kept.id, "said_by": kept.said_by, "replaces": list(replaces)})
         near = await asyncio.to_thread(partial(self._memory.search, text, _NEAR + 1, only_strong=True))
@@ -85,18 +91,26 @@ class MemoryTools:
         return ToolResult(True, "recall", {"query": query, "count": len(facts), "facts": listed}, echo)
 
     async def forget(self, call: ToolCall, turn: TurnContext) -> ToolResult:
-        ids = _ids(call.arguments.get("id"))
+        if call.flag("all"):
+            ids = [fact.id for fact in await asyncio.to_thread(self._memory.all)]
+            if not ids:
+                raise ToolFailed("Nothing is remembered, so nothing was forgotten.")
+        else:
+            ids = _ids(call.arguments.get("id"))
         if not ids:
             ids = await asyncio.to_thread(self._meant, call.text("text").strip())
+        if refusal := await _agree(await asyncio.to_thread(self._memory.find, ids), turn):
+            return not_run(call.name, refusal)
         gone = await asyncio.to_thread(self._memory.forget, ids, turn.turn_id)
         await turn.audit("facts_forgotten", {"ids": list(ids)})
         payload: dict[str, JsonValue] = {
             **_payload(gone[0]),
             "count": len(gone),
-            "facts": [fact.text for fact in gone],
+            "facts": [fact.text for fact in gone[:_MOST_FOUND]],
             "undoable": True,
         }
-        echo = "Forgot for good: " + "; ".join(f"#{fact.id} {fact.text}" for fact in gone)
+        echo = "Forgot for good: " + "; ".join(f"#{fact.id} {fact.text}" for fact in gone[:_MOST_FOUND])
+        echo += f"; and {len(gone) - _MOST_FOUND} more" if len(gone) > _MOST_FOUND else ""
         return ToolResult(True, "forget", payload, echo)
 
     def _searched(self, query: str, limit: int) -> list[Fact]:
@@ -112,7 +126,7 @@ class MemoryTools:
         return ToolResult(True, "recall", {"query": query, "count": len(found), "facts": listed}, echo)
 
     def _meant(self, text: str) -> list[int]:
-        """The one fact that the words mean. Raises ToolFailed where none or several fit."""
+        """Return the one fact that the words mean. Raise ToolFailed if none or several fit."""
         if not text:
             raise ToolMisuse("Give id, or text that names the fact. recall lists the facts with their numbers.")
         found = self._memory.search(text, _FOUND)
@@ -127,13 +141,13 @@ class MemoryTools:
 
 
 class Reminders:
-    """What a pass is reminded of: the rules that the person gave, and facts that fit what they said."""
+    """Gives each pass the person's rules, and the facts that fit the person's words."""
 
     def __init__(self, memory: FactStore) -> None:
         self._memory = memory
 
     async def __call__(self, said: str) -> Mapping[str, str]:
-        """Texts by their heading, as other facts of the moment are given; none where nothing fits."""
+        """Return the texts by heading, like other facts of the moment; {} if nothing fits."""
         return {} if self._memory.is_empty else await asyncio.to_thread(self._gather, said)
 
     def _gather(self, said: str) -> Mapping[str, str]:
@@ -146,6 +160,31 @@ class Reminders:
             "What you remember of this (what they say now counts more)": _listed(fitting, len(fitting)),
         }
         return {heading: text for heading, text in shown.items() if text}
+
+
+async def _agree(old: Sequence[Fact], turn: TurnContext, instead: str = "") -> str:
+    """Ask the person before these facts go for good. Return the refusal, or "".
+
+    Only a single fact that the model itself concluded in this turn goes unasked.
+    """
+    if len(old) < 2 and all(one.said_by == "model" and one.turn == turn.turn_id for one in old):
+        return ""
+    given: dict[str, JsonValue] = {"facts": [one.text for one in old[:_MOST_FOUND]], "count": len(old)}
+    given |= {"instead": instead} if instead else {}
+    return await turn.admit(ToolCall(made_ids.unique("forget_"), _FORGETTING, given))
+
+
+def _effects_of_forgetting(call: ToolCall) -> frozenset[Effect]:
+    return frozenset({Effect.SETTINGS if call.has("facts") else Effect.WRITES})
+
+
+def _told(call: ToolCall) -> str:
+    """Return what would be forgotten, for the question to the person."""
+    facts = call.arguments.get("facts")
+    texts = [f"“{one}”" for one in facts[:_MOST_ASKED]] if isinstance(facts, (list, tuple)) else []
+    more = call.integer("count") - len(texts)
+    listed = (", ".join(texts) or "what it remembers") + (f" and {more} more" if texts and more > 0 else "")
+    return f"remember “{call.text('instead')}” in place of {listed}" if call.has("instead") else f"forget {listed}"
 
 
 def _fitting(facts: Sequence[Fact], most_chars: int) -> list[Fact]:
@@ -173,7 +212,7 @@ def _check(text: str) -> None:
 
 
 def _source(text: str, quote: str, said: str | None) -> tuple[str, str]:
-    """Who said it, and in which words. `said` is None for a call that the person wrote."""
+    """Return who said the fact, and in which words. `said` is None for a call that the person wrote."""
     if said is None or _holds(said, text):
         return "person", text
     if quote and _holds(said, quote):
@@ -185,7 +224,7 @@ def _source(text: str, quote: str, said: str | None) -> tuple[str, str]:
 
 
 def _holds(said: str, text: str) -> bool:
-    """Whether the words stand there in this order, whatever stands between them in signs and blanks."""
+    """Say whether the text contains these words in this order, regardless of signs and blanks between them."""
     words, wanted = _words(said), _words(text)
     return bool(wanted) and any(words[at : at + len(wanted)] == wanted for at in range(len(words)))
 
@@ -195,7 +234,7 @@ def _words(text: str) -> list[str]:
 
 
 def _ids(value: JsonValue) -> list[int]:
-    """`12`, `#12, #15` or a list of them."""
+    """Read the numbers from `12`, from `#12, #15` or from a list."""
     texts = [str(one) for one in value] if isinstance(value, (list, tuple)) else re.split(r"[,\s]+", str(value or ""))
     found = [_NUMBER.fullmatch(text.strip()) for text in texts if text.strip()]
     if not all(found):
@@ -262,15 +301,19 @@ MEMORY = Family(
         ),
         ToolSpec(
             name="forget",
-            description="Remove remembered facts for good, when the person wants that.",
+            description="Remove remembered facts for good, when the person wants that; they are asked.",
             effect=Effect.WRITES,
             execute=MemoryTools.forget,
             attrs=(
                 Param("id", description="their numbers: 12, 15", takes_json=True),
                 Param("text", description="or words that one fact holds"),
+                Param("all", ValueType.FLAG, "true for everything"),
             ),
             examples=('<forget id="12"/>',),
             rare=_RARE,
+            effects_by_call=_effects_of_forgetting,
+            read_back=_told,
+            steps=(_FORGETTING,),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Captures as results: the picture for the model, the facts for the card."""
+"""Turn captures into results: the picture for the model, the data for the card."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ModelSight:
-    """How the model in use sees: the largest picture it reads unscaled, and whether it takes pictures at all."""
+    """How the model in use sees: the largest picture that it reads unscaled, and whether it takes pictures."""
 
     budget: PictureBudget = field(default_factory=PictureBudget)
     takes_pictures: Callable[[], bool] = _always
@@ -39,9 +39,10 @@ class ModelSight:
 async def to_point_in(
     controller: DesktopController, call: ToolCall, missing: NotFound, sight: ModelSight
 ) -> ToolResult:
-    """The last rung of looking for a thing: the model's own eyes, on the part of the screen where it should be.
+    """Return a failed result with a picture of the part of the screen where the target should be.
 
-    A failed result with a picture that points refer to from now on; `missing` itself is raised for models without eyes.
+    This is the last way to find a target: the model can point into the picture. For a model that takes no pictures,
+    raise `missing`.
     """
     if not sight.takes_pictures():
         raise missing
@@ -56,7 +57,10 @@ async def to_point_in(
 async def to_look_anew(
     controller: DesktopController, call: ToolCall, changed: TargetChanged, sight: ModelSight
 ) -> ToolResult:
-    """What is there now, for a model that acted on what was there before; raises `changed` for one without eyes."""
+    """Return a picture of the current screen to a model that acted on an older one.
+
+    For a model that takes no pictures, raise `changed`.
+    """
     if not sight.takes_pictures():
         raise changed
     capture = await controller.screen_capture.capture(controller.region_of(0, ""), "screen", sight.budget)
@@ -66,8 +70,9 @@ async def to_look_anew(
 
 
 async def with_changed_part(controller: DesktopController, result: ToolResult, sight: ModelSight) -> ToolResult:
-    """The result of an act, with a picture of the part of the screen that changed where no program says what; with the
-    text in it, for models without eyes.
+    """Add a picture of the changed part of the screen to the result, if no program reported the change.
+
+    A model that takes no pictures gets the text in that part.
     """
     part = result.payload.get(CHANGED_PART)
     if not isinstance(part, (list, tuple)):
@@ -91,7 +96,7 @@ async def with_changed_part(controller: DesktopController, result: ToolResult, s
 
 
 def window_changes_since(controller: DesktopController, before: tuple[Window, ...]) -> str:
-    """A blank and sentences on the windows that came, went and changed; empty where none did."""
+    """Return a blank and sentences about windows that opened, closed or changed; "" if none did."""
     after = controller.backend.windows.all()
     hidden = {window.ref for window in (*before, *after) if window.is_own or controller.backend.is_private(window)}
     old, new = ([w for w in windows if w.ref not in hidden] for windows in (before, after))
@@ -99,7 +104,10 @@ def window_changes_since(controller: DesktopController, before: tuple[Window, ..
 
 
 def region_in(controller: DesktopController, text: str, capture: str, space: str) -> Rect:
-    """Screen pixels of `left,top,right,bottom` in a capture (right and bottom exclusive). ToolMisuse if it is none."""
+    """Return the screen pixels of `left,top,right,bottom` in a capture. Raise ToolMisuse for an invalid region.
+
+    Right and bottom are exclusive.
+    """
     try:
         left, top, right, bottom = (float(part) for part in text.replace(",", " ").split())
     except ValueError:
@@ -114,7 +122,7 @@ def region_in(controller: DesktopController, text: str, capture: str, space: str
 
 
 def shown(call: ToolCall, capture: Capture, sentence: str = "") -> ToolResult:
-    """A result with the picture for the model's next turn."""
+    """Return a result with the picture for the model's next turn."""
     sent = capture.geometry.sent
     label = (
         f"Capture {capture.id} of the {capture.label}, {sent.width}x{sent.height}. {_told(capture)}{_hidden(capture)}"
@@ -124,7 +132,7 @@ def shown(call: ToolCall, capture: Capture, sentence: str = "") -> ToolResult:
 
 
 def payload_of(capture: Capture) -> dict[str, JsonValue]:
-    """What a card needs to show a capture."""
+    """Return the data that a card needs to show a capture."""
     geometry = capture.geometry
     return {
         "capture": capture.id,
@@ -149,7 +157,7 @@ def _told(capture: Capture) -> str:
 
 
 _EVERYTHING = 100_000
-"""Tokens: an outline that leaves nothing out."""
+"""A budget in tokens that is large enough for every line."""
 _MOST_CHARS = 12_000
 _SHOWN_CHARS = 120
 _CARD_LINES = 12
@@ -158,7 +166,7 @@ _ABOUT = "The screen in words, since you take no pictures."
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What was read off windows; `note` says of which windows nothing is known, and why."""
+    """What OCR read in windows; `note` says which windows could not be read, and why."""
 
     elements: tuple[Element, ...] = ()
     note: str = ""
@@ -167,7 +175,7 @@ class Texts:
         return [line_of(element, space) for element in self.elements]
 
     def since(self, before: Sequence[Element], space: ModelSpace) -> list[str]:
-        """What came and what went, as outlines tell it."""
+        """Return the lines that appeared and disappeared, in the form that outlines use."""
         known, now = {element.ref for element in before}, {element.ref for element in self.elements}
         came = [f"+ {line_of(element, space)}" for element in self.elements if element.ref not in known]
         return came + [f"- {line_of(element, space)}" for element in before if element.ref not in now]
@@ -182,12 +190,12 @@ async def everything(controller: DesktopController) -> Outline:
 
 
 async def texts_in(controller: DesktopController, windows: Sequence[Window], area: Rect | None = None) -> Texts:
-    """What is written in windows, or in the part of them that lies in an area."""
+    """Return the text in windows, or in the part of them that lies in an area."""
     return await _read([(window, area) for window in windows], controller)
 
 
 async def texts_between(controller: DesktopController, outline: Outline, windows: Sequence[Window]) -> Texts:
-    """What is written in those large parts of windows of which their programs tell nothing."""
+    """Return the text in those large parts of windows about which their programs report nothing."""
     parts = [
         (window, part)
         for window in windows
@@ -197,7 +205,7 @@ async def texts_between(controller: DesktopController, outline: Outline, windows
 
 
 async def _read(parts: Sequence[tuple[Window, Rect | None]], controller: DesktopController) -> Texts:
-    """The lines in windows, or in parts of them; each once."""
+    """Return the lines in windows, or in parts of them, each line once."""
     found: dict[str, Element] = {}
     for place, (window, part) in enumerate(parts):
         try:
@@ -209,14 +217,14 @@ async def _read(parts: Sequence[tuple[Window, Rect | None]], controller: Desktop
 
 
 def unread(windows: Sequence[Window]) -> str:
-    """A note on windows that tell nothing and were not read."""
+    """Return a note about windows that report nothing and were not read."""
     if not windows:
         return ""
     return f"Nothing is told of what is inside {_titles(windows)}: name one in window, and its text is read."
 
 
 async def in_words(controller: DesktopController, tool: str, region: Rect) -> ToolResult:
-    """What shows in a region of the screen, clipped to a budget."""
+    """Return the visible text in a region of the screen, cut to a budget."""
     outline = await everything(controller)
     inside = [element for element in outline.elements if region.contains(element.box.center)]
     mute = [window for window in controller.written.mute(outline) if window.area.overlap(region)]
@@ -245,7 +253,7 @@ def _titles(windows: Sequence[Window]) -> str:
 
 
 def _within(lines: Sequence[str]) -> Sequence[str]:
-    """As many as the budget allows."""
+    """Return as many lines as the budget allows."""
     left = _MOST_CHARS
     for count, line in enumerate(lines):
         left -= len(line) + 1

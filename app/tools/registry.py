@@ -1,9 +1,9 @@
-"""The one source of truth for what can be called."""
+"""The registry of all tools that a model can call."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 
 from app.base.errors import ToolMisuse
 from app.base.values import dataclass, field
@@ -13,14 +13,14 @@ from app.protocol.spec import Effect, Param, ToolSpec
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Tools that share a handler class; `spec.execute` is a method of it, bound when the executor is built."""
+    """Tools that share a handler class. `spec.execute` is a method of it, bound when the executor is created."""
 
     handler: type
     tools: tuple[ToolSpec, ...]
 
 
 class Registry:
-    """Tools by name and alias, in the order they were given. Two tools of one name are a bug and raise."""
+    """Tools by name and alias, in the given order. Two tools with the same name are a bug and raise ValueError."""
 
     def __init__(self, *families: Family) -> None:
         self._families: dict[str, Family] = {}
@@ -36,8 +36,8 @@ class Registry:
             if name in self._names:
                 raise ValueError(f"Two tools are called {name!r}.")
             self._names[name] = tool.name
-        if tool.effect is Effect.DESKTOP and tool.aim is None:
-            raise ValueError(f"{tool.name} is a desktop tool and does not say what it acts on: give it an aim.")
+        if tool.is_unaimed:
+            raise ValueError(f"{tool.name} does not say what it does to the screen: give it an aim and a gesture.")
         for step in tool.steps:
             if step in self._steps:
                 raise ValueError(f"Two tools are the step {step!r} of a batch.")
@@ -56,22 +56,22 @@ class Registry:
         return tuple(self._tools.values())
 
     def find(self, name: str) -> ToolSpec | None:
-        """The tool of that name or alias."""
+        """Return the tool with that name or alias; None if there is none."""
         known = self._names.get(name)
         return self._tools[known] if known else None
 
     def find_step(self, name: str) -> ToolSpec | None:
-        """The tool that an action of a batch stands for."""
+        """Return the tool that runs for this action of a batch; None if there is none."""
         return self._steps.get(name)
 
     def handler_of(self, name: str) -> type:
-        """The family class of a tool known by its own name."""
+        """Return the handler class of a tool, given the tool's own name."""
         return self._families[name].handler
 
 
 @dataclass(frozen=True, slots=True)
 class GoalLimits:
-    """The ceilings of one goal; `cost_usd` None leaves it to the turn's own."""
+    """The limits of one goal. If `cost_usd` is None, the limit of the turn applies."""
 
     passes: int
     seconds: float
@@ -80,7 +80,7 @@ class GoalLimits:
 
 @dataclass(frozen=True, slots=True)
 class Pursued:
-    """`text` is the last word on it; `deeds` are the lines that its calls answered with, in order."""
+    """The outcome of a goal. `text` is the model's last statement; `deeds` are the results of its calls, in order."""
 
     is_reached: bool
     text: str
@@ -94,7 +94,7 @@ Pursue = Callable[[str, GoalLimits], Awaitable[Pursued]]
 
 
 async def nobody_pursues(_goal: str, _limits: GoalLimits) -> Pursued:
-    """Where no model is at work, or one that pursues a goal already."""
+    """Refuse a goal: no model runs, or it already pursues one."""
     raise ToolMisuse("Only a model at work can pursue a goal, and one at a time. Write the single steps instead.")
 
 
@@ -108,12 +108,12 @@ def _unheard(_event: str, _payload: Mapping[str, JsonValue]) -> None:
 
 
 async def unkept(_kind: str, _details: Mapping[str, JsonValue]) -> None:
-    """Drop the audit entry: for callers that keep no audit."""
+    """Drop the audit entry, for callers that keep no audit log."""
     return
 
 
 async def admitted(_step: ToolCall) -> str:
-    """Admit every step: for tools without a gate."""
+    """Allow every step, for calls that a person or a program wrote."""
     return ""
 
 
@@ -155,29 +155,35 @@ HEARD = "the person has said something, which you read next."
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """`emit(event, payload)` feeds the call's card while it runs; `audit(kind, details)` records a state change;
-    `admit(step)` must be asked before each action of a call that holds several: empty, or why it may not happen.
-    `cancelled` is set when the person stops the turn (handlers that wait must watch it). `turn_id` groups what one
-    turn changed, so that all of it can be taken back together; `began_at` is when it began, in seconds since 1970.
-    `pursue(goal, limits)` has the model reach a goal. `heard` is set while the model has not yet read what the person
-    said meanwhile: waits end early then. `said` is what the person wrote in this conversation, without what they quote
-    or pass on; None where they wrote the call itself.
+    """What a handler may use of the turn.
+
+    `emit(event, payload)` updates the call's card while it runs; `audit(kind, details)` records a change. A call with
+    several actions must ask `admit(step)` before each: it returns "" or why the step is forbidden. `cancelled` is set
+    when the person stops the turn; handlers that wait must watch it. `turn_id` groups what one turn changed, so that
+    all of it can be undone together; `began_at` is its start, in seconds since 1970. `pursue(goal, limits)` makes the
+    model work towards a goal. `heard` is set while the model has not yet read what the person said meanwhile: waits
+    then end early. `said` is what the person wrote in this conversation, without text that they quote or pass on, and
+    `turns` are the ids of its turns; both are None if the person wrote the call. `tainted_by` names whose words the
+    turn has read; `messages` are all messages of the person, in full.
     """
 
+    admit: Admit
     call_id: str = ""
     emit: Emit = _unheard
     audit: Audit = unkept
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     turn_id: str = ""
     began_at: float = 0.0
-    admit: Admit = admitted
     pursue: Pursue = nobody_pursues
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     said: str | None = None
+    turns: Collection[str] | None = None
+    tainted_by: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
 
 def from_elsewhere(admit: Admit) -> Admit:
-    """The question asked from the desktop's thread, answered on this one."""
+    """Return a form of `admit` that the desktop's thread may call. It runs on the current event loop."""
     loop = asyncio.get_running_loop()
 
     async def ask(step: ToolCall) -> str:

@@ -1,8 +1,9 @@
-"""What stands on the screen and where: by what programs say of themselves, and by what is written there."""
+"""Read what is on the screen and where, from the programs' accessibility data and by OCR."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import ModelSpace
@@ -13,11 +14,11 @@ from app.desktop.desktop import Desktop
 from app.desktop.elements import Element, Outline, OutlineRequest, OutlineView
 from app.desktop.targets import Located, Locator, NotFound, Search
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec, ValueType
+from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.tools import acts
 from app.tools.acts import Act, element_as_json
 from app.tools.pictures import ModelSight, Texts, texts_between, texts_in, to_point_in, unread, with_changed_part
-from app.tools.registry import Family, TurnContext
+from app.tools.registry import Family, TurnContext, from_elsewhere
 
 _BUDGET = 2000
 _WINDOWS_READ = 3
@@ -26,7 +27,7 @@ _CARD_LINES = 12
 
 
 class ScreenReading:
-    """Handlers; each hops to the desktop thread. `sight` is how the model in use sees."""
+    """The handlers of these tools. Each runs on the desktop thread. `sight` says how the model in use sees."""
 
     def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
@@ -42,8 +43,9 @@ class ScreenReading:
     async def press(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         return await self._desktop.run(_acted, acts.press, call, self._sight)
 
-    async def set_value(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
-        return await self._desktop.run(_acted, acts.set_value, call, self._sight)
+    async def set_value(self, call: ToolCall, turn: TurnContext) -> ToolResult:
+        act = partial(acts.set_value, admit=from_elsewhere(turn.admit))
+        return await self._desktop.run(_acted, act, call, self._sight)
 
 
 async def _acted(controller: DesktopController, act: Act, call: ToolCall, sight: ModelSight) -> ToolResult:
@@ -68,9 +70,9 @@ async def _locate(controller: DesktopController, call: ToolCall, sight: ModelSig
 
 
 async def _read(
-    controller: DesktopController, call: ToolCall, told: dict[tuple[str, ...], tuple[Element, ...]]
+    controller: DesktopController, call: ToolCall, earlier: dict[tuple[str, ...], tuple[Element, ...]]
 ) -> ToolResult:
-    """Read the screen. `told` holds the OCR texts of earlier results, by the windows that were read."""
+    """Answer read_screen. Keep in `earlier` what OCR read in which windows, so that view="diff" can compare."""
     view = OutlineView(call.text("view", OutlineView.INTERACTIVE.value))
     await controller.screen_capture.rest()
     query = call.text("query")
@@ -87,8 +89,10 @@ async def _read(
     note = f"{lost} Only what is written is told." if lost else texts.note
     note = " ".join(filter(None, [note, _private(controller, request)]))
     read = tuple(window.ref for window in windows)
-    written = texts.since(told.get(read, ()), request.space) if view is OutlineView.DIFF else texts.lines(request.space)
-    told[read] = texts.elements
+    written = (
+        texts.since(earlier.get(read, ()), request.space) if view is OutlineView.DIFF else texts.lines(request.space)
+    )
+    earlier[read] = texts.elements
     lines = [*outline.text.splitlines(), *written]
     payload: dict[str, JsonValue] = {
         "view": view.value,
@@ -101,7 +105,7 @@ async def _read(
 
 
 async def _outline(controller: DesktopController, request: OutlineRequest) -> tuple[Outline, ToolFailed | None]:
-    """What programs tell, or why they cannot be asked."""
+    """Return what programs report, and the error if they cannot be asked."""
     try:
         return await controller.backend.accessibility.outline(request), None
     except ToolFailed as lost:
@@ -109,7 +113,7 @@ async def _outline(controller: DesktopController, request: OutlineRequest) -> tu
 
 
 def _unread(controller: DesktopController, outline: Outline, request: OutlineRequest) -> list[Window]:
-    """The windows that tell nothing and are to be read: those that were named, else the active one."""
+    """Return the silent windows to read: those that the request names, otherwise the active one."""
     return [window for window in controller.written.mute(outline) if _is_looked_at(window, request)][:_WINDOWS_READ]
 
 
@@ -122,7 +126,7 @@ def _is_meant(window: Window, request: OutlineRequest) -> bool:
 
 
 def _private(controller: DesktopController, request: OutlineRequest) -> str:
-    """A note on the windows that are left out because they are private, where they were asked for."""
+    """Return a note about windows that the request names but that are left out because they are private."""
     hidden = [w for w in controller.backend.windows.all() if controller.backend.is_private(w) and _is_meant(w, request)]
     names = ", ".join(repr(clip_line(window.title, _SHOWN_CHARS)) for window in hidden)
     return f"Left out because it is private: {names}." if hidden else ""
@@ -131,7 +135,7 @@ def _private(controller: DesktopController, request: OutlineRequest) -> str:
 async def _texts(
     controller: DesktopController, outline: Outline, request: OutlineRequest, windows: Sequence[Window]
 ) -> Texts:
-    """What is written in windows that tell nothing, or in large parts of them."""
+    """Return the text in windows that report nothing, or in large silent parts of them."""
     if request.view is OutlineView.FIND:
         found = (
             ()
@@ -221,6 +225,7 @@ SCREEN = Family(
             attrs=(_REF,),
             examples=('<press ref="e12"/>',),
             aim=ScreenAim.ELEMENT,
+            gesture=Gesture.PRESS,
             steps=("press", "choose", "page_press"),
         ),
         ToolSpec(
@@ -232,6 +237,7 @@ SCREEN = Family(
             body=Param("value", description="the text or number", required=True, short=False, aliases=("text",)),
             examples=('<set_value ref="e7">report.txt</set_value>',),
             aim=ScreenAim.ELEMENT,
+            gesture=Gesture.SET,
             typed="value",
             steps=("set_value", "page_value"),
         ),

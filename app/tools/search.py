@@ -117,7 +117,7 @@ class Code:
         for name in names:
             try:
                 section = self._section(place, name)
-            except WispError as error:
+            except WispError as error:  # because one unreadable file must not hide the others
                 notes.append(str(error))
                 continue
             left -= len(section)
@@ -139,7 +139,7 @@ class Code:
 
 
 def _sources(place: Place) -> tuple[list[str], list[str]]:
-    """Return the source files below the place (a single file is named ''), and notes about files left out."""
+    """Return the source files below the place (a single file has the name ''), and notes about files left out."""
     if place.is_file():
         if not is_known(place.path.name):
             raise ToolMisuse(f"path: {place.shown!r} is in no language whose definitions can be read.")

@@ -1,4 +1,4 @@
-"""Playbooks for kinds of work: which there are, what one says, and its files."""
+"""Skills: playbooks for kinds of work. List them, read one, and name its files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.services.skills import CATALOGUE_CHARS, MOST_LISTED, FoundSkills, Skill
 from app.tools.registry import Family, TurnContext
 
 _PART_CHARS = 20_000
-"""About the 5,000 tokens that the format allows the body of a skill."""
+"""About 5,000 tokens, the limit of the format for the body of a skill."""
 _CARD_CHARS = 2_000
 _MOST_FILES = 40
 _FITTING = 3
@@ -45,14 +45,14 @@ class SkillTools:
 
 
 class SkillHints:
-    """Give each pass the names of the skills, and the descriptions of those that fit the person's words."""
+    """Gives each pass the names of the skills, and the descriptions of those that fit the person's words."""
 
     def __init__(self, skills: Skills) -> None:
         self._skills = skills
         self._found: FoundSkills | None = None
 
     async def __call__(self, said: str) -> Mapping[str, str]:
-        """The folders are looked through once a conversation; use_skill looks again."""
+        """Return the hints. Search the folders only once per conversation; use_skill searches again."""
         if self._found is None:
             self._found = await asyncio.to_thread(self._skills.find)
         names = [skill.name for skill in self._found.offered[:MOST_LISTED]]
@@ -61,7 +61,7 @@ class SkillHints:
 
 
 def _opened(skill: Skill) -> str:
-    """The body, and what else its folder holds."""
+    """Return the body of a skill, and the list of the other files in its folder."""
     files = skill.files()
     if not files:
         return skill.body

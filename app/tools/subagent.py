@@ -1,4 +1,4 @@
-"""A goal on the screen, pursued step by step: look, locate, act, look again."""
+"""Pursue a goal on the screen step by step: look, find, act, look again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LINE_CHARS = 140
 
 
 class Goals:
-    """`sight` is how the model in use sees: the last picture goes to models that take pictures."""
+    """The handler of this tool. `sight` says how the model in use sees: only some models get the last picture."""
 
     def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
@@ -64,7 +64,7 @@ async def _looked(controller: DesktopController, sight: ModelSight) -> Capture:
 
 
 def _account(pursued: Pursued) -> str:
-    """A few lines for the model that set the goal."""
+    """Return a few lines for the model that set the goal."""
     cost = f", ${pursued.cost_usd:.2f}" if pursued.cost_usd else ""
     state = "It says that the goal is reached" if pursued.is_reached else "The goal was not reached"
     spent = f"{pursued.passes} passes, {len(pursued.deeds)} actions, {pursued.seconds:.0f} s{cost}"

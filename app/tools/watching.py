@@ -1,4 +1,4 @@
-"""Looking at the screen and waiting for it."""
+"""Tools that look at the screen and wait for it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _REST = Patience(first_s=0.4, quiet_s=0.4)
 
 
 class Watching:
-    """The handlers. `sight` says whether the model takes pictures; if not, it gets the screen as text."""
+    """The handlers of these tools. `sight` says whether the model takes pictures; if not, it gets text."""
 
     def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
@@ -60,7 +60,7 @@ class Watching:
         return shown(call, capture)
 
     def _has_seen(self, capture: Capture, turn: TurnContext) -> bool:
-        """Whether the very same picture was the last one of this turn."""
+        """Return whether the last picture of this turn was exactly the same."""
         if self._shown is None or not turn.turn_id:
             return False
         of_turn, last = self._shown
@@ -86,7 +86,7 @@ class Watching:
         return ToolResult(True, call.name, {"seconds": waited}, echo + await self._windows_since(before))
 
     async def _windows(self) -> tuple[Window, ...] | None:
-        """The windows; None where nothing on the screen can be seen, which is no reason not to wait."""
+        """Return the windows; None if nothing on the screen is visible, because waiting is possible anyway."""
         try:
             return await self._desktop.run(_open_windows)
         except (ToolFailed, NeedsPerson):
@@ -165,7 +165,7 @@ async def _changes(controller: DesktopController, call: ToolCall) -> ToolResult:
 
 
 async def _texts_in(controller: DesktopController, regions: Sequence[Rect]) -> list[str]:
-    """What stands in the changed regions now: by what programs say, and by what is written in the others."""
+    """Return the text in the changed regions: from the programs, and by OCR where they report nothing."""
     outline = await everything(controller)
     inside = [e for e in outline.elements if any(region.contains(e.box.center) for region in regions)]
     for window in controller.written.mute(outline):
@@ -176,7 +176,7 @@ async def _texts_in(controller: DesktopController, regions: Sequence[Rect]) -> l
 
 
 def _with_margin(area: Rect) -> Rect:
-    """A change may touch only a part of a line, which can then not be read."""
+    """Return a larger area, because a change may cover only part of a line, which OCR cannot read."""
     return Rect(area.x - _LINE_PX * 4, area.y - _LINE_PX, area.width + _LINE_PX * 8, area.height + _LINE_PX * 2)
 
 
@@ -189,7 +189,7 @@ Condition: TypeAlias = Callable[[DesktopController, float], Coroutine[Any, Any, 
 
 
 def _condition(call: ToolCall) -> tuple[Condition, str]:
-    """What is waited for: a question to the desktop controller, asked again and again, and its name in a sentence."""
+    """Return a test that is repeated until it is true, and its name for a sentence."""
     if call.has("text"):
         return _text_shows(call.text("text")), f"the text {call.text('text')!r}"
     if call.has("window"):
@@ -260,7 +260,7 @@ async def _screen_rests(controller: DesktopController, left_s: float) -> bool:
 
 
 async def _sleep(seconds: float, turn: TurnContext) -> bool:
-    """Wait; false where it ended early, because the person said something. Raises Cancelled if they stop the turn."""
+    """Wait; return False if the person said something meanwhile. Raise Cancelled if they stop the turn."""
     ends = [asyncio.ensure_future(event.wait()) for event in (turn.cancelled, turn.heard)]
     try:
         await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

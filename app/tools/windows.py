@@ -1,4 +1,4 @@
-"""Programs, their windows and menus, and the clipboard between them."""
+"""Tools for programs, their windows and menus, and the clipboard."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from functools import partial
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Rect
 from app.base.texts import clip_line, clip_middle
-from app.desktop.backends import Window
+from app.desktop.backends import Press, Window
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
-from app.desktop.input import Press
 from app.desktop.keys import chords
 from app.desktop.programs import Opened, is_terminal
 from app.desktop.targets import Aim
 from app.desktop.verification import Patience
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec, ValueType
+from app.protocol.spec import Effect, Gesture, Param, ScreenAim, ToolSpec, ValueType
 from app.services.files import document_kinds
-from app.tools.acts import seen_in
+from app.tools.acts import menu_entries_of, seen_in
 from app.tools.pictures import ModelSight, with_changed_part
 from app.tools.registry import Admit, Family, TurnContext, from_elsewhere
 
@@ -33,11 +32,11 @@ _OF_DOCUMENTS = {
 }
 _OPENING = Patience(first_s=0.2, quiet_s=0.06, limit_s=2.0)
 _DROP_DOWN = frozenset({"guake", "tilda", "yakuake"})
-"""Terminals that keep their window while it is hidden, with what stands in its line."""
+"""Terminals that keep their window and its command line while they are hidden."""
 
 
 class WindowTools:
-    """Handlers; each hops to the desktop thread. `sight` is how the model in use sees."""
+    """The handlers of these tools. Each runs on the desktop thread. `sight` says how the model in use sees."""
 
     def __init__(self, desktop: Desktop, sight: ModelSight | None = None) -> None:
         self._desktop = desktop
@@ -96,8 +95,9 @@ async def _open_app(controller: DesktopController, call: ToolCall) -> ToolResult
 
 
 def _is_new_terminal(opened: Opened) -> bool:
-    """Whether a shell with an empty line waits there: not a program that runs inside a terminal, nor a window that
-    was only hidden.
+    """Say whether a shell with an empty line waits there.
+
+    A program inside a terminal, or a window that was only hidden, does not count.
     """
     app = opened.window.app if opened.window else ""
     return opened.is_new and is_terminal(opened.name) and is_terminal(app) and app.lower() not in _DROP_DOWN
@@ -152,15 +152,15 @@ async def _minimise_window(controller: DesktopController, call: ToolCall) -> Too
 
 
 async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Admit, sight: ModelSight) -> ToolResult:
-    """Opens menu after menu; on a part that is not there or may not be chosen, all of them are closed again."""
-    parts = [part.strip() for part in call.text("path").replace("›", ">").split(">") if part.strip()]
+    """Open menu after menu. If an entry is missing or forbidden, close all of them."""
+    parts = menu_entries_of(call)
     if not parts:
         raise ToolMisuse('Which entry? Write the way to it, as in path="File > Save As".')
     for depth, part in enumerate(parts):
         try:
             aim = await controller.resolver.at_name(part, role="menu item" if depth else "menu")
             await _check_entry(call, aim, admit, is_first=depth == 0, is_last=depth == len(parts) - 1)
-        except ToolFailed:
+        except ToolFailed:  # Close the open menus, or else they keep the keyboard.
             if depth:
                 await controller.act(partial(controller.input.press, chords("Escape"), depth, 0.0))
             raise
@@ -171,7 +171,7 @@ async def _choose_menu(controller: DesktopController, call: ToolCall, admit: Adm
 
 
 async def _check_entry(call: ToolCall, aim: Aim, admit: Admit, *, is_first: bool, is_last: bool) -> None:
-    """Before an entry is pressed: the one that was really found must lead on, or be let in. Raises ToolFailed."""
+    """Check an entry before it is pressed: it must open a menu, or the policy must allow it. Raise ToolFailed."""
     entry = aim.element
     leads_on = entry is not None and (entry.role == "menu" or entry.is_("has-popup"))
     if entry is None or (leads_on and not is_last):
@@ -198,7 +198,7 @@ async def _write_clipboard(controller: DesktopController, call: ToolCall) -> Too
 
 
 def _effects_of_opening(call: ToolCall) -> frozenset[Effect]:
-    """A program is started as it is; an address is fetched; a document is what its program does with it."""
+    """Return the effects of opening a program, an address (network) or a document (as its program handles it)."""
     target = document_kinds.target_of(call.text("name").strip())
     if target is None:
         return frozenset({Effect.DESKTOP})
@@ -314,6 +314,7 @@ WINDOWS = Family(
             attrs=(Param("path", description="such as File > Save As", required=True),),
             examples=('<choose_menu path="File > Save As"/>',),
             aim=ScreenAim.MENU,
+            gesture=Gesture.CHOOSE,
         ),
         ToolSpec(
             "read_clipboard",

@@ -133,11 +133,11 @@ Tell = Callable[[str, str], None]
 
 
 class BackgroundTasks:
-    """`tell` hears what went wrong; `sorry` is the sentence for a bug."""
+    """`tell` hears what went wrong; `tell_bug` hears that something broke that should not."""
 
-    def __init__(self, tell: Tell, sorry: str) -> None:
+    def __init__(self, tell: Tell, tell_bug: Callable[[], None]) -> None:
         self._tell = tell
-        self._sorry = sorry
+        self._tell_bug = tell_bug
         self._running: set[asyncio.Task[None]] = set()
 
     def begin(self, work: Coroutine[Any, Any, None], tell: Tell | None = None) -> None:
@@ -145,6 +145,7 @@ class BackgroundTasks:
         task = asyncio.ensure_future(_told(work, tell or self._tell))
         self._running.add(task)
         task.add_done_callback(self._ended)
+        task.add_done_callback(lambda _: work.close())  # because a task that is cancelled before it runs leaves it open
 
     def abandon(self) -> None:
         """Cancel what is still under way."""
@@ -156,7 +157,7 @@ class BackgroundTasks:
         if task.cancelled() or (error := task.exception()) is None:
             return
         _log.error("Something that ran beside the presence failed.", exc_info=error)
-        self._tell("error", self._sorry)
+        self._tell_bug()
 
 
 async def _told(work: Coroutine[Any, Any, None], tell: Tell) -> None:

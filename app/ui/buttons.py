@@ -1,13 +1,19 @@
-"""The buttons of the presence: a small one with a glyph, and one with words."""
+"""The buttons of the presence, and the bar of those that are always there."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from collections.abc import Sequence
+from functools import partial
 
+from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
+
+from app.base.values import dataclass
+from app.ui.orb.state import Orb
+from app.ui.presenter.view import View
 from app.ui.theme import drawing
-from app.ui.theme.drawing import font
+from app.ui.theme.drawing import font, placed, put
 from app.ui.theme.theme import Theme
 
 
@@ -165,3 +171,193 @@ def _ring(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(*theme.color("accent")), 2))
     painter.drawRoundedRect(box, radius, radius)
+
+
+@dataclass(frozen=True, slots=True)
+class BarChoice:
+    """A setting that can be switched in the bar: its key, its name, its value, and the values with their names."""
+
+    key: str
+    name: str
+    value: str
+    options: tuple[tuple[str, str], ...]
+
+    @property
+    def words(self) -> str:
+        return next((words for value, words in self.options if value == self.value), self.value)
+
+
+class ChoiceChip(QAbstractButton):
+    """What is chosen now; a press lists the others. `chosen` carries the setting's key and the value."""
+
+    chosen = Signal(str, str)
+
+    def __init__(self, theme: Theme, choice: BarChoice, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._choice = choice
+        self.setText(choice.words)
+        self.setAccessibleName(f"{choice.name}: {choice.words}")
+        self.setToolTip(choice.name)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.clicked.connect(self._open_menu)
+        words = QFontMetricsF(font(theme, "small")).horizontalAdvance(choice.words)
+        self.setFixedSize(round(words) + theme.size("small_glyph") + theme.size("padding"), theme.size("icon_button"))
+
+    def menu(self) -> QMenu:
+        """One entry for each value."""
+        made = QMenu(self)
+        made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for value, words in self._choice.options:
+            action = made.addAction(words, partial(self.chosen.emit, self._choice.key, value))
+            action.setCheckable(True)
+            action.setChecked(value == self._choice.value)
+        return made
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, theme = QPainter(self), self._theme
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box, gap, side = QRectF(self.rect()).adjusted(0.5, 2.5, -0.5, -2.5), theme.size("gap"), theme.size("gap")
+        hot = self.underMouse() or self.isDown() or self.hasFocus()
+        painter.setPen(QPen(QColor(*theme.color("accent" if self.hasFocus() else "hairline")), 1))
+        painter.setBrush(QColor(*theme.color("raised" if hot else "paper")))
+        painter.drawRoundedRect(box, box.height() / 2, box.height() / 2)
+        painter.setFont(font(theme, "small"))
+        painter.setPen(QColor(*theme.color("ink" if hot else "muted")))
+        words = placed(box.adjusted(gap, 0, -side, 0), box, self.layoutDirection())
+        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self.text())
+        arrow = QRectF(box.right() - gap - side, box.center().y() - side / 2, side, side)
+        drawing.draw(painter, "unfold", placed(arrow, box, self.layoutDirection()), theme.color("muted"))
+
+    def _open_menu(self) -> None:
+        made = self.menu()
+        made.exec(self.mapToGlobal(QPoint(0, -made.sizeHint().height())))
+
+
+class Header(QWidget):
+    """The bar beside the field: how things stand, Stop while a turn runs, the menu, Close. It never moves."""
+
+    ROLE = QAccessible.Role.ToolBar
+    page_wanted = Signal(str)
+    settings_wanted = Signal()
+    closed = Signal()
+    stop_wanted = Signal()
+    setting_chosen = Signal(str, str)
+
+    def __init__(self, theme: Theme, parent: QWidget, name: str) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._name = name
+        self.choices: list[ChoiceChip] = []
+        self._orb = Orb.IDLE
+        self._running = False
+        self._end = 0
+        tr = QCoreApplication.translate
+        self.more = GlyphButton(theme, "more", tr("Bubble", "More"), self)
+        self.more.clicked.connect(self._open_menu)
+        self.close_button = GlyphButton(theme, "close", tr("Bubble", "Close"), self)
+        self.close_button.clicked.connect(self.closed)
+        self.stop = WordButton(theme, tr("Bubble", "Stop"), "stop", self)
+        self.stop.setToolTip(tr("Bubble", "Stop what Wisp is doing"))
+        self.stop.clicked.connect(self.stop_wanted)
+        self.stop.hide()
+        self.setAccessibleName(name)
+
+    @property
+    def wanted_height(self) -> int:
+        return self._theme.size("header_height")
+
+    def show_view(self, view: View) -> None:
+        self._orb, self._running = view.orb, view.running
+        self.more.set_count(view.unseen)
+        if self.stop.isHidden() is view.running:
+            self.stop.setVisible(view.running)
+        self._arrange()
+        words = view.doing or state_words(view.orb)
+        self.setAccessibleName(f"{self._name}: {words}" if words else self._name)
+        self.update()
+
+    def show_choices(self, choices: Sequence[BarChoice]) -> None:
+        """The settings that can be switched here."""
+        for chip in self.choices:
+            chip.hide()
+            chip.deleteLater()
+        self.choices = [ChoiceChip(self._theme, choice, self) for choice in choices]
+        for chip in self.choices:
+            chip.chosen.connect(self.setting_chosen)
+        self._arrange()
+
+    def menu(self) -> QMenu:
+        """Everything that is not needed all the time."""
+        made, tr = QMenu(self), QCoreApplication.translate
+        made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        pages = {
+            "history": tr("Bubble", "Conversations"),
+            "news": self.more.accessibleName().replace(tr("Bubble", "More"), tr("Bubble", "What happened")),
+            "usage": tr("Bubble", "Usage"),
+            "planned": tr("Collection", "Planned"),
+            "memory": tr("Collection", "Memory"),
+            "servers": tr("Collection", "Tool servers"),
+        }
+        for page, words in pages.items():
+            made.addAction(words, partial(self.page_wanted.emit, page))
+        made.addSeparator()
+        made.addAction(tr("Bubble", "Settings"), self.settings_wanted.emit)
+        return made
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._arrange()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        words = state_words(self._orb)
+        if not words:
+            return
+        painter, theme = QPainter(self), self._theme
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        _, color, _ = theme.orb(self._orb.value)
+        dot, gap = theme.size("gap"), theme.size("gap")
+        whole, way, middle = QRectF(self.rect()), self.layoutDirection(), self.height() / 2
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(*color))
+        painter.drawEllipse(placed(QRectF(gap, middle - dot / 2, dot, dot), whole, way))
+        small = font(theme, "small")
+        painter.setFont(small)
+        painter.setPen(QColor(*theme.color("muted")))
+        place = placed(QRectF(gap * 2 + dot, 0, self._end - gap * 2 - dot, self.height()), whole, way)
+        elided = QFontMetricsF(small).elidedText(words, Qt.TextElideMode.ElideRight, place.width())
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, elided)
+
+    def _arrange(self) -> None:
+        x = self.width()
+        for button in (self.close_button, self.more, self.stop):
+            if not button.isHidden():
+                x -= button.width()
+                put(
+                    button,
+                    QRect(x, (self.height() - button.height()) // 2, button.width(), button.height()),
+                    self.width(),
+                )
+        self._end = x - self._theme.size("gap")
+        x = self._theme.size("grid")
+        for chip in self.choices:  # where there is room, and no word about how things stand
+            chip.setVisible(not state_words(self._orb) and x + chip.width() <= self._end)
+            put(chip, QRect(x, (self.height() - chip.height()) // 2, chip.width(), chip.height()), self.width())
+            x += chip.width() + self._theme.size("grid")
+
+    def _open_menu(self) -> None:
+        made = self.menu()
+        made.exec(self.more.mapToGlobal(QPoint(0, -made.sizeHint().height())))
+
+
+def state_words(orb: Orb) -> str:
+    """How things stand, where no single action says it."""
+    tr = QCoreApplication.translate
+    words = {
+        Orb.THINKING: tr("State", "Thinking…"),
+        Orb.BUSY: tr("State", "Working…"),
+        Orb.LISTENING: tr("State", "Listening…"),
+        Orb.NEEDS_YOU: tr("State", "Waiting for you"),
+        Orb.DRIVING: tr("State", "Paused: you are driving"),
+        Orb.ERROR: tr("State", "Something went wrong"),
+    }
+    return words.get(orb, "")

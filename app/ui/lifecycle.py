@@ -8,19 +8,24 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
-from app.base.errors import WispError
+from app.agent import agent_events
+from app.base import paths
+from app.base.errors import Remedy, WispError
 from app.base.values import dataclass
-from app.settings import catalog
+from app.settings import catalog, store
+from app.settings.providers import providers
 from app.settings.store import Settings
 from app.ui import application, eventloop
 from app.ui.approvals.devices import WITNESS, InputFilter
 from app.ui.bridge import Agent
+from app.ui.buttons import BarChoice
 from app.ui.machine import Outside
 from app.ui.orb.window import OrbWindow
 from app.ui.presence import Presence
+from app.ui.presenter import offers
 from app.ui.presenter.view import View
 from app.ui.system import autostart
 from app.ui.system.instance import WELCOME, Instance, Interrupts
@@ -36,6 +41,7 @@ _log = logging.getLogger(__name__)
 _OURS = "presence"
 """The group whose settings need no other agent."""
 _NEED_AN_AGENT = {catalog.NAME.key, catalog.PERSONALITY.key}
+_IN_THE_BAR = (catalog.PROVIDER, catalog.MODE)
 _AT_THE_NEXT_START = {catalog.LANGUAGE.key}
 
 
@@ -53,6 +59,9 @@ class Dialogs(QObject):
         self._settings: SettingsWindow | None = None
         self._welcome: WelcomeWindow | None = None
         presence.settings_wanted.connect(self.settings)
+        presence.mending_wanted.connect(self.mend)
+        presence.stage.setting_chosen.connect(self._choose)
+        presence.in_background(self._show_choices(self._reload()))
 
     def settings(self) -> None:
         """The settings' window, in front."""
@@ -68,42 +77,113 @@ class Dialogs(QObject):
         self._settings.raise_()
         self._settings.activateWindow()
 
-    def welcome(self) -> None:
-        """The welcome, in front. Shown once, it does not come again by itself."""
-        from app.ui.welcome import WelcomeWindow
+    def mend(self, remedy: Remedy) -> None:
+        """What the person chose for a failure: the log's folder, or the settings, at the key where one is missing."""
+        if remedy is Remedy.LOG:
+            from app.ui.preferences.window import opened
 
-        if self._welcome is None:
-            made = WelcomeWindow(self._presence.theme, self._machine, self._reload()[catalog.SUMMON_KEY])
-            made.wished.connect(self._presence.send)
-            made.chosen.connect(self.agent_wanted)
-            made.left.connect(self._welcomed)
-            self._presence.inbox.view_changed.connect(made.show_view)
-            self._welcome = made
-        self._welcome.begin()
+            opened(paths.state_dir())
+            return
+        self.settings()
+        if remedy is Remedy.KEY and self._settings is not None:
+            self._settings.show_key(self._reload()[catalog.PROVIDER] or "anthropic")
+
+    def welcome(self) -> None:
+        """Wisp introduces itself, offers one thing to do, then asks who answers. Shown once, it does not come
+        again by itself."""
+        found, wish = autostart.welcome()
+        self._propose(found.sentence, wish.text, wish.label)
+        self._presence.inbox.events_shown.connect(self._watch_first)
         try:
             autostart.note_done()
         except OSError as error:
             _log.warning("The welcome will come again: %s", error)
 
+    def _propose(self, sentence: str, wish: str, label: str) -> None:
+        tr = QCoreApplication.translate
+        said, does, name = tr("Welcome", sentence), wish and tr("Welcome", wish), label and tr("Welcome", label)
+        self._presence.inbox.change(lambda view: offers.proposed(view, said, does, name))
+        self._presence.unfold()
+
+    def _watch_first(self, events: list[agent_events.AgentEvent]) -> None:
+        """Once the first thing is done, offer to take it back, and ask who answers."""
+        ends = [event.outcome for event in events if isinstance(event, agent_events.TurnEnded)]
+        if not ends or ends[-1] is agent_events.Outcome.FAILED:
+            return
+        self._presence.inbox.events_shown.disconnect(self._watch_first)
+        # Later, because the view must not change while it is shown.
+        QTimer.singleShot(0, self, self._after_first)
+
+    def _after_first(self) -> None:
+        found, wish = autostart.welcome()
+        self._propose(found.again, wish.undo, wish.undo_label)
+        self.ask_who()
+
+    def ask_who(self) -> None:
+        """The window that asks who answers, in front."""
+        from app.ui.welcome import WelcomeWindow
+
+        if self._welcome is None:
+            made = WelcomeWindow(self._presence.theme, self._machine)
+            made.chosen.connect(self.agent_wanted)
+            made.left.connect(self._welcomed)
+            self._welcome = made
+        self._welcome.begin()
+
+    def _choose(self, key: str, value: str) -> None:
+        self._presence.in_background(self._chosen(key, value))
+
+    async def _chosen(self, key: str, value: str) -> None:
+        """Something was switched in the bar. Who needs a key gets the settings first."""
+        row = providers().get(value) if key == catalog.PROVIDER.key else None
+        # On a thread, because the system's keyring may be slow.
+        if row is not None and row.key and not await asyncio.to_thread(store.key_of, row.id):
+            self.settings()
+            return
+        try:
+            store.save(next(setting for setting in _IN_THE_BAR if setting.key == key), value)
+        except OSError as error:
+            self._presence.tell("error", str(error))
+            return
+        self._changed(key)
+
+    async def _show_choices(self, settings: Settings) -> None:
+        """Who answers and what runs without asking, in the bar."""
+        tr = QCoreApplication.translate
+        key = "" if settings[catalog.PROVIDER] else await asyncio.to_thread(store.key_of, "anthropic")
+        provider = settings[catalog.PROVIDER] or ("anthropic" if key else "offline")
+        rows = [row for row in providers().values() if row.id == provider or row.id != "scripted"]
+        modes = {
+            "ask": tr("Bubble", "Asks first"),
+            "auto": tr("Bubble", "Asks if in doubt"),
+            "plan": tr("Bubble", "Only looks"),
+            "yolo": tr("Bubble", "Never asks"),
+        }
+        names = tuple((row.id, row.label) for row in rows)
+        who = BarChoice(catalog.PROVIDER.key, tr("Bubble", "Who answers"), provider, names)
+        about = tr("Bubble", "What runs without asking")
+        mode = BarChoice(catalog.MODE.key, about, settings[catalog.MODE], tuple(modes.items()))
+        self._presence.stage.show_choices((who, mode))
+
     def _welcomed(self) -> None:
         if self._welcome is not None:
-            self._presence.inbox.view_changed.disconnect(self._welcome.show_view)
             self._welcome.deleteLater()
             self._welcome = None
 
     def _changed(self, key: str) -> None:
         """Apply a setting that was just written, unless it needs a restart."""
         settings = self._reload()
+        self._presence.in_background(self._show_choices(settings))
         tr = QCoreApplication.translate
         if key in _AT_THE_NEXT_START:
-            self._say(tr("Settings", "Kept. It counts from the next start."))
+            self._say(tr("Settings", "Saved. It counts from the next start."))
             return
         if key == catalog.AUTOSTART.key:
-            self._say(autostart.switched(on=settings[catalog.AUTOSTART]) or tr("Settings", "Kept."))
+            self._say(autostart.switched(on=settings[catalog.AUTOSTART]) or tr("Settings", "Saved."))
         elif key.startswith(f"{_OURS}."):
             self._system.apply(settings)
         if key in _NEED_AN_AGENT or not key.startswith(f"{_OURS}."):
-            self._say(tr("Settings", "Kept. It counts from the next wish."))
+            self._say(tr("Settings", "Saved. It counts from the next wish."))
             self.agent_wanted.emit()
 
     def _say(self, words: str) -> None:
@@ -134,7 +214,7 @@ def run(
     quit_when: Awaitable[object] | None,
 ) -> int:
     """Live until the person quits; the answer is the process's exit code."""
-    presence = Presence(parts.look, application.words, parts.orb)
+    presence = Presence(parts.look, application.words, parts.orb, parts.outside.collections)
     for problem in parts.settings.problems:
         presence.tell("warning", problem)
     presence.show()

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QCoreApplication, QObject, QPoint, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
 
 from app.agent import agent_events as agent
 from app.agent.agent_events import Media
+from app.base.errors import Remedy
 from app.ui.bridge import Agent, BackgroundTasks, Inbox, Tell
 from app.ui.composer.attachments import Attached, in_words, pictures
+from app.ui.machine import Collection
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
 from app.ui.presenter import offers, presenter
-from app.ui.presenter.cards import place_of
-from app.ui.presenter.view import Card, Choose, Decide, Intent, KeepTurn, OpenPicture, TakeBackTurn, View
-from app.ui.presenter.wording import Words
+from app.ui.presenter.cards import place_of, pressed_name
+from app.ui.presenter.view import (
+    Card,
+    Choose,
+    Decide,
+    Intent,
+    KeepTurn,
+    Mend,
+    OpenPicture,
+    SaveGuide,
+    TakeBackTurn,
+    View,
+)
+from app.ui.presenter.wording import Words, unmarked
 from app.ui.system.tray import Actions, menu_for
 from app.ui.theme import roles
 from app.ui.theme.appearance import Look
@@ -62,11 +76,12 @@ async def _turn(agent: Agent, text: str, media: tuple[Media, ...], own: str) -> 
 
 if TYPE_CHECKING:
     from app.ui.bubble.window import BubbleWindow
-    from app.ui.composer.window import ComposerWindow
+    from app.ui.composer.window import ComposerView
     from app.ui.pages.panels import Panels
     from app.ui.windows.curtain import XConnection
 
 _FOCUS_LOOKS = 30
+_MOST_RECENT = 50
 _FOCUS_LOOK_S = 0.01
 
 
@@ -74,26 +89,35 @@ class Presence(QObject):
     """Shows the orb at once; everything else exists when it is first needed."""
 
     settings_wanted = Signal()
+    mending_wanted = Signal(object)
+    """The remedy that the person chose for a failure."""
 
-    def __init__(self, look: Look, words: Words = presenter.same, orb: OrbWindow | None = None) -> None:
+    def __init__(
+        self,
+        look: Look,
+        words: Words = presenter.same,
+        orb: OrbWindow | None = None,
+        collections: Mapping[str, Collection] = MappingProxyType({}),
+    ) -> None:
         super().__init__()
         roles.install()
         self._look = look
+        self._collections = collections
         self.inbox = Inbox(presenter.Presenter(words), look.theme.ms("frame"))
         self.inbox.view_changed.connect(self._show_view)
-        self.inbox.events_shown.connect(self._point)
+        self.inbox.events_shown.connect(self._note_moments)
         self.actions = Actions(self.toggle, self.stop, self.settings_wanted.emit, self.quit)
-        sorry = QCoreApplication.translate("Presence", "Something went wrong inside Wisp. The log says what.")
-        self._background = BackgroundTasks(self.tell, sorry)
+        self._background = BackgroundTasks(self.tell, self._tell_bug)
         self.turns = Turns(self.tell, self._background)
         self._panels: Panels | None = None
         self._asked = ""
         self._sent_at = 0.0
-        self._ran = False
         self._agent: Agent | None = None
         self._unsubscribe = _nothing
         self._turn_task: asyncio.Task[None] | None = None
         self.stage = self._staged(orb)
+        look.around.shows_marks = look.rings
+        look.around.came_back.pointed.connect(self.stage.point_out)
         self.orb.clicked.connect(self.toggle)
         self.orb.menu_wanted.connect(self._menu)
         self._sleep = QTimer(self)
@@ -107,7 +131,6 @@ class Presence(QObject):
         stage = Stage(self._look, orb)
         stage.said.connect(self.send)
         stage.left.connect(self.close)
-        stage.minimised.connect(self.minimise)
         stage.unfolded.connect(self.unfold)
         stage.open_wanted.connect(self.open)
         stage.stop_wanted.connect(self.stop)
@@ -139,7 +162,7 @@ class Presence(QObject):
         return self.stage.bubble
 
     @property
-    def composer(self) -> ComposerWindow:
+    def composer(self) -> ComposerView:
         return self.stage.composer
 
     @property
@@ -147,7 +170,7 @@ class Presence(QObject):
         if self._panels is None:
             from app.ui.pages.panels import Panels
 
-            self._panels = Panels(self._look, self.stage, self.inbox, self._background)
+            self._panels = Panels(self._look, self.stage, self.inbox, self._background, self._collections)
             self._panels.agent = self._agent
         return self._panels
 
@@ -171,18 +194,17 @@ class Presence(QObject):
 
     def restyle(self, look: Look) -> None:
         """Apply another look: rebuild the windows, and keep the text that the person was writing."""
-        was_open, was_writing = self.stage.shows_bubble, self.stage.is_writing
-        words = self.composer.field.toPlainText() if was_writing else ""
+        was_open, was_writing = self.is_open, self.is_open and self.bubble.isActiveWindow()
+        words = self.composer.field.toPlainText() if was_open else ""
         self._look = look
+        look.around.shows_marks = look.rings
         if self._panels is not None:
             self._panels.deleteLater()
             self._panels = None
         self.stage.restyle(look)
         if was_open:
-            self._show_bubble()
-        if was_writing:
+            self.stage.show_bubble(self.inbox.view, writes=was_writing)
             self.composer.field.setPlainText(words)
-            self.open()
 
     def toggle(self) -> None:
         """Open what is closed, close what is open."""
@@ -195,24 +217,14 @@ class Presence(QObject):
         """The person wants to write: the composer with the keyboard in it, and the thread where there is one."""
         self._look.around.look()
         self.inbox.change(presenter.awake)
-        self.composer.show()
         self.inbox.change(presenter.attended)
-        self._show_bubble()
-        self.stage.place()
-        self.stage.take_keyboard()
+        self.stage.show_bubble(self.inbox.view, writes=True)
 
     def close(self) -> None:
-        """Only the orb is left; the work goes on."""
+        """Only the orb is left; the work goes on, and a line beside the orb says how."""
         self.inbox.change(presenter.unattended)  # first, because what has just arrived would open the bubble again
         self.stage.hide()
-
-    def minimise(self) -> None:
-        """Close, with a pill that tells how the work goes on."""
-        if self.inbox.view.running:
-            self.stage.minimise(self.inbox.view)
-            self.inbox.change(presenter.unattended)
-        else:
-            self.close()
+        self.stage.show_progress(self.inbox.view)
 
     def unfold(self) -> None:
         """The thread again, without taking the keyboard."""
@@ -232,8 +244,7 @@ class Presence(QObject):
         self.stage.follow()
 
     def open_page(self, name: str) -> None:
-        """One of the bubble's pages: `history`, `news` or `usage`; a second time goes back."""
-        self.stage.hide_composer()
+        """One of the bubble's pages: `history`, `news`, `usage` or a collection; a second time goes back."""
         self.inbox.change(presenter.awake)
         self.inbox.change(presenter.attended)
         self.panels.toggle(name)
@@ -244,7 +255,17 @@ class Presence(QObject):
 
     def tell(self, level: str, sentence: str) -> None:
         """A sentence of the presence itself."""
-        self.inbox.change(lambda view: presenter.noticed(view, level, sentence, time.monotonic()))
+        how = self.inbox.presenter
+        self.inbox.change(lambda view: how.noticed(view, level, sentence, time.monotonic()))
+
+    def _tell_bug(self) -> None:
+        sorry = QCoreApplication.translate("Presence", "Something went wrong inside Wisp. The log says what.")
+        how = self.inbox.presenter
+        self.inbox.change(lambda view: how.noticed(view, "error", sorry, time.monotonic(), Remedy.LOG))
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run it beside everything else; needs a running event loop."""
+        self._background.begin(work)
 
     def quit(self) -> None:
         self.quit_wanted.set()
@@ -257,6 +278,7 @@ class Presence(QObject):
         if self._panels is not None:
             self._panels.agent = session
         self._unsubscribe = session.subscribe(self.inbox.receive)
+        self._background.begin(self._look_up_recent(session), lambda _level, _sentence: None)
         self._turn_task = asyncio.get_running_loop().create_task(self.turns.run(session, self._focus_left))
 
     def detach(self) -> None:
@@ -268,31 +290,36 @@ class Presence(QObject):
             self._turn_task = None
         self._background.abandon()
 
+    async def _look_up_recent(self, session: Agent) -> None:
+        """The last tasks, for the empty field."""
+        found = await session.archive.conversations(limit=_MOST_RECENT)
+        self.stage.recent = tuple(one.title for one in found)
+
     async def _focus_left(self) -> None:
         """Wait, shortly, until the window manager has given the keyboard back to the person's program."""
         server = self._look.around.server
         if server is not None and not await self._is_given_up(server):
-            self.stage.hide_composer()  # because the program that had the keyboard may be gone
+            self.stage.hide_shortly()  # because the program that had the keyboard may be gone
             await self._is_given_up(server)
-        self.stage.show_composer()
 
     async def _is_given_up(self, server: XConnection) -> bool:
-        own = self.stage.composer_id()
+        own = self.stage.surface_id()
         for _ in range(_FOCUS_LOOKS):
             if server.active_window() != own:
                 return True
+            self.stage.give_up_keyboard()
             await asyncio.sleep(_FOCUS_LOOK_S)
         return False
 
     def _take_keyboard_back(self) -> None:
         """After a turn in which no key was pressed and nothing moved, the person can go on writing at once."""
         server = self._look.around.server
-        if server is None or not (self.stage.is_writing and self.stage.has_returned()):
+        if server is None or not (self.is_open and self.stage.has_returned()):
             return
         if server.idle_s() + _FOCUS_LOOK_S >= time.monotonic() - self._sent_at:
             self.stage.take_keyboard()
 
-    def _take_in(self, composer: ComposerWindow) -> None:
+    def _take_in(self, composer: ComposerView) -> None:
         """What is attached in it is read as soon as it is offered."""
         from app.ui.composer.intake import Intake
 
@@ -304,6 +331,8 @@ class Presence(QObject):
                 self._agent.answer(intent.approval_id, allow=intent.allow, words=intent.words, scope=intent.scope)
             case Choose():
                 self.send(intent.words, (), "")
+            case Mend():
+                self.mending_wanted.emit(intent.remedy)
             case TakeBackTurn() if self._agent is not None:
                 self.inbox.change(lambda view: offers.accepted(view, intent.turn_id))
                 self.turns.take_back(self._agent, intent.turn_id)
@@ -311,13 +340,12 @@ class Presence(QObject):
                 self.inbox.change(lambda view: offers.declined(view, intent.turn_id))
             case OpenPicture():
                 self.stage.open_picture(intent.picture)
+            case SaveGuide():
+                self.panels.save_guide(intent.steps)
 
     # -- showing
 
     def _show_view(self, view: View) -> None:
-        was_running, self._ran = self._ran, view.running
-        if was_running and not view.running:
-            self._take_keyboard_back()
         self._sleep.start() if view.orb is Orb.IDLE else self._sleep.stop()
         share = _share(view)
         unread = 0 if view.attended else view.unread
@@ -337,7 +365,7 @@ class Presence(QObject):
     def _show_rows(self, view: View) -> None:
         if not view.items:
             return
-        if self.stage.shows_bubble:
+        if self.stage.is_open:
             self.stage.fill(view)
         elif view.attended:
             self._show_bubble()
@@ -348,14 +376,19 @@ class Presence(QObject):
     def _menu(self, place: QPoint) -> None:
         menu_for(self.actions, is_open=self.is_open, running=self.inbox.view.running).exec(place)
 
-    def _point(self, events: list[agent.AgentEvent]) -> None:
-        """A ring where it has just acted; what screen readers say."""
+    def _note_moments(self, events: list[agent.AgentEvent]) -> None:
+        """What screen readers say; after a turn the keyboard is taken back. Where nothing could be marked before an
+        act, a ring where it has just acted."""
         _announce(self.orb, events)
-        if not self._look.rings:
+        if any(isinstance(event, agent.TurnEnded) for event in events):
+            self._take_keyboard_back()
+            if self._agent is not None and self._turn_task is not None:
+                self._background.begin(self._look_up_recent(self._agent), lambda _level, _sentence: None)
+        if not self._look.rings or self._look.around.server is not None:
             return
-        places_ = [place for event in events if isinstance(event, agent.ToolFinished) and (place := place_of(event))]
-        if places_:
-            self.stage.point_at(logical(*places_[-1]))
+        acts = [event for event in events if isinstance(event, agent.ToolFinished) and place_of(event)]
+        if acts and (place := place_of(acts[-1])):
+            self.stage.point_at(logical(*place), pressed_name(acts[-1]))
 
 
 def _announce(orb: OrbWindow, events: list[agent.AgentEvent]) -> None:
@@ -365,7 +398,7 @@ def _announce(orb: OrbWindow, events: list[agent.AgentEvent]) -> None:
     for event in events:
         words = {agent.TurnEnded: "text", agent.ApprovalWanted: "sentence", agent.Notice: "sentence"}.get(type(event))
         if words and (text := getattr(event, words)):
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(orb, text))
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(orb, unmarked(text)))
 
 
 def _nothing() -> None:

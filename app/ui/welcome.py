@@ -1,4 +1,4 @@
-"""The welcome: three steps in one window that can be left at any time and is never shown by itself again."""
+"""Who answers: what the first run asks once something was done together. It can be left at any time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QRadioButton,
     QScrollArea,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -26,9 +25,7 @@ from app.ui.orb import window
 from app.ui.orb.state import Orb
 from app.ui.preferences.fields import Choice, Radio, words_label
 from app.ui.preferences.window import FindingsList, KeyRow, Questions
-from app.ui.presenter.view import View
-from app.ui.system import autostart
-from app.ui.theme.drawing import font
+from app.ui.theme.drawing import font, window_size
 from app.ui.theme.theme import Theme
 
 
@@ -138,126 +135,42 @@ class AnswererPage(QWidget):
         box.addStretch()
 
 
-class TryingPage(QWidget):
-    """The page to try a first request. `wished` carries its text; `worked` is emitted at the first success."""
-
-    wished = Signal(str)
-    worked = Signal()
-
-    def __init__(self, theme: Theme, summon_key: str) -> None:
-        super().__init__()
-        self._summon_key = summon_key
-        self._running = False
-        self._wished = False
-        tr = QCoreApplication.translate
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(theme.size("gap"))
-        box.addWidget(words_label(theme, tr("Welcome", "Choose one. It happens on your real screen, step by step:")))
-        self.buttons: list[QPushButton] = []
-        for wish in autostart.wishes():
-            button = QPushButton(tr("Welcome", wish))
-            button.setObjectName("wish")
-            button.clicked.connect(lambda _=False, words=wish: self._wish(words))
-            box.addWidget(button)
-            self.buttons.append(button)
-        self.how = words_label(theme, "")
-        box.addSpacing(theme.size("gap"))
-        box.addWidget(self.how)
-        box.addStretch()
-
-    def show_view(self, view: View) -> None:
-        """The thread's view has become this."""
-        ended = self._running and not view.running
-        self._running = view.running
-        if not self._wished:
-            return
-        tr = QCoreApplication.translate
-        if view.running:
-            self.how.setText(tr("Welcome", "It is at work: watch the bubble beside the orb."))
-        elif ended:
-            self._show_end(view)
-
-    def _show_end(self, view: View) -> None:
-        tr = QCoreApplication.translate
-        for button in self.buttons:
-            button.setEnabled(True)
-        if view.orb is Orb.ERROR:
-            self.how.setText(tr("Welcome", "That did not work; the bubble says why. Try another one, or go back."))
-            return
-        call = tr("Welcome", "It worked. Click the orb whenever you want something, or press {keys}.")
-        click = tr("Welcome", "It worked. Click the orb whenever you want something.")
-        self.how.setText(call.format(keys=self._summon_key) if self._summon_key else click)
-        self.worked.emit()
-
-    def _wish(self, words: str) -> None:
-        self._wished = True
-        for button in self.buttons:
-            button.setEnabled(False)
-        self.how.setText(QCoreApplication.translate("Welcome", "A moment…"))
-        self.wished.emit(words)
-
-
-_FINDINGS, _ANSWERER, _TRYING = range(3)
-
-
 class WelcomeWindow(QWidget):
-    """`wished` carries the first wish; `chosen` says that another provider answers from now on; `left` that it is
+    """Asks who answers, and shows what is wrong here. `chosen`: another provider answers from now on; `left`: it is
     over."""
 
-    wished = Signal(str)
     chosen = Signal()
     left = Signal()
 
-    def __init__(self, theme: Theme, machine: Machine, summon_key: str) -> None:
+    def __init__(self, theme: Theme, machine: Machine) -> None:
         super().__init__()
         self._theme = theme
         tr = QCoreApplication.translate
-        self.setWindowTitle(tr("Welcome", "Welcome to Wisp"))
+        self.setWindowTitle(tr("Welcome", "Who answers"))
         # Do not quit, because the presence lives on when this window closes.
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, on=False)
-        self.findings = FindingsList(theme, machine)
+        self.findings = FindingsList(theme, machine, only_bad=True)
         self.answerer = AnswererPage(theme, machine)
         self.answerer.chosen.connect(self.chosen)
-        self.trying = TryingPage(theme, summon_key)
-        self.trying.wished.connect(self.wished)
-        self.trying.worked.connect(self._show_worked)
-        self._stack = QStackedWidget()
-        for page in (self.findings, self.answerer, self.trying):
-            self._stack.addWidget(_scrolled(page, theme.size("padding")))
-        self._titles = (
-            tr("Welcome", "What Wisp can do here"),
-            tr("Welcome", "Who answers"),
-            tr("Welcome", "The first thing, together"),
-        )
-        self._abouts = (
-            tr("Welcome", "Wisp works on your real screen. This is what it tried just now:"),
-            tr("Welcome", "You can change this at any time in the settings."),
-            tr("Welcome", "Whatever it does you see as a card, and ctrl+alt+escape stops it at once."),
-        )
-        self._heading = words_label(theme, "")
+        self._heading = words_label(theme, tr("Welcome", "Who answers"))
         self._heading.setFont(font(theme, "heading", strong=True))
-        self._about = words_label(theme, "", quiet=True)
+        self._about = words_label(theme, tr("Welcome", "You can change this at any time in the settings."), quiet=True)
         self.note = words_label(theme, "", quiet=True)
-        self.back = QPushButton(tr("Welcome", "Back"))
-        self.next = QPushButton(tr("Welcome", "Next"))
-        self.next.setObjectName("main")
-        self.back.clicked.connect(lambda: self._go(self._stack.currentIndex() - 1))
-        self.next.clicked.connect(self._forward)
+        self.later = QPushButton(tr("Welcome", "Later"))
+        self.later.clicked.connect(self.close)
+        self.done = QPushButton(tr("Welcome", "Done"))
+        self.done.setObjectName("main")
+        self.done.clicked.connect(self._keep)
         self._lay_out()
-        self.resize(theme.size("welcome_width"), theme.size("welcome_height"))
-        self._go(_FINDINGS)
+        self.resize(window_size(theme, "welcome", self.screen()))
 
     def begin(self) -> None:
-        """Come to the front and try what works here."""
+        """Come to the front, and look for what is wrong and for models."""
         self.show()
         self.raise_()
         self.activateWindow()
         self.findings.ask_once()
-
-    def show_view(self, view: View) -> None:
-        """The thread's view has become this."""
-        self.trying.show_view(view)
+        self.answerer.look()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
@@ -285,39 +198,26 @@ class WelcomeWindow(QWidget):
         foot = QHBoxLayout()
         foot.setSpacing(gap)
         foot.addWidget(self.note, 1)
-        foot.addWidget(self.back)
-        foot.addWidget(self.next)
+        foot.addWidget(self.later)
+        foot.addWidget(self.done)
+        page = QWidget()
+        parts = QVBoxLayout(page)
+        parts.setContentsMargins(0, 0, 0, 0)
+        parts.setSpacing(inset)
+        parts.addWidget(self.answerer)
+        parts.addWidget(self.findings)
         box = QVBoxLayout(self)
         box.setContentsMargins(inset * 3 // 2, inset, inset * 3 // 2, inset)
         box.setSpacing(inset)
         box.addLayout(head)
-        box.addWidget(self._stack, 1)
+        box.addWidget(_scrolled(page, theme.size("padding")), 1)
         box.addLayout(foot)
 
-    def _go(self, page: int) -> None:
-        tr = QCoreApplication.translate
-        self._stack.setCurrentIndex(page)
-        self._heading.setText(self._titles[page])
-        self._about.setText(self._abouts[page])
-        self.back.setVisible(page > _FINDINGS)
-        self.next.setText(tr("Welcome", "Done") if page == _TRYING else tr("Welcome", "Next"))
-        self.note.setText(tr("Welcome", "Step {step} of {count}").format(step=page + 1, count=len(self._titles)))
-        if page == _ANSWERER:
-            self.answerer.look()
-
-    def _forward(self) -> None:
-        page = self._stack.currentIndex()
-        if page == _TRYING:
+    def _keep(self) -> None:
+        problem = self.answerer.keep()
+        self.note.setText(problem)
+        if not problem:
             self.close()
-            return
-        problem = self.answerer.keep() if page == _ANSWERER else ""
-        if problem:
-            self.note.setText(problem)
-        else:
-            self._go(page + 1)
-
-    def _show_worked(self) -> None:
-        self.next.setFocus()
 
 
 class _Orb(QLabel):

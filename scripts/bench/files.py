@@ -112,14 +112,14 @@ async def commands(folder: Path, times: int) -> None:
     from app.services.files.searching import Query, search
     from app.services.processes.commands import Processes
     from app.tools.exec import Commands
-    from app.tools.registry import TurnContext
+    from app.tools.registry import TurnContext, admitted
 
     workspace = Workspace(folder / "project")
     processes = Processes(folder / "runs", SystemClock())
     tool = Commands(workspace, processes, SystemClock())
 
     async def run(command: str) -> None:
-        await tool.execute(ToolCall("c", "execute_command", {"command": command}), TurnContext())
+        await tool.execute(ToolCall("c", "execute_command", {"command": command}), TurnContext(admitted))
 
     _row("execute_command true", await _median_async(times, lambda: run("true")))
     await _walled(folder, times)

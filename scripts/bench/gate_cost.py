@@ -23,6 +23,7 @@ from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import ToolCall
+from app.protocol.spec import ScreenAim
 from app.tools.acts import Move, Steps
 from app.tools.computer import COMPUTER
 from app.tools.registry import admitted
@@ -49,7 +50,7 @@ async def _bench(environment: dict[str, str], count: int) -> None:
     call = ToolCall("1", "computer_key", {"keys": "a"})
 
     async def judge() -> None:
-        policy.decide(call, spec, tuple(await onlooker.seen(call, "focus")), Provenance())
+        policy.decide(call, spec, tuple(await onlooker.seen(call, ScreenAim.FOCUS)), Provenance())
 
     async def steps(controller: DesktopController) -> str:
         asked = Steps(controller, call, admitted)

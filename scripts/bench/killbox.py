@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -282,7 +283,7 @@ def _looked(round_: Round) -> Seen:
 
 
 def _whole(folder: Path) -> list[str]:
-    with sqlite3.connect(folder / "journal.db") as db:
+    with closing(sqlite3.connect(folder / "journal.db")) as db, db:
         answer = str(db.execute("pragma integrity_check").fetchone()[0])
         findings = verify(db, ChainHead(folder / "journal.head").read())
     faults = [f"audit entry {finding.number}: {finding.sentence}" for finding in findings]

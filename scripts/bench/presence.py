@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 _IDLE_S = 5.0
 _REST_S = 10.0
+_SUMMONS = 9
 _STREAM_S = 8.0
 _EVENTS_PER_S = 200
 
@@ -67,6 +68,11 @@ def report(runs: int) -> None:
         f"p50 {stream['p50_ms']:.1f} ms, p99 {stream['p99_ms']:.1f} ms, longest {stream['max_ms']:.1f} ms; "
         f"over 16 ms: {stream['over']} of {stream['count']}; "
         f"own work p99 {stream['work_p99_ms']:.1f} ms, longest {stream['work_max_ms']:.1f} ms"
+    )
+    asked = child("summon")
+    print(
+        f"summon         key to first painted field {asked['opened_ms']:.1f} ms warm, "
+        f"say to first word {asked['spoken_ms']:.1f} ms"
     )
     scroll = child("scroll")
     print(
@@ -147,7 +153,7 @@ def orb_paint() -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     life = types.ModuleType("app.ui.lifecycle")
-    life.Parts = lambda *parts: parts  # type: ignore[attr-defined]
+    life.PaintedParts = lambda *parts: parts  # type: ignore[attr-defined]
     life.run = lambda *_: found.update(cpu_s=time.process_time()) or 0  # type: ignore[attr-defined]
     sys.modules["app.ui.lifecycle"] = life
     from app import cli
@@ -265,6 +271,55 @@ def stream() -> dict[str, Any]:
     }
 
 
+def summon() -> dict[str, Any]:
+    """From the summon key's slot to the field's first paint, and from a say's arrival to its first painted word."""
+    from PySide6.QtCore import QEvent, QObject
+
+    from app.agent import agent_events as agent
+    from app.ui.bubble.speech import SaidRow
+
+    application, presence = _open()
+    painted: list[float] = []
+
+    class Watch(QObject):
+        def eventFilter(self, _: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+            if event.type() is QEvent.Type.Paint:
+                painted.append(time.perf_counter())
+            return False
+
+    watch = Watch()
+    presence.composer.field.viewport().installEventFilter(watch)
+
+    def settle(seconds: float) -> None:
+        limit = time.perf_counter() + seconds
+        while time.perf_counter() < limit:
+            application.processEvents()
+
+    def said(row: Any) -> bool:
+        return isinstance(row, SaidRow) and bool(row.words)
+
+    opened, spoken = [], []
+    for number in range(_SUMMONS):
+        presence.close()
+        settle(0.4)
+        painted.clear()
+        began = time.perf_counter()
+        presence.open()
+        while not painted:
+            application.processEvents()
+        opened.append((painted[0] - began) * 1000)
+        settle(0.4)
+        presence.inbox.change(lambda _: type(presence.inbox.view)())
+        presence.inbox.receive(agent.TurnStarted(str(number), "look"))
+        settle(0.3)
+        began = time.perf_counter()
+        presence.inbox.receive(agent.SayDelta(f"s{number}", "warm", "Some words that are said."))
+        while not any(map(said, presence.bubble.thread_view.realised.values())):
+            application.processEvents()
+        spoken.append((time.perf_counter() - began) * 1000)
+    return {"opened_ms": statistics.median(opened[1:]), "spoken_ms": statistics.median(spoken)}
+
+
 def scroll() -> dict[str, Any]:
     """From the end of 2,000 cards upwards, 60 pixels a frame."""
     from app.agent import agent_events as agent
@@ -324,6 +379,7 @@ CHILDREN = {
     "turns": turns,
     "stream": stream,
     "scroll": scroll,
+    "summon": summon,
 }
 
 if __name__ == "__main__":

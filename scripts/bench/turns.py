@@ -30,7 +30,7 @@ from tests.support.co_process import CoProcess
 from tests.support.worlds import world
 
 _ROOT = Path(__file__).resolve().parents[2]
-_STORIES = _ROOT / "tests" / "data" / "turns" / "stories.toml"
+STORIES = _ROOT / "tests" / "data" / "turns" / "stories.toml"
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _main() -> int:
     parser.add_argument("words", nargs="*", metavar="WORD")
     parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="another checkout of Wisp to compare with")
     options = parser.parse_args()
-    rows = tomllib.loads(_STORIES.read_text(encoding="utf-8"))["story"]
+    rows = tomllib.loads(STORIES.read_text(encoding="utf-8"))["story"]
     stories = [Story(**row) for row in rows if not options.words or any(word in row["name"] for word in options.words)]
     roots = {"before": options.before, "now": _ROOT} if options.before else {"now": _ROOT}
     totals = {name: Played() for name in roots}

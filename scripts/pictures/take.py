@@ -16,26 +16,37 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from Xlib import XK
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-_TASK = "open the calculator and type 12*7="
+from app.desktop.x11.virtual import VirtualDesktop  # noqa: E402
+from scripts.device import PersonsDevices  # noqa: E402
+
+_TASK = "open the calculator and type 12*7=\n"
+_SUMMON = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_space)
 _LIMIT_S = 120.0
 _ANSWER_S = 10.0
+_STILL_S = 3.0
 _SCREEN = (1000, 640)
+_SKY = (0x4A, 0x5B, 0x7C), (0xC9, 0xB8, 0xB4)
+"""Red, green and blue at the top and at the bottom."""
 
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "resources" / "pictures"
     folder.mkdir(parents=True, exist_ok=True)
-    from app.desktop.x11.virtual import VirtualDesktop
-
-    with tempfile.TemporaryDirectory() as data, VirtualDesktop(*_SCREEN) as desktop:
-        os.environ.update(desktop.environment, WISP_DATA_DIR=data, WISP_PROVIDER="offline")
-        os.environ["QT_SCALE_FACTOR"] = "1"
-        compositor = subprocess.Popen(["picom", "--backend", "xrender"], stderr=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory() as home, VirtualDesktop(*_SCREEN) as desktop:
+        os.environ.update(desktop.environment, HOME=home, WISP_DATA_DIR=f"{home}/wisp", WISP_PROVIDER="offline")
+        os.environ.update(QT_SCALE_FACTOR="1", LANG="C.UTF-8")
+        hang_a_backdrop()
+        compositor = subprocess.Popen(
+            ["picom", "--backend", "xrender", "--config", "/dev/null"], stderr=subprocess.DEVNULL
+        )
         try:
-            at_work(folder / "wisp.png")
+            settle_in(Path(home))
+            at_work(Path(home), folder / "wisp.png")
             pieces(folder)
         finally:
             compositor.terminate()
@@ -44,20 +55,48 @@ def main() -> None:
         print(path)
 
 
-def at_work(target: Path) -> None:
-    """A person's click, words and Enter; the picture when the answer stands there."""
-    wisp = subprocess.Popen([sys.executable, "-m", "app"], cwd=ROOT)
+def hang_a_backdrop() -> None:
+    """A calm picture behind the windows, where compositors look for it."""
+    from Xlib import X, Xatom
+    from Xlib.display import Display
+
+    display = Display()
+    root, (width, height) = display.screen().root, _SCREEN
+    backdrop = root.create_pixmap(width, height, display.screen().root_depth)
+    pen = backdrop.create_gc()
+    for y in range(height):
+        color = [round(top + (bottom - top) * y / height) for top, bottom in zip(*_SKY, strict=True)]
+        pen.change(foreground=int.from_bytes(color))
+        backdrop.fill_rectangle(pen, 0, y, width, 1)
+    root.change_property(display.intern_atom("_XROOTPMAP_ID"), Xatom.PIXMAP, 32, [backdrop.id])
+    display.set_close_down_mode(X.RetainPermanent)
+    display.sync()
+    display.close()
+
+
+def settle_in(home: Path) -> None:
+    """The person has met Wisp before, and wants no notifications, which would cover the picture."""
+    from app.settings import catalog, store
+    from app.ui.system import autostart
+
+    (home / "Wisp").mkdir()
+    autostart.note_done()
+    store.save(catalog.NOTIFICATIONS, value=False)
+
+
+def at_work(home: Path, target: Path) -> None:
+    """A person's key, words and Enter; the picture when the answer stands there."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    wisp = subprocess.Popen([sys.executable, "-m", "app"], cwd=home / "Wisp", env=environment)
+    person = PersonsDevices(os.environ)
     try:
-        until(lambda: "Wisp" in _windows())
-        x, y = _SCREEN[0] - 44, _SCREEN[1] - 44
-        until(lambda: _clicked(x, y))
-        subprocess.run(["xdotool", "type", "--delay", "20", _TASK], check=True)
-        subprocess.run(["xdotool", "key", "Return"], check=True)
+        until(lambda: _opened(person))
+        person.type(_TASK)
         until(lambda: "galculator" in _windows())
         subprocess.run(["wmctrl", "-r", "galculator", "-e", "0,120,120,-1,-1"], check=False)
-        time.sleep(7)  # speech is spoken at its own pace
-        subprocess.run(["import", "-window", "root", str(target)], check=True)
+        target.write_bytes(_still())
     finally:
+        person.close()
         wisp.terminate()
         wisp.wait()
 
@@ -99,6 +138,20 @@ def until(seen: Callable[[], bool]) -> None:
         time.sleep(0.3)
 
 
+def _still() -> bytes:
+    """The screen once it has stopped changing: speech is spoken at its own pace."""
+    limit, last, since = time.monotonic() + _LIMIT_S, b"", time.monotonic()
+    while time.monotonic() < limit and time.monotonic() - since < _STILL_S:
+        time.sleep(0.3)
+        shot = subprocess.run(
+            ["import", "-window", "root", "-strip", "-define", "png:exclude-chunks=date,time", "png:-"],
+            check=True, capture_output=True,
+        ).stdout  # fmt: skip
+        if shot != last:
+            last, since = shot, time.monotonic()
+    return last
+
+
 def _windows() -> str:
     found = subprocess.run(
         ["xdotool", "search", "--onlyvisible", "--name", "."], check=False, capture_output=True, text=True
@@ -110,9 +163,11 @@ def _windows() -> str:
     return " ".join(names)
 
 
-def _clicked(x: int, y: int) -> bool:
-    """Click the orb; whether its composer has the keyboard soon after. A second click would close it again."""
-    subprocess.run(["xdotool", "mousemove", str(x), str(y), "click", "1"], check=True)
+def _opened(person: PersonsDevices) -> bool:
+    """Press the key that opens Wisp; whether its composer has the keyboard soon after. Another press would close it."""
+    if "Wisp" not in _windows():
+        return False
+    person.press_together(*_SUMMON)
     limit = time.monotonic() + _ANSWER_S
     while time.monotonic() < limit:
         time.sleep(0.3)

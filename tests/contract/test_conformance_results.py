@@ -52,7 +52,7 @@ from app.services.processes.commands import Processes, Run
 from app.tools.conversation import SAY, Speech
 from app.tools.exec import COMMANDS, Commands
 from app.tools.executor import Executor, WrittenByThePerson
-from app.tools.registry import Family, Registry, TurnContext
+from app.tools.registry import Family, Registry, TurnContext, admitted
 from tests.conftest import DATA
 from tests.support.stage import FakeClock, Stage, texts
 
@@ -408,7 +408,7 @@ async def test_a_result_may_be_called_a_response(case: Case) -> None:
 
 async def _spoken(block: Block) -> ToolResult:
     executor = Executor(Registry(SAY), [Speech()], FakeClock())
-    return (await executor.run(block, WrittenByThePerson(), TurnContext("c"))).result
+    return (await executor.run(block, WrittenByThePerson(), TurnContext(admitted, "c"))).result
 
 
 @_of("strip_partial_close")
@@ -448,7 +448,7 @@ async def test_only_a_limit_that_is_asked_for_ends_a_command(case: Case, tmp_pat
     limit = {"timeout": case["timeout_param"]} if case["timeout_param"] else {}
     block = Block("c", "execute_command", attrs={"command": case["command"], **limit})
     with pytest.raises(ToolFailed):
-        await commands.execute(to_call(execute, block), TurnContext("c"))
+        await commands.execute(to_call(execute, block), TurnContext(admitted, "c"))
     assert processes.allowed_s == case["expected_seconds"]
 
 

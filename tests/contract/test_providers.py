@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, Unreachable
+from app.base.errors import BadAnswer, ContextOverflow, KeyRefused, OverLimit, Refused, Unreachable
 from app.protocol.call import Media
 from app.protocol.message import CallPart, ImagePart, Message, ResultPart, Role, TextPart, assistant, user
 from app.providers.api import (
@@ -229,7 +229,7 @@ async def test_after_a_failure_the_same_provider_serves_the_next_request(vendor:
 
 FAILURES = [
     (Status(400, message="something odd"), Refused, "refused the request (error 400). It said: something odd"),
-    (Status(401), Refused, "does not accept the key. Put a valid key into the environment variable"),
+    (Status(401), KeyRefused, "does not accept the key. Put a valid key into the environment variable"),
     (Status(402), Refused, "has no credit left"),
     (Status(403), Refused, "may not do that"),
     (Status(404, message="nothing here"), Refused, "nothing at this address"),

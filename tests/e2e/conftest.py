@@ -5,18 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from app.desktop.choose import open_desktop
 from app.desktop.x11.virtual import VirtualDesktop
+from tests.support.desktop_tools import Tools
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 90
-_WINDOW_LIMIT_S = 15.0
+_WINDOW_LIMIT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,16 @@ def bare_environment(
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
     return run
+
+
+@pytest.fixture
+async def tools(screen: Screen) -> AsyncIterator[Tools]:
+    """The desktop's tools in this process, on the private desktop."""
+    opened = open_desktop(environment=screen.environment)
+    try:
+        yield Tools(opened)
+    finally:
+        opened.close()
 
 
 class Model:

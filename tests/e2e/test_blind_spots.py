@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -50,9 +55,17 @@ def test_a_menu_that_is_not_described_is_read_off_the_screen(wisp: CoProcess, en
     assert 'writing "Properties"' in listing
 
 
+def test_a_menu_of_qt_is_opened_by_its_mnemonic(wisp: CoProcess, environment: dict[str, str]) -> None:
+    with world("qt5 menu", environment) as shown:
+        wisp("read_screen")  # from here on Qt asks the accessibility bus about each key
+        wisp("computer_key", keys="alt+o")
+        wisp("computer_key", keys="Return")
+        assert shown.happened(lambda line: line == "chosen By name"), shown.lines
+
+
 @pytest.mark.parametrize(
     ("kit", "numbers"),
-    [("gtk3", (150,)), ("gtk3", (199,)), ("gtk3", (7,)), *((kit, (150, 199, 7)) for kit in ("qt5", "qt6", "chromium"))],
+    [(kit, (150, 199, 7)) for kit in ("gtk3", "qt5", "qt6", "chromium")],
 )
 def test_a_row_that_is_out_of_sight_is_scrolled_to(
     wisp: CoProcess, environment: dict[str, str], kit: str, numbers: tuple[int, ...]
@@ -64,6 +77,23 @@ def test_a_row_that_is_out_of_sight_is_scrolled_to(
             told = wisp("computer_click", target=f"Row {number}")
             assert shown.happened(lambda line, number=number: line == f"row {number}"), (shown.lines, told["echo"])
             assert told["payload"]["proof"] != "suspected no-op", told["echo"]
+
+
+@pytest.mark.parametrize("kit", ["qt6", "gtk3"])
+def test_a_look_and_a_click_that_is_refused_scroll_nothing(
+    wisp: CoProcess, environment: dict[str, str], tmp_path: Path, kit: str
+) -> None:
+    script = tmp_path / "script.json"
+    click = '<computer_click target="Row 150"/>'
+    script.write_text(json.dumps({"replies": [{"text": click}, {"text": "It was not done."}]}))
+    command = (sys.executable, "-m", "app", "do", "look", "--provider", "scripted")
+    plan = environment | {"WISP_MODE": "plan", "WISP_SCRIPT": str(script), "WISP_DATA_DIR": str(tmp_path)}
+    with world(f"{kit} rows", environment):
+        found = wisp("locate_screen_element", target="Row 150")
+        told = subprocess.run(command, env=plan, capture_output=True, text=True, check=False).stdout
+        listing = wisp("read_screen")["echo"]
+    assert "out of sight" in found["echo"]
+    assert ("Not run" in told, "Row 2" in listing) == (True, True), (told, listing)
 
 
 def test_fields_and_lists_of_a_page_that_lets_nothing_be_set_are_set(
@@ -81,6 +111,25 @@ def test_fields_and_lists_of_a_page_that_lets_nothing_be_set_are_set(
     assert (typed["payload"]["proof"], chosen["payload"]["proof"]) == ("confirmed", "confirmed")
 
 
+def test_cells_of_a_sheet_are_clicked_by_their_address_and_read_with_their_values(
+    wisp: CoProcess, environment: dict[str, str]
+) -> None:
+    with world("calc", environment) as shown:
+        wisp("wait_for", window="LibreOffice Calc")
+        for cell, text in (("B3", "12"), ("C7", "=B3*2")):
+            wisp("computer_click", target=cell)
+            typed = wisp("computer_type", text=f"{text}\n")
+            assert shown.happened(lambda line, told=f"{cell} {text}": line == told), (shown.lines, typed["echo"])
+        listing = wisp("read_screen")["echo"]
+        found = re.search(r'(e\d+) table cell "C7" = "24"', listing)
+        assert found and 'table cell "B3" = "12"' in listing and "greyed" not in found.string.split("C7")[1][:60], (
+            listing
+        )
+        shown.lines.clear()
+        wisp("computer_click", ref=found[1])
+        assert shown.happened(lambda line: line == "at C7"), shown.lines
+
+
 _SIGNS = "Grüße 世界 ✓ abc → Ω≈ç√ Привет £€ "
 _HUNDRED = (_SIGNS + "".join(chr(point) for point in range(0x3B1, 0x3FF)))[:100]
 
@@ -89,5 +138,5 @@ def test_every_character_reaches_a_canvas_that_takes_no_paste(wisp: CoProcess, e
     with world("tk canvas", environment) as shown:
         wisp("computer_click", target="Drawing")
         wisp("computer_type", text=_HUNDRED)
-        shown.happened(lambda _: len(shown.lines) == len(_HUNDRED), limit_s=10)
+        shown.happened(lambda _: len(shown.lines) == len(_HUNDRED), 30.0)
         assert "".join(chr(int(line.removeprefix("key "))) for line in shown.lines) == _HUNDRED

@@ -25,7 +25,7 @@ from app.tools.browser import BROWSER, Browsing
 from app.tools.computer import COMPUTER
 from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor, WrittenByThePerson
-from app.tools.registry import DOCS, Family, Registry, ToolDocs, TurnContext
+from app.tools.registry import DOCS, Family, Registry, ToolDocs, TurnContext, admitted
 from app.tools.screen import SCREEN
 from tests.support.stage import Stage
 from tests.support.web_world import World, world
@@ -177,7 +177,7 @@ class Hands:
 
     async def do(self, **arguments: Any) -> ToolResult:
         block = Block("c1", "browser_action", args=arguments)
-        return (await self.executor.run(block, WrittenByThePerson(), TurnContext())).result
+        return (await self.executor.run(block, WrittenByThePerson(), TurnContext(admitted))).result
 
 
 @pytest.fixture

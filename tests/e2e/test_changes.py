@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from app.desktop.x11.apps import describing
+from scripts.bench import turns
 from tests.e2e.conftest import Screen
 from tests.support.co_process import CoProcess
 from tests.support.worlds import world
@@ -32,6 +34,15 @@ def test_changed_texts_and_what_a_dialog_holds_come_with_the_act(wisp: CoProcess
     assert closed["payload"]["proof"] == "confirmed", closed["echo"]
     assert not (counted["media"] or opened["media"])
     assert all(len(told["payload"].get("changes", ())) <= 12 for told in (counted, opened, closed))
+
+
+def test_an_honest_model_goes_through_a_form_with_one_look_at_most(wisp: CoProcess, screen: Screen) -> None:
+    """A story of `scripts/bench/turns.py`, which plays all of them. The first answer holds nothing of the form yet."""
+    rows = tomllib.loads(turns.STORIES.read_text(encoding="utf-8"))["story"]
+    story = next(turns.Story(**row) for row in rows if row["name"] == "a form in GTK")
+    with world(story.world, screen.environment):
+        played = turns.HonestModel(wisp, story, "").play()
+    assert (played.fault, played.calls, played.looks <= 1) == ("", len(story.call), True)
 
 
 def test_a_menu_and_a_dialog_of_an_editor_list_their_entries(wisp: CoProcess, screen: Screen) -> None:

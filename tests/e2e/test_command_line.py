@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -39,7 +40,7 @@ def test_a_co_process_gets_one_answer_a_call_as_soon_as_the_call_closes(screen: 
         code = process.wait(timeout=30)
     finally:
         process.kill()
-        process.wait()
+        process.wait(timeout=30)
         process.stdout.close()
         assert process.stderr
         process.stderr.close()
@@ -121,6 +122,69 @@ def test_an_interrupt_ends_the_turn_with_130(screen: Screen) -> None:
         process.kill()
     assert process.returncode == 130
     assert json.loads(rest[-1])["outcome"] == "stopped"
+
+
+def test_the_words_of_a_schedule_permit_nothing_when_it_runs(screen: Screen, tmp_path: Path) -> None:
+    script, task = tmp_path / "script.toml", "run the command touch made.txt"
+    calls = [
+        "<execute_command command='touch made.txt'/>",
+        "<write_file path='note.md'>Hello.</write_file>",
+        "I tried.",
+    ]
+    script.write_text(f"replies = {json.dumps(calls)}\n", encoding="utf-8")
+    work = tmp_path / "work"
+    work.mkdir()
+    screen.wisp("schedule", "add", "daily 9:00", task, "--yes", "--workspace", str(work))
+    ran = screen.wisp("schedule", "run", "1", WISP_PROVIDER="scripted", WISP_SCRIPT=str(script))
+    assert ran.stdout.startswith(f"{task}: it needs your answer\nI tried.\nNot done, because nobody was there")
+    assert [path.name for path in work.iterdir()] == ["note.md"]
+    assert screen.wisp("schedule", "inbox").stdout.partition("  ")[2].startswith(f"{task}: it needs your answer\n")
+    assert screen.wisp("schedule", "inbox").stdout == "Nothing new is in the inbox.\n"
+
+
+@pytest.mark.parametrize(
+    ("wish", "kept", "gone"),
+    [
+        ("remind me tomorrow at 9 to stretch", "schedule list", "Nothing is scheduled.\n"),
+        ("jeden Tag um 9 suche im Internet nach Katzen", "schedule list", "Nothing is scheduled.\n"),
+        ("forget everything", "memory list", "Nothing is remembered yet.\n"),
+        ("vergiss alles", "memory list", "Nothing is remembered yet.\n"),
+    ],
+)
+def test_what_needs_a_yes_says_what_to_write_at_a_terminal_and_that_does_it(
+    screen: Screen, wish: str, kept: str, gone: str
+) -> None:
+    screen.wisp("do", "remember that my train leaves at 7:42")
+    refused = screen.wisp("do", wish)
+    before = screen.wisp(*kept.split()).stdout
+    assert (refused.returncode, "my train" in before or before == gone) == (3, True)
+    command = shlex.split(refused.stdout.strip().splitlines()[-1].partition(": wisp ")[2])
+    assert screen.wisp(*command).returncode == 1, "nobody can be asked here either"
+    done = screen.wisp(*command, "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = screen.wisp(*kept.split()).stdout
+    assert after == gone if command[0] == "memory" else ("stretch" in after or "tool=web_search" in after)
+
+
+@needs_wall
+def test_a_command_that_is_said_runs_in_the_sandbox_and_its_output_is_told(screen: Screen, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "letter.txt").touch()
+    wish = "run ls and then run the command `cat letter.txt`"
+    done = screen.wisp("do", wish, "--workspace", str(tmp_path / "work"))
+    assert (done.returncode, "It printed:\nletter.txt\nIt printed nothing." in done.stdout) == (0, True), done.stdout
+
+
+def test_a_run_that_is_killed_is_in_the_inbox_and_does_not_come_again(screen: Screen) -> None:
+    screen.wisp("schedule", "add", "daily 9:00", "wait 60 seconds", "--yes")
+    process = screen.start("schedule", "run", "1")
+    try:
+        assert eventually(lambda: "wait 60 seconds" in screen.wisp("history", "list").stdout)
+    finally:
+        process.kill()
+        process.communicate()
+    assert screen.wisp("run-due").stdout == ""
+    assert "wait 60 seconds: interrupted\n" in screen.wisp("schedule", "inbox").stdout
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,7 @@ async def test_a_button_that_orders_is_pressed_only_after_a_yes(form: object, ru
     assert not _is_ordered()
     run.answer = {"allow": True}
     await run.says('<computer_click target="Order now"/>')
+    assert run.finished[-1].ok, run.finished[-1].echo
     assert eventually(_is_ordered)
 
 

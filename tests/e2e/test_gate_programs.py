@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.e2e.conftest import Model
+from tests.e2e.conftest import ROOT, Model
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -105,3 +105,10 @@ def test_nothing_goes_into_a_password_dialog_and_none_of_it_is_kept(model: Model
     kept = model.screen.wisp("audit", "export").stdout
     assert '"tool"' in kept
     assert [letters for letters in ("hunter", "h u n") if letters in kept] == []
+
+
+def test_a_tab_that_says_it_has_the_keyboard_hides_no_field_that_has_it(model: Model) -> None:
+    said, program = model.folder / "said", ROOT / "tests" / "support" / "gate_programs" / "qt.py"
+    model.starts("/usr/bin/python3", str(program), "Look", "entry:Name", "tabs:One,Two", title="Look", into=said)
+    told = model.says('<computer_click target="Name"/>', "<computer_type>Ada</computer_type>")
+    assert "value Name Ada" in said.read_text(), told

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,21 +17,11 @@ from Xlib import XK
 
 from app.base import paths
 from app.base.errors import Cancelled, ToolFailed
-from app.desktop.choose import open_desktop
+from scripts.device import PersonsDevices
 from tests.e2e.conftest import Screen
 from tests.support.desktop_tools import Tools
-from tests.support.device import PersonsDevices
 from tests.support.fixture_window import FixtureWindow
 from tests.support.waiting import until
-
-
-@pytest.fixture
-async def tools(screen: Screen) -> AsyncIterator[Tools]:
-    opened = open_desktop(environment=screen.environment)
-    try:
-        yield Tools(opened)
-    finally:
-        opened.close()
 
 
 @contextmanager
@@ -77,7 +67,7 @@ def test_the_stop_key_works_while_every_processor_and_the_event_loop_are_busy() 
 async def test_the_stop_key_reaches_no_program(tools: Tools, screen: Screen) -> None:
     with FixtureWindow("canvas", environment=screen.environment) as window:
         await asyncio.to_thread(_press_elsewhere, screen, "ctrl+alt+Escape")
-        await until(lambda: tools.desktop.is_stopped, 5.0)
+        await until(lambda: tools.desktop.is_stopped)
         assert not [event for event in window.quiet() if event.get("key") == "Key_Escape"]
 
 
@@ -117,7 +107,7 @@ async def test_the_person_may_say_go_on(tools: Tools, screen: Screen) -> None:
             person.tap(XK.XK_a)
             window.wait(lambda event: event["event"] == "key")
             next_click = asyncio.create_task(tools("computer_click", x=400, y=250, space="screen"))
-            await until(lambda: driving == [True], 5.0)
+            await until(lambda: driving == [True])
             tools.desktop.resume()
             await next_click
     finally:

@@ -7,7 +7,7 @@ import gc
 import shutil
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,15 +21,6 @@ from tests.support.desktop_tools import Tools
 from tests.support.fixture_window import FixtureWindow
 from tests.support.observer import observe, text_of
 from tests.support.waiting import eventually
-
-
-@pytest.fixture
-async def tools(screen: Screen) -> AsyncIterator[Tools]:
-    opened = open_desktop(environment=screen.environment)
-    try:
-        yield Tools(opened)
-    finally:
-        opened.close()
 
 
 @contextmanager

@@ -51,7 +51,7 @@ async def _type(controller: DesktopController, text: str) -> tuple[Route, ...]:
 
 
 def _holds(window: FixtureWindow, text: str) -> None:
-    window.wait(lambda event: event["event"] == "text" and event["text"] == text, limit_s=5)
+    window.wait(lambda event: event["event"] == "text" and event["text"] == text)
 
 
 def _keymap(screen: Screen) -> list[list[int]]:

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 from app.agent.agent_events import Outcome, ToolFinished, TurnEnded
@@ -27,7 +28,7 @@ def _is_begun(journal: Path) -> bool:
     """Whether a call has been written down that has not ended."""
     if not journal.exists():
         return False
-    with sqlite3.connect(f"file:{journal}?mode=ro", uri=True) as db:
+    with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as db, db:
         try:
             return bool(db.execute("select count(*) from calls where outcome = ''").fetchone()[0])
         except sqlite3.OperationalError:

@@ -44,6 +44,29 @@ def test_a_note_is_written_and_saved_exactly(screen: Screen) -> None:
     assert note.read_text(encoding="utf-8").rstrip("\n") == "Zwölf Äpfel, 3 € – done"
 
 
+@pytest.mark.parametrize(
+    ("saving", "name"),
+    [
+        ("save it as note.txt in {folder}", "note.txt"),
+        ('press ctrl+s, type "{folder}/plain" into Name and click Save', "plain"),
+    ],
+)
+def test_a_text_is_saved_in_the_folder_that_is_named(screen: Screen, saving: str, name: str) -> None:
+    folder = screen.home / "post"
+    folder.mkdir()
+    wish = f'open the text editor, type "Zwölf Äpfel", {saving.format(folder=folder)}'
+    done = screen.wisp("do", wish)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert eventually((folder / name).is_file), done.stdout
+    assert (folder / name).read_text(encoding="utf-8").rstrip("\n") == "Zwölf Äpfel"
+
+
+def test_a_name_without_a_suffix_is_saved_where_the_person_quotes_it(screen: Screen) -> None:
+    done = screen.wisp("do", 'open the text editor, type "hi", press ctrl+s, type "saved" into Name and click Save')
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert eventually(lambda: any(screen.home.rglob("saved"))), done.stdout
+
+
 def test_claude_does_the_same_through_its_real_sdk_and_sees_the_screen(screen: Screen) -> None:
     replies = [
         '<say tone="warm">Looking first.</say><screen_capture/>',

@@ -15,8 +15,8 @@ from Xlib import XK
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
+from scripts.device import PersonsDevices
 from tests.e2e.conftest import Screen
-from tests.support.device import PersonsDevices
 from tests.support.fixture_window import FixtureWindow
 
 pytestmark = pytest.mark.timeout(180)

@@ -16,7 +16,7 @@ from app.desktop.desktop import Desktop
 from app.desktop.privacy import private_by
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.tools.registry import TurnContext
+from app.tools.registry import TurnContext, admitted
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
 from tests.support.compositor import composited
@@ -36,7 +36,7 @@ def desk(desktop: VirtualDesktop) -> Iterator[Desktop]:
 
 async def read(desk: Desktop, tool: str, **arguments: JsonValue) -> ToolResult:
     spec = next(spec for spec in SCREEN.tools if spec.name == tool)
-    result: ToolResult = await spec.execute(ScreenReading(desk), ToolCall("1", tool, arguments), TurnContext())
+    result: ToolResult = await spec.execute(ScreenReading(desk), ToolCall("1", tool, arguments), TurnContext(admitted))
     return result
 
 

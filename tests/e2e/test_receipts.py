@@ -61,6 +61,15 @@ def test_a_value_that_the_field_reverts_is_not_confirmed(wisp: CoProcess, screen
     assert (lost["payload"]["proof"] != "confirmed", kept["payload"]["proof"]) == (True, "confirmed"), lost["echo"]
 
 
+def test_a_value_is_not_called_failed_where_its_program_is_silent_after_it(wisp: CoProcess, screen: Screen) -> None:
+    with world("gtk3", screen.environment) as shown:
+        wisp("wait_for", text="Dead")
+        heavy = wisp("locate_screen_element", target="Heavy field")["payload"]["ref"]
+        put = wisp.attempt("set_value", ref=heavy, value="日本 🚀")
+        assert shown.happened(lambda line: line == "heavy 日本 🚀")
+    assert (put["ok"], put["payload"].get("proof")) == (True, "confirmed"), put["echo"]
+
+
 def test_a_press_on_a_covered_window_is_proven_by_what_its_program_tells(wisp: CoProcess, screen: Screen) -> None:
     with world("gtk3", screen.environment) as shown:
         wisp("wait_for", text="Dead")

@@ -66,7 +66,8 @@ async def test_every_showing_control_of_a_qt_window_has_the_place_libatspi_repor
 
 async def test_a_qt_field_goes_by_its_label(eyes: AtSpi, form: object) -> None:
     field = await the(eyes, "Street field", "Order form")
-    assert await eyes.set_value(field.ref, "Ærøvej 4, 日本") == "Ærøvej 4, 日本"
+    await eyes.set_value(field.ref, "Ærøvej 4, 日本")
+    assert await eyes.text_of(field.ref) == "Ærøvej 4, 日本"
     seen = [node.text for node in observer.observe("Order form") if node.text and "vej" in node.text]
     assert seen == ["Ærøvej 4, 日本"]
 
@@ -80,7 +81,8 @@ async def test_a_qt_number_field_takes_a_number(eyes: AtSpi, form: object) -> No
 async def test_a_qt_box_is_set_on_and_off(eyes: AtSpi, form: object) -> None:
     box = await the(eyes, "Gift wrapping check box", "Order form")
     for value in ("on", "on", "off", "off"):
-        assert await eyes.set_value(box.ref, value) == value
+        await eyes.set_value(box.ref, value)
+        assert await eyes.text_of(box.ref) == value
         assert ("checked" in observer.named("Order form", "Gift wrapping").states) is (value == "on")
     with pytest.raises(ToolMisuse, match='Write "on" or "off"'):
         await eyes.set_value(box.ref, "perhaps")
@@ -120,7 +122,8 @@ async def test_a_password_is_never_told(eyes: AtSpi, form: object) -> None:
     (field,) = [element for element in outline.elements if element.role == "password text"]
     assert (field.value, "hunter2" in outline.text) == ("", False)
     assert await eyes.text_of(field.ref) == ""
-    assert await eyes.set_value(field.ref, "hunter3") == ""
+    await eyes.set_value(field.ref, "hunter3")
+    assert await eyes.text_of(field.ref) == ""
     matches = [match.element for match in await eyes.find("Password field") if match.element.app == "Order form"]
     assert [element.value for element in matches] == [""]
 

@@ -18,7 +18,7 @@ from app.desktop.desktop import Desktop
 from app.desktop.ocr.rapid import RapidOcr
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.tools.registry import TurnContext
+from app.tools.registry import TurnContext, admitted
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
 from tests.support.desktop_tools import Tools
@@ -41,7 +41,7 @@ def screen(desk: Desktop) -> ScreenReading:
 
 async def call(screen: ScreenReading, tool: str, **arguments: JsonValue) -> ToolResult:
     spec = next(spec for spec in SCREEN.tools if spec.name == tool)
-    result: ToolResult = await spec.execute(screen, ToolCall("1", tool, arguments), TurnContext())
+    result: ToolResult = await spec.execute(screen, ToolCall("1", tool, arguments), TurnContext(admitted))
     return result
 
 

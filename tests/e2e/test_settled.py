@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from app.base.geometry import Rect
+from app.desktop.backends import Press
 from app.desktop.choose import open_desktop
 from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
-from app.desktop.input import Press
 from app.desktop.verification import Receipt
 from app.desktop.x11.virtual import VirtualDesktop
-from tests.support.compositor import composited
+from tests.support.compositor import composited, manager_stopped
 from tests.support.repainting import repainting
 
 pytestmark = pytest.mark.timeout(60)
@@ -74,6 +76,14 @@ async def test_a_program_that_does_not_work_off_its_input_is_named(desk: Desktop
     assert "'Repainting' has not answered yet: it is busy or frozen." in seen.sentence
 
 
+async def test_a_click_that_the_window_manager_holds_back_is_waited_for(desk: Desktop, desktop: VirtualDesktop) -> None:
+    """A ping that overtakes the click would be answered at once: the click would count as one that did nothing."""
+    with repainting("--busy", "20", environment=desktop.environment), manager_stopped(desktop.environment) as go_on:
+        threading.Timer(1.5, go_on).start()
+        seen, is_shown = await desk.run(_clicked)
+    assert (seen.verdict, is_shown) == ("changed", True)
+
+
 @pytest.mark.parametrize("options", [("--after", "20"), ("--busy", "400"), ("--after", "20", "--caret")], ids=" ".join)
 async def test_under_a_compositor_the_effect_shows_as_well(
     desk: Desktop, desktop: VirtualDesktop, options: tuple[str, ...]
@@ -90,3 +100,24 @@ async def test_what_moves_elsewhere_is_no_effect_of_the_click(desk: Desktop, des
     ):
         seen, _ = await desk.run(_clicked)
     assert (seen.verdict, seen.proof) == ("elsewhere", "unverifiable")
+
+
+async def test_the_keyboard_is_where_the_focus_is_before_the_window_manager_says_so(
+    desk: Desktop, desktop: VirtualDesktop
+) -> None:
+    """What is sent in between reaches the window with the focus: it must be judged by that one."""
+
+    async def holder(controller: DesktopController) -> str:
+        return controller.backend.windows.keyboard().window
+
+    async def ref_of(controller: DesktopController) -> str:
+        return controller.find_window("Player").ref
+
+    with (
+        repainting("--still", "--at", "700,100", environment=desktop.environment, title="Player"),
+        repainting("--still", environment=desktop.environment),
+    ):
+        player, before = await desk.run(ref_of), await desk.run(holder)
+        with manager_stopped(desktop.environment):
+            subprocess.run(["xdotool", "windowfocus", str(int(player[1:], 16))], env=desktop.environment, check=True)  # noqa: ASYNC221
+            assert (before != player, await desk.run(holder)) == (True, player)

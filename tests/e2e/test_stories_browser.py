@@ -151,15 +151,26 @@ def test_a_link_is_followed_and_the_way_back_taken(wisp: CoProcess, site: Site, 
     assert not site.was_asked("/other")
 
 
-def test_a_page_is_scrolled_until_the_link_at_its_end_shows(wisp: CoProcess, site: Site) -> None:
+def _shows(environment: dict[str, str], name: str, *, in_sight: bool) -> bool:
+    return any(node.name == name and node.showing >= in_sight for node in observe("Chromium", environment))
+
+
+def test_a_page_is_scrolled_until_the_link_at_its_end_shows(
+    wisp: CoProcess, site: Site, environment: dict[str, str]
+) -> None:
     _visit(wisp, site, "/long", "Long")
+    assert eventually(lambda: _shows(environment, "Line 3 of the text", in_sight=True))
     wisp("computer_scroll", target="Line 3 of the text", dy=100)
+    assert eventually(lambda: _shows(environment, "To the very end", in_sight=True))
     wisp("computer_click", target="To the very end")
     assert eventually(lambda: site.was_asked("/end"))
 
 
-def test_what_stands_below_is_clicked_by_the_point_that_locating_gave(wisp: CoProcess, site: Site) -> None:
+def test_what_stands_below_is_clicked_by_the_point_that_locating_gave(
+    wisp: CoProcess, site: Site, environment: dict[str, str]
+) -> None:
     _visit(wisp, site, "/long", "Long")
+    assert eventually(lambda: _shows(environment, "To the very end", in_sight=False))
     found = wisp("locate_screen_element", target="To the very end")
     wisp("computer_click", ref=found["payload"]["ref"])
     assert eventually(lambda: site.was_asked("/end"))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 import pytest
@@ -19,7 +21,7 @@ from app.desktop.controller import DesktopController
 from app.desktop.desktop import Desktop
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import JsonValue, ToolCall, ToolResult
-from app.tools.registry import TurnContext
+from app.tools.registry import TurnContext, admitted
 from app.tools.screen import SCREEN, ScreenReading
 from tests.support import observer
 from tests.support.desktop_tools import Tools
@@ -29,6 +31,14 @@ pytestmark = pytest.mark.timeout(120)
 
 LOST = "The accessibility bus does not answer"
 TERMINAL = ("xterm", "-fa", "monospace", "-fs", "14", "-T", "Ops", "-e", "printf '\\n\\n   Roll back\\n'; sleep 90")
+
+
+LATE_MANAGER = """#!/bin/sh
+xprop -root -f _NET_SUPPORTING_WM_CHECK 32x -set _NET_SUPPORTING_WM_CHECK 0x1
+sleep 1
+touch "$0.started"
+exec {openbox} "$@"
+"""
 
 
 class Room:
@@ -44,7 +54,7 @@ class Room:
         spec = next((spec for spec in SCREEN.tools if spec.name == tool), None)
         if spec is None:
             return await self._tools(tool, arguments)
-        result: ToolResult = await spec.execute(self._reading, ToolCall("1", tool, arguments), TurnContext())
+        result: ToolResult = await spec.execute(self._reading, ToolCall("1", tool, arguments), TurnContext(admitted))
         return result
 
     async def window(self, title: str) -> Window:
@@ -138,6 +148,15 @@ async def test_a_frozen_program_is_named_and_holds_nobody_up(room: Room) -> None
             clicked = await room("computer_click", x=middle.x, y=middle.y, space="screen")
             assert "'galculator' has not answered yet: it is busy or frozen." in clicked.llm_echo
         assert '"galculator" does not answer' not in (await room("read_screen")).llm_echo
+
+
+def test_a_desktop_is_up_only_when_its_window_manager_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    late = tmp_path / "openbox"
+    late.write_text(LATE_MANAGER.format(openbox=shutil.which("openbox")), encoding="utf-8")
+    late.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with VirtualDesktop(300, 200):
+        assert (tmp_path / "openbox.started").exists()
 
 
 async def test_without_a_window_manager_windows_are_seen_read_and_clicked(unmanaged: Room) -> None:

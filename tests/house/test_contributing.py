@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from app.agent.policy import Provenance
 from app.agent.policy.policy import Policy, PolicyDeps
 from app.agent.policy.values import Decision, Mode
 from app.assembly import registry
@@ -28,7 +29,7 @@ from app.protocol.spec import Effect, Param, ToolSpec, unbound
 from app.providers import profiles
 from app.settings import providers, store
 from app.tools.executor import Executor, WrittenByThePerson
-from app.tools.registry import Family, Registry, TurnContext
+from app.tools.registry import Family, Registry, TurnContext, admitted
 from app.ui.system.speech import manner_of
 from app.ui.theme import theme
 
@@ -79,7 +80,7 @@ async def test_the_tool_of_the_guide_is_taught_in_every_dialect_and_runs() -> No
         return None
 
     async def run(name: str) -> ToolResult:
-        turn = TurnContext("c1", lambda *_: None, audit, asyncio.Event(), "t1", 0.0)
+        turn = TurnContext(admitted, "c1", lambda *_: None, audit, asyncio.Event(), "t1", 0.0)
         done = await executor.run(Block("c1", "greet", args={"name": name}), WrittenByThePerson(), turn)
         return done.result
 
@@ -128,7 +129,9 @@ def test_a_rule_is_written_where_the_others_are(shipped: Path, tmp_path: Path) -
     def decision() -> Decision:
         around = PolicyDeps(tools=(*registry().specs, spec))
         return (
-            Policy(tmp_path, Mode.ASK, surroundings=around, persons=tmp_path / "none.toml").decide(call, spec).decision
+            Policy(tmp_path, Mode.ASK, surroundings=around, persons=tmp_path / "none.toml")
+            .decide(call, spec, (), Provenance())
+            .decision
         )
 
     assert decision() is Decision.ALLOW

@@ -10,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPELLED = {
+    "fpdf2": "fpdf",
+    "markdown-it-py": "markdown_it",
     "pillow": "PIL",
     "pyside6-essentials": "PySide6",
     "python-docx": "docx",

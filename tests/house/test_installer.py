@@ -68,11 +68,11 @@ def test_the_scripts_of_the_package_are_valid_shell() -> None:
 
 
 _HOLDS = """
-import fcntl, sys, time
+import fcntl, sys
 with open(sys.argv[1], "w") as lock:
     fcntl.lockf(lock, fcntl.LOCK_EX)
     print("held", flush=True)
-    time.sleep(1.5)
+    sys.stdin.read()
 """
 _APT = """#!/bin/sh
 case "$*" in
@@ -98,11 +98,22 @@ def test_the_set_up_waits_for_another_apt(tmp_path: Path) -> None:
         (commands / name).write_text(script, encoding="utf-8")
         (commands / name).chmod(0o755)
     environment = os.environ | {"PATH": f"{commands}:{os.environ['PATH']}"}
-    with subprocess.Popen([sys.executable, "-c", _HOLDS, str(lists / "lock")], stdout=subprocess.PIPE) as other:
-        assert other.stdout
+    holds = [sys.executable, "-c", _HOLDS, str(lists / "lock")]
+    with subprocess.Popen(holds, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdin and other.stdout
         other.stdout.readline()
-        done = subprocess.run(
-            [ROOT / "scripts" / "setup"], env=environment, capture_output=True, text=True, check=False
-        )
-    assert (done.returncode, "another apt is at work" in done.stderr) == (7, True), done.stderr
+        with subprocess.Popen(
+            [ROOT / "scripts" / "setup"],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as setup:
+            assert setup.stderr
+            said = ""
+            for line in setup.stderr:
+                said += line
+                if "another apt is at work" in line:
+                    other.stdin.close()  # ends the other one only now, so that the set-up must have met it
+    assert (setup.returncode, "another apt is at work" in said) == (7, True), said
     assert "DPkg::Lock::Timeout=300" in installed.read_text(encoding="utf-8")

@@ -125,7 +125,7 @@ def test_help_and_parse_load_neither_qt_nor_the_desktop(command: list[str]) -> N
         f"        main({command!r})\n"
         "    except SystemExit:\n"
         "        pass\n"
-        "heavy = ('PySide6', 'Xlib', 'mss', 'anthropic', 'openai', 'PIL', 'dbus_fast', 'numpy')\n"
+        "heavy = ('PySide6', 'Xlib', 'mss', 'anthropic', 'openai', 'PIL', 'dbus_fast', 'numpy', 'httpx2')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)

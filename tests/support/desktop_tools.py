@@ -31,7 +31,7 @@ class Tools:
         unknown = [argument for argument in given if spec.param(argument) is None]
         assert not unknown, f"{tool} has no {unknown}"
         handler = self._handlers[self.registry.handler_of(tool)]
-        turn = TurnContext("1", turn_id="t1", admit=self._admit)
+        turn = TurnContext(self._admit, "1", turn_id="t1")
         return await spec.execute(handler, ToolCall("1", tool, given), turn)
 
     def _spec(self, name: str) -> ToolSpec:

@@ -13,7 +13,7 @@ from tests.support.co_process import CoProcess
 from tests.support.fixture_window import FixtureWindow
 from tests.support.monitors import split
 
-_TYPED_LIMIT_S = 10.0
+_TYPED_LIMIT_S = 45.0
 _POOLS = (
     "abcdefgXYZ 0123456789!@#$%^&*()_+-=[]{}|;:'\",./<>?\\`~",
     "éèüößñçåøłžşğı€£§",

@@ -19,7 +19,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-_LIMIT_S = 20.0
+_LIMIT_S = 45.0
+_WORKED_OFF_S = 180.0
+"""A long line that was typed before is laid out again for each of its signs."""
+_SHOWN_CHARS = 300
 
 
 class FixtureWindow:
@@ -65,7 +68,8 @@ class FixtureWindow:
             try:
                 event = json.loads(self._lines.get(timeout=max(limit - time.monotonic(), 0.01)))
             except queue.Empty:
-                raise AssertionError(f"The window did not tell it in time; it told {self.told[-8:]}") from None
+                last = [str(event)[:_SHOWN_CHARS] for event in self.told[-8:]]
+                raise AssertionError(f"The window did not tell it in time; it told {last}") from None
             self.told.append(event)
             if is_it(event):
                 return event
@@ -82,7 +86,7 @@ class FixtureWindow:
     def forget(self) -> None:
         """Start anew: no events, an empty field."""
         self.say("clear")
-        self.wait(lambda event: event["event"] == "cleared")
+        self.wait(lambda event: event["event"] == "cleared", _WORKED_OFF_S)
         self.told.clear()
 
     def freeze(self) -> None:

@@ -181,7 +181,9 @@ def _act(case: GateCase, environment: dict[str, str], *, control: bool) -> str:
 
 
 async def carry_out(task: str, mode: str) -> None:
-    """Carry out a task of a scripted model before a person who says yes to each question, once; tell what happens."""
+    """Carry out a task of a scripted model before a person who has typed it and says yes to each question, once; tell
+    what happens.
+    """
     assistant = assemble(store.load().with_values(model__provider="scripted", trust__mode=mode))
     loop = asyncio.get_running_loop()
 
@@ -196,7 +198,7 @@ async def carry_out(task: str, mode: str) -> None:
 
     try:
         assistant.subscribe(hear)
-        await assistant.send(task)
+        await assistant.send(task, own=task)
     finally:
         await assistant.close()
 

@@ -14,12 +14,11 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 _PYTHON = "/usr/bin/python3"
-_LOOK_LIMIT_S = 15.0
+_LOOK_LIMIT_S = 45.0
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,16 @@ def started(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A program in an empty home for as long as the test needs it, ended after.
 
-    Inside once `app` shows a window to assistive technology, or (for programs that tell nothing) one of that `title`.
+    Inside once `app` shows a window to assistive technology and the window manager has placed it, or (for programs that
+    tell nothing) one of that `title`.
     """
     around = dict(environment if environment is not None else os.environ)
+    before = set(_windows(around))
+
+    def is_up() -> bool:
+        new = set(_windows(around)) - before
+        return _has_window(app, environment) and bool(new) if app else any(line.endswith(title) for line in new)
+
     with tempfile.TemporaryDirectory(prefix="wisp-home-", ignore_cleanup_errors=True) as home:
         program = subprocess.Popen(
             command,
@@ -97,8 +103,7 @@ def started(
         from tests.support.waiting import eventually  # late, because the script beneath runs without the tests
 
         try:
-            is_up = partial(_has_window, app, environment) if app else partial(_has_titled, title, environment)
-            assert eventually(is_up, limit_s=30), f"{app or title} showed no window"
+            assert eventually(is_up, limit_s=60), f"{app or title} showed no window"
             yield program
         finally:
             os.killpg(program.pid, signal.SIGKILL)  # a group of its own: see start_new_session
@@ -109,16 +114,12 @@ def _has_window(app: str, environment: Mapping[str, str] | None) -> bool:
     return any(node.showing and node.depth == 1 for node in observe(app, environment, deepest=1))
 
 
-def _has_titled(title: str, environment: Mapping[str, str] | None) -> bool:
+def _windows(environment: Mapping[str, str]) -> list[str]:
+    """The windows that the window manager lists, one line each: openbox is seconds late on a busy machine."""
     listed = subprocess.run(
-        ["wmctrl", "-l"],
-        env=dict(environment if environment is not None else os.environ),
-        capture_output=True,
-        text=True,
-        timeout=_LOOK_LIMIT_S,
-        check=True,
+        ["wmctrl", "-l"], env=dict(environment), capture_output=True, text=True, timeout=_LOOK_LIMIT_S, check=True
     )
-    return any(line.endswith(title) for line in listed.stdout.splitlines())
+    return listed.stdout.splitlines()
 
 
 def _main(wanted: str, deepest: int) -> None:

@@ -83,7 +83,7 @@ class _Watch:
         from Xlib.display import Display
         from Xlib.ext import xinput
 
-        from tests.support.device import PersonsDevices
+        from scripts.device import PersonsDevices
 
         self._person = PersonsDevices(os.environ)
         self._chord = (XK.XK_Control_L, XK.XK_Alt_L, XK.XK_Escape)

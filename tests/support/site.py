@@ -19,12 +19,13 @@ class Reply:
 
 
 class Site:
-    """`asked` lists the Host line and path of every request."""
+    """`asked` lists the Host line and path of every request, `sent` its headers in lower case and its body."""
 
     def __init__(self, replies: Mapping[str, Reply], address: str) -> None:
         self.replies = dict(replies)
         self.address = address
         self.asked: list[tuple[str, str]] = []
+        self.sent: list[tuple[dict[str, str], bytes]] = []
         self.port = 0
 
     @property
@@ -38,8 +39,13 @@ def site(replies: Mapping[str, Reply] | None = None, *, address: str = "127.0.0.
     here = Site(replies or {}, address)
 
     class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.do_GET()
+
         def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             here.asked.append((self.headers.get("Host", ""), self.path))
+            here.sent.append(({name.lower(): value for name, value in self.headers.items()}, body))
             reply = here.replies.get(self.path.partition("?")[0], Reply(b"nothing here", 404))
             self.send_response(reply.status)
             for name, value in reply.headers.items():

@@ -16,7 +16,7 @@ from app.agent.session import Session
 from app.base.errors import NeedsPerson, ToolFailed
 from app.protocol.call import Media, ToolCall, ToolResult
 from app.protocol.dialects.choose import by_name
-from app.protocol.spec import Close, Effect, Param, ScreenAim, ToolSpec, ValueType
+from app.protocol.spec import Close, Effect, Execute, Param, ScreenAim, ToolSpec, ValueType
 from app.providers.scripted import Reply, Scripted
 from app.settings.store import Settings
 from app.tools.conversation import SAY, Speech
@@ -46,6 +46,19 @@ class FakeClock:
 
     def advance(self, seconds: float) -> None:
         self.time += seconds
+
+
+def typing_tool(execute: Execute) -> ToolSpec:
+    """What the gate has to know of a tool that types a text where the keyboard is."""
+    return ToolSpec(
+        "computer_type",
+        "Fake.",
+        Effect.DESKTOP,
+        execute,
+        attrs=(Param("text", required=True),),
+        aim=ScreenAim.FOCUS,
+        typed="text",
+    )
 
 
 @dataclass
@@ -83,6 +96,8 @@ class Workbench:
 
     async def click(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         self.done.append(f"click {call.integer('x')}")
+        if self.failures:
+            raise self.failures.pop(0)
         await asyncio.sleep(0)
         self.done.append(f"clicked {call.integer('x')}")
         return ToolResult(True, "clicked", {}, "Clicked.")

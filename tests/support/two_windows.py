@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 FIRST, SECOND = "First window", "Second window"
-_LIMIT_S = 20.0
+_LIMIT_S = 45.0
 
 
 class TwoWindows:

@@ -6,7 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable
 
-_LIMIT_S = 10.0
+_LIMIT_S = 45.0
+"""So long that only a fault reaches it, also where many programs share two cores."""
 _PAUSE_S = 0.01
 _LOOK_AGAIN_S = 0.05
 

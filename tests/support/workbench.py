@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from app.base.clock import SystemClock
@@ -25,7 +25,7 @@ from app.tools.edit import EDITS, Edits
 from app.tools.exec import COMMANDS, WAITS, Commands, Waits
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.file import ARRANGEMENTS, FILES, Arrangements, Files
-from app.tools.registry import Registry, TurnContext
+from app.tools.registry import Registry, TurnContext, admitted
 from app.tools.search import CODE, SEARCH, Code, Searches
 
 WORK = Registry(FILES, EDITS, ARRANGEMENTS, SEARCH, COMMANDS, WAITS, CODE, TASKS)
@@ -59,14 +59,14 @@ class Talk:
 class Bench:
     """`root` is the workspace; `home` and `trash` lie beside it; `told` collects what cards were fed."""
 
-    def __init__(self, folder: Path, limits: CommandLimits = QUICK, *, walled: bool = False) -> None:
+    def __init__(self, folder: Path, limits: CommandLimits = QUICK, *, sandboxed: bool = False) -> None:
         self.root, self.home, self.trash = folder / "project", folder / "home", folder / "trash"
         for made in (self.root, self.home, self.trash):
             made.mkdir(exist_ok=True)
         self.workspace = Workspace(self.root, home=self.home, temp=folder / "tmp")
         self.checkpoints = Checkpoints(folder / "checkpoints")
         self.changes = Changes(self.workspace, self.checkpoints, self._to_trash)
-        self.wall = bubblewrap.wall(self.root, wanted=walled, readable=(Path(sys.prefix), Path(sys.base_prefix)))
+        self.wall = bubblewrap.wall(self.root, wanted=sandboxed, readable=(Path(sys.prefix), Path(sys.base_prefix)))
         self.processes = Processes(
             folder / "runs", SystemClock(), limits, self.wall, Deletions(self.root, self.checkpoints)
         )
@@ -88,8 +88,8 @@ class Bench:
         """The result of a call written as JSON."""
         return await self.run(Block("c1", tool, args=arguments))
 
-    async def run(self, block: Block, turn: str = "t1") -> ToolResult:
-        context = TurnContext("c1", self._emit, self._audit, self.cancelled, turn, self.began_at)
+    async def run(self, block: Block, turn: str = "t1", turns: Collection[str] | None = None) -> ToolResult:
+        context = TurnContext(admitted, "c1", self._emit, self._audit, self.cancelled, turn, self.began_at, turns=turns)
         return (await self.executor.run(block, WrittenByThePerson(), context)).result
 
     async def stop_all(self) -> None:

@@ -12,16 +12,17 @@ from Xlib import XK
 
 from app.agent import agent_events
 from app.agent.inspection import DesktopInspector
-from app.agent.policy import Decision, Mode, Policy
+from app.agent.policy import Decision, Mode, Policy, Provenance
 from app.assembly import registry
 from app.desktop.choose import open_desktop
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import ToolCall
+from app.protocol.spec import ScreenAim
 from app.ui.approvals.devices import WITNESS
 from app.ui.approvals.row import ApprovalRow
 from app.ui.gallery import samples
 from app.ui.presence import Presence
-from tests.support.device import PersonsDevices
+from scripts.device import PersonsDevices
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand
@@ -56,6 +57,23 @@ def test_it_shows_who_and_what_and_why_and_what_can_be_undone(
             "Asked by the rule “mode ask: outward (default.toml)”.",
         ]
         assert all(row.rect().contains(part.geometry()) for part, _ in row._parts())
+
+    drive(script())
+
+
+def test_all_of_a_long_call_can_be_read_before_the_answer(presence: Presence, agent: FakeAgent, drive: Drive) -> None:
+    task = " ".join(f"Step {number}." for number in range(190))
+    asked = agent_events.ApprovalWanted(
+        "a1", "c1", "cron", "Wisp wants to do this daily: “Step 0. …”.", f"task: {task}"
+    )
+
+    async def script() -> None:
+        exact = (await _asked(presence, agent, (asked,)))._detail
+        bar, below = exact.verticalScrollBar(), exact.viewport().rect().bottomRight()
+        assert (exact.shown, bar.isVisible(), bar.value()) == (f"task: {task}", True, 0)
+        bar.setValue(bar.maximum())
+        end = exact.cursorForPosition(below).position()
+        assert exact.toPlainText()[:end].endswith("Step 189.")
 
     drive(script())
 
@@ -150,9 +168,9 @@ def test_nothing_is_typed_into_a_window_of_ours(qtbot: QtBot, presence: Presence
         desk = open_desktop()
         try:
             call = ToolCall("c1", "computer_type", {"text": "yes"})
-            seen = await DesktopInspector(desk).seen(call, "focus")
+            seen = await DesktopInspector(desk).seen(call, ScreenAim.FOCUS)
             spec = next(spec for spec in registry() if spec.name == call.name)
-            verdict = Policy(tmp_path, Mode.YOLO).decide(call, spec, seen)
+            verdict = Policy(tmp_path, Mode.YOLO).decide(call, spec, seen, Provenance())
         finally:
             desk.close()
         assert (verdict.decision, verdict.rule) == (Decision.DENY, "own windows")

@@ -14,7 +14,8 @@ from pytestqt.qtbot import QtBot
 from app.base.errors import WispError
 from app.ui.composer import intake
 from app.ui.composer.attachments import MOST_PICTURES, Attached, in_words, size
-from app.ui.composer.window import ComposerField, ComposerWindow
+from app.ui.composer.field import ComposerField
+from app.ui.composer.window import ComposerView
 from app.ui.presence import Presence
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
@@ -38,13 +39,13 @@ def saved(path: Path, width: int, height: int) -> Path:
     return path
 
 
-async def written(presence: Presence) -> ComposerWindow:
+async def written(presence: Presence) -> ComposerView:
     presence.open()
     await until(presence.composer.field.hasFocus)
     return presence.composer
 
 
-def names(composer: ComposerWindow) -> list[str]:
+def names(composer: ComposerView) -> list[str]:
     return [one.name for one in composer.chips.attached]
 
 
@@ -157,8 +158,8 @@ def test_what_cannot_be_attached_gets_a_sentence(
         composer.files_offered.emit(many)
         await until(lambda: composer.note.text() == "At most 8 pictures go with one message.")
         assert len(names(composer)) == MOST_PICTURES
-        assert composer.body().contains(composer.field.geometry().toRectF())
-        assert composer.body().contains(composer.note.geometry().toRectF())
+        assert composer.rect().contains(composer.field.geometry())
+        assert composer.rect().contains(composer.note.geometry())
 
     drive(person())
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
@@ -11,14 +13,17 @@ from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
 from app.ui.bubble.rows import RowWidget
-from app.ui.cards.card import CardRow
+from app.ui.bubble.speech import NoticeRow
+from app.ui.cards.card import CardRow, FoldRow
 from app.ui.cards.contents import BrowserView, SourceLink
-from app.ui.cards.picture import CodeView, PictureView
+from app.ui.cards.picture import CodeView, FilmStrip, PictureView
 from app.ui.gallery import samples
 from app.ui.presence import Presence
-from app.ui.presenter.view import Card
+from app.ui.presenter.view import Card, ShownPicture
 from app.ui.theme.appearance import Look
 from app.ui.windows.overlays import PictureWindow
+from tests.support.waiting import until
+from tests.ui.conftest import Drive
 
 Made = Callable[[Sequence[agent_events.AgentEvent], str], CardRow]
 
@@ -143,3 +148,63 @@ def test_an_event_of_no_known_kind_changes_nothing(qtbot: QtBot, presence: Prese
     presence.inbox.receive(object())  # type: ignore[arg-type]
     presence.inbox.change(lambda view: view)
     assert presence.inbox.view is before
+
+
+def test_the_steps_of_a_task_open_with_its_pictures_which_are_kept_as_a_guide(
+    qtbot: QtBot, presence: Presence, drive: Drive, tmp_path: Path
+) -> None:
+    place = tmp_path / "guide.html"
+
+    async def person() -> None:
+        ended = agent_events.TurnEnded("t1", agent_events.Outcome.FINISHED, "The calculator shows 84.")
+        for event in (*samples.finished()[:-3], ended):
+            presence.inbox.receive(event)
+        presence.inbox.change(lambda view: view)
+        presence.unfold()
+        await until(lambda: bool(_shown(presence, FoldRow)))
+        (fold,) = _shown(presence, FoldRow)
+        assert isinstance(fold, FoldRow)
+        assert not _films(presence)
+        fold.press()
+        await until(lambda: bool(_films(presence)))
+        names = [picture.accessibleName() for picture in _films(presence)[0].pictures]
+        assert names == ["1. Looked at the screen"]
+        _films(presence)[0].pictures[0].press()
+        viewer = presence.stage._viewer
+        assert viewer is not None
+        assert viewer.isVisible()
+        viewer.hide()
+        presence.panels.ask_where = lambda proposal: str(place)
+        _films(presence)[0].save.click()
+        await until(place.exists)
+        await until(lambda: bool(_shown(presence, NoticeRow)))
+
+    drive(person())
+    page = place.read_text(encoding="utf-8")
+    assert "<h1>Open the calculator and type 12*7=</h1>" in page
+    assert page.count("<figure>") == page.count("data:image/png;base64,") == 1
+    assert "left: 62.50%; top: 77.83%" in page
+
+
+def _shown(presence: Presence, kind: type[RowWidget]) -> list[RowWidget]:
+    return [row for row in presence.bubble.thread_view.realised.values() if isinstance(row, kind)]
+
+
+def _films(presence: Presence) -> list[FilmStrip]:
+    """Of the rows as they are now: a row that goes out of sight is made again."""
+    return [film for row in _shown(presence, FoldRow) for film in row.findChildren(FilmStrip)]
+
+
+def test_pictures_beyond_the_edge_come_into_sight_with_the_keyboard(qtbot: QtBot, still: Look) -> None:
+    film = FilmStrip(still.theme, None)  # type: ignore[arg-type]
+    qtbot.addWidget(film)
+    sample = samples.picture(400, 300)
+    picture = ShownPicture(sample.data, 400, 300)
+    film.show_frames(tuple((f"Step {number}", replace(picture)) for number in range(9)))
+    film.resize(368, film.height_for(368))
+    film.show()
+    qtbot.waitActive(film)
+    last = film.pictures[-1]
+    assert last.x() > 368
+    last.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.waitUntil(lambda: 0 <= last.x() <= 368 - last.width())

@@ -18,7 +18,8 @@ from app.base.geometry import Rect
 from app.ui.orb.window import OrbWindow
 from app.ui.theme.appearance import Look
 from app.ui.windows.curtain import QtCurtain, X11Curtain, XConnection
-from app.ui.windows.floating import WindowDeps
+from app.ui.windows.floating import Marked, WindowDeps
+from app.ui.windows.stage import Stage
 from tests.ui.fake_agent import hand_now
 
 BELOW = (12, 200, 34)
@@ -251,3 +252,52 @@ def test_a_window_that_goes_while_it_is_drawn_back_stays_gone(orb: OrbWindow, cu
     with curtain.drawn_back(Rect(370, 320, 20, 20)):
         orb.close()
     assert not curtain.covers(Rect(370, 320, 20, 20))
+
+
+def test_a_mark_is_on_the_screen_when_it_is_said_to_be_and_gone_when_it_is_taken_back(
+    qtbot: QtBot, still: Look, below: Below, curtain: X11Curtain
+) -> None:
+    stage = Stage(still)
+    still.around.shows_marks = True
+    still.around.came_back.pointed.connect(stage.point_out)
+    control = Rect(340, 330, 80, 30)
+    places: list[Marked] = []
+    seen: list[set[tuple[int, int, int]]] = []
+    clear: list[bool] = []
+
+    def point() -> None:
+        asked = curtain.point_at(control, "Save")
+        assert asked
+        places.append(asked.result())
+        seen.append(_colors(places[-1]))
+        clear.append(not curtain.covers(control))
+        hand_now("mousemove", 380, 345, "click", 1)
+        curtain.unmark()
+
+    accent = still.theme.color("accent")
+    for _ in range(2):  # it shows again after it was taken back
+        below.clicks = 0
+        in_a_thread(qtbot, point)
+        assert (accent.red, accent.green, accent.blue) in seen[-1]
+        assert clear[-1]
+        qtbot.waitUntil(lambda: _colors(places[-1]) == {BELOW})
+        qtbot.waitUntil(lambda: below.clicks == 1)
+    qtbot.waitUntil(lambda: not still.ticker.is_running)
+    stage.orb.close()
+
+
+def _colors(areas: tuple[Rect, ...]) -> set[tuple[int, int, int]]:
+    """All that show in some areas of the screen."""
+    display = Display()
+    found: set[tuple[int, int, int]] = set()
+    try:
+        for area in areas:
+            data = display.screen().root.get_image(*_bare(area), X.ZPixmap, 0xFFFFFFFF).data
+            found |= {(data[at + 2], data[at + 1], data[at]) for at in range(0, len(data), 4)}
+    finally:
+        display.close()
+    return found
+
+
+def _bare(area: Rect) -> tuple[int, int, int, int]:
+    return area.x, area.y, area.width, area.height

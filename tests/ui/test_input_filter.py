@@ -15,7 +15,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 from app.ui.approvals.devices import WITNESS, Devices, EveryPress, InputFilter
 from app.ui.presence import Presence
 from app.ui.system.hotkey import Hotkey
-from tests.support.device import PersonsDevices
+from scripts.device import PersonsDevices
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
 from tests.ui.fake_agent import FakeAgent, center_of, hand, hand_now

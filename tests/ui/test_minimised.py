@@ -11,13 +11,10 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
-from app.settings.store import Settings
 from app.ui.cards.card import CardRow
 from app.ui.gallery import samples
 from app.ui.orb.state import Orb
 from app.ui.presence import Presence
-from app.ui.theme.appearance import look_of
-from app.ui.windows.curtain import XConnection
 from tests.support.observer import Seen, observe
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
@@ -50,7 +47,7 @@ def pressed(name: str) -> None:
     subprocess.run(command, check=True, timeout=20)
 
 
-def test_minimised_the_work_goes_on_beside_the_orb_and_a_click_opens_it_again(
+def test_closed_the_work_goes_on_beside_the_orb_and_a_click_opens_it_again(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
     agent.holds = True
@@ -59,79 +56,79 @@ def test_minimised_the_work_goes_on_beside_the_orb_and_a_click_opens_it_again(
         presence.send("something long")
         await until(lambda: presence.inbox.view.running)
         agent.tell(agent_events.TagStart("1", "open_app", {"name": "Calculator"}))
-        await until(lambda: presence.stage.shows_bubble and presence.inbox.view.doing)
-        qtbot.mouseClick(presence.bubble.header.minimise, Qt.MouseButton.LeftButton)
-        chip = presence.stage.chip
+        await until(lambda: presence.stage.is_open and presence.inbox.view.doing)
+        qtbot.mouseClick(presence.bubble.header.close_button, Qt.MouseButton.LeftButton)
+        chip = presence.stage.caption
         assert (presence.is_open, chip.isVisible()) == (False, True)
         assert chip.accessibleName() == "Opening Calculator"
         assert chip.body_rect().overlap(presence.orb.rest_rect()) is None
         agent.tell(agent_events.TagStart("2", "open_app", {"name": "Editor"}))
         await until(lambda: chip.accessibleName() == "Opening Editor")
         await hand("mousemove", *center_of(chip), "click", 1)
-        await until(lambda: presence.stage.shows_bubble)
+        await until(lambda: presence.stage.is_open)
         assert not chip.isVisible()
         agent.stop()
 
     drive(person())
 
 
-def test_minimised_the_end_of_the_turn_is_told(
+def test_closed_what_is_said_stands_beside_the_orb_one_line_at_a_time(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
+    agent.holds = True
+    said: list[tuple[str, str]] = []
+
+    async def person() -> None:
+        presence.send("something long")
+        await until(lambda: presence.inbox.view.running)
+        agent.tell(agent_events.SayDelta("s0", "warm", "This was seen in the surface."))
+        await until(lambda: len(presence.inbox.view.items) == 2)
+        presence.close()
+        caption = presence.stage.caption
+        agent.tell(
+            agent_events.SayDelta("s1", "calm", "I open the calculator. "),
+            agent_events.SayDelta("s1", "calm", "Then I type."),
+            agent_events.SayDelta("s2", "urgent", "Stop that!"),
+        )
+
+        def heard() -> bool:
+            now = (caption.accessibleDescription(), caption.accessibleName())
+            if now[0] in ("calm", "urgent") and said[-1:] != [now]:
+                said.append(now)
+            assert caption.body_rect().overlap(presence.orb.rest_rect()) is None
+            return len(said) == 3
+
+        await until(heard)
+        assert said == [("calm", "I open the calculator."), ("calm", "Then I type."), ("urgent", "Stop that!")]
+        agent.stop()
+
+    drive(person())
+
+
+def test_closed_the_end_of_the_turn_is_told(qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive) -> None:
     agent.holds = True
 
     async def person() -> None:
         presence.send("something long")
-        await until(lambda: presence.inbox.view.running and presence.stage.shows_bubble)
-        presence.minimise()
+        await until(lambda: presence.inbox.view.running and presence.stage.is_open)
+        presence.close()
         agent.stop()
-        await until(lambda: presence.stage.chip.accessibleName() == "Done")
+        await until(lambda: presence.stage.caption.accessibleName() == "Done")
         assert presence.inbox.view.unread == 1
 
     drive(person())
 
 
-def test_where_nothing_runs_to_minimise_is_to_close(
+def test_closed_where_nothing_runs_nothing_stands_beside_the_orb(
     qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
 ) -> None:
     async def person() -> None:
         presence.send("go")
-        await until(lambda: agent.sent and not presence.inbox.view.running and presence.stage.shows_bubble)
-        presence.minimise()
-        assert (presence.is_open, presence.stage.chip.isVisible()) == (False, False)
+        await until(lambda: agent.sent and not presence.inbox.view.running and presence.stage.is_open)
+        presence.close()
+        assert (presence.is_open, presence.stage.caption.isVisible()) == (False, False)
 
     drive(person())
-
-
-def test_with_a_compositor_the_bubble_fades_away_and_counts_as_closed_at_once(qtbot: QtBot, qapp: QApplication) -> None:
-    compositor = subprocess.Popen(["picom", "--backend", "xrender"], stderr=subprocess.DEVNULL)
-    server = XConnection()
-    try:
-        qtbot.waitUntil(server.is_composited, timeout=5000)
-        look = look_of(qapp, Settings({}, {}))
-        made = Presence(look)
-        made.show()
-        for event in samples.finished():
-            made.inbox.receive(event)
-        qtbot.waitUntil(lambda: bool(made.inbox.view.items))
-        made.unfold()
-        qtbot.waitUntil(lambda: made.bubble.windowOpacity() == 1.0 and made.bubble.isVisible(), timeout=5000)
-        made.close()
-        assert not made.is_open
-        assert made.bubble.isVisible()
-        qtbot.waitUntil(lambda: not made.bubble.isVisible(), timeout=5000)
-        assert made.bubble.windowOpacity() == 1.0
-        made.unfold()
-        made.close()
-        made.unfold()
-        qtbot.waitUntil(lambda: made.bubble.windowOpacity() == 1.0 and made.stage.shows_bubble, timeout=5000)
-        made.close()
-        made.orb.close()
-        look.around.close()
-    finally:
-        compositor.terminate()
-        compositor.wait(5)
-        server.close()
 
 
 def test_a_question_opens_the_bubble_once_and_stays_closed_when_the_person_closes_it(
@@ -139,7 +136,7 @@ def test_a_question_opens_the_bubble_once_and_stays_closed_when_the_person_close
 ) -> None:
     async def person() -> None:
         agent.tell(*samples.approval())
-        await until(lambda: presence.stage.shows_bubble)
+        await until(lambda: presence.stage.is_open)
         presence.close()
         agent.tell(agent_events.Notice("info", "Still waiting."))
         await until(lambda: len(presence.inbox.view.items) == 5)
@@ -167,7 +164,7 @@ def test_f6_leads_from_the_composer_into_the_thread_and_tab_reaches_every_contro
             await hand("key", "Tab")
             await until(lambda now=now: presence.bubble.focusWidget() is not now)
         header = presence.bubble.header
-        wanted = {header.history, header.news, header.usage, header.settings, header.minimise, header.close_button}
+        wanted = {header.more, header.close_button, presence.composer.field}
         wanted |= {child for child in presence.bubble.findChildren(CardRow) if child.isVisible()}
         assert wanted <= set(reached)
         await hand("key", "F6")
@@ -194,7 +191,7 @@ def test_a_screen_reader_hears_what_everything_is_and_can_press_it(
 
     async def person() -> None:
         presence.send("go")
-        await until(lambda: presence.stage.shows_bubble and not presence.inbox.view.running)
+        await until(lambda: presence.stage.is_open and not presence.inbox.view.running)
         nodes: list[tuple[str, str]] = []
         async with asyncio.timeout(30):
             while ("list item", "Ran ls") not in nodes:
@@ -203,7 +200,7 @@ def test_a_screen_reader_hears_what_everything_is_and_can_press_it(
             ("push button", "Wisp"),
             ("frame", "Wisp"),
             ("tool bar", "Wisp"),
-            ("push button", "Conversations"),
+            ("push button", "More"),
             ("push button", "Close"),
             ("list", "Conversation"),
             ("list item", "You said"),

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
-from app.base.geometry import Point, Rect
-from app.commands import doctor
+from app.base import resources
+from app.base.geometry import Rect
+from app.commands import collection, doctor
+from app.services.mcp import configuration
 from app.settings import catalog
 from app.ui import application
+from app.ui.composer import home
 from app.ui.gallery import board, samples
 from app.ui.orb import window as window_module
 from app.ui.orb.state import Orb
@@ -26,7 +31,7 @@ from app.ui.system import autostart
 from app.ui.system.instance import OPEN, WELCOME, Instance
 from app.ui.system.tray import Actions, Tray, menu_for
 from app.ui.theme.appearance import Look
-from app.ui.windows.curtain import XConnection
+from app.ui.windows.curtain import X11Curtain, XConnection
 from app.ui.windows.overlays import PictureWindow, RingWindow
 
 
@@ -81,22 +86,52 @@ def test_the_tray_follows_the_state(qtbot: QtBot, still: Look) -> None:
 def test_the_ring_shows_where_it_clicked_takes_no_input_and_goes(qtbot: QtBot, look: Look) -> None:
     ring = RingWindow(look.theme, look.around, look.ticker)
     qtbot.addWidget(ring)
-    ring.point_at(Point(300, 200))
+    ring.point_at(Rect(300, 200, 1, 1), "Save", Rect(0, 0, 1000, 800))
     qtbot.waitExposed(ring)
     assert ring.geometry().center().x() in (299, 300)
+    assert ring.accessibleName() == "Save"
+    ring.point_at(Rect(5, 795, 1, 1), "A name that is long", Rect(0, 0, 1000, 800))
+    assert ring.x() == 0
+    assert ring.geometry().center().y() < 795  # the name is above, because there is no room below
     assert ring.windowFlags() & Qt.WindowType.WindowTransparentForInput
     assert ring.windowFlags() & Qt.WindowType.WindowDoesNotAcceptFocus
     qtbot.waitUntil(lambda: not ring.isVisible() and not look.ticker.is_running, timeout=5000)
 
 
-def test_a_click_of_wisps_shows_the_ring_unless_it_is_switched_off(qtbot: QtBot, presence: Presence) -> None:
-    clicked = [
-        agent_events.TagStart("1", "computer_click"),
-        agent_events.ToolFinished("1", "computer_click", True, "clicked", {"x": 640, "y": 360}),
-    ]
-    for event in clicked:
-        presence.inbox.receive(event)
-    qtbot.waitUntil(lambda: any(isinstance(w, RingWindow) and w.isVisible() for w in QApplication.topLevelWidgets()))
+def test_the_ring_goes_around_a_control_and_names_it(qtbot: QtBot, look: Look) -> None:
+    ring = RingWindow(look.theme, look.around, look.ticker)
+    qtbot.addWidget(ring)
+    control = Rect(300, 200, 160, 30)
+    ring.point_at(control, "Save all", Rect(0, 0, 1000, 800))
+    qtbot.waitExposed(ring)
+    covered = [part for part in ring.marked if part.overlap(control)]
+    assert covered == []  # the control itself stays free
+    around = Rect(280, 180, 200, 70)
+    assert any(part.overlap(around) for part in ring.marked)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_the_ring_shows_before_an_act_unless_it_is_switched_off(qtbot: QtBot, still: Look, *, wanted: bool) -> None:
+    presence = Presence(replace(still, rings=wanted))
+    presence.show()
+    curtain = X11Curtain(still.around, XConnection())
+
+    def shown() -> list[str]:
+        rings = [window for window in QApplication.topLevelWidgets() if isinstance(window, RingWindow)]
+        return [ring.accessibleName() for ring in rings if ring.isVisible()]
+
+    asked = curtain.point_at(Rect(600, 300, 80, 30), "Save")
+    if wanted:
+        assert asked
+        qtbot.waitUntil(asked.done)
+        assert shown() == ["Save"]
+        curtain.unmark()
+    else:
+        assert asked is None
+    qtbot.waitUntil(lambda: not shown())
+    curtain.close()
+    presence.close()
+    presence.orb.close()
 
 
 def test_a_picture_opens_in_its_full_size_and_closes_by_a_key(qtbot: QtBot, still: Look) -> None:
@@ -138,12 +173,14 @@ def test_a_compositor_is_seen_only_where_there_is_one(qapp: QApplication) -> Non
 def _texts_in_the_source() -> set[str]:
     """Every text that the presence's code gives to the translation."""
     found = set()
-    for path in Path(application.__file__).parent.rglob("*.py"):
+    own = Path(application.__file__).parent.rglob("*.py")
+    for path in (*own, *(Path(module.__file__ or "") for module in (collection, configuration))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            arguments = node.args[1:2] if name in ("translate", "tr") else node.args[:1] if name == "words" else []
+            first = name in ("words", "Phrase")
+            arguments = node.args[1:2] if name in ("translate", "tr") else node.args[:1] if first else []
             found |= {arg.value for arg in arguments if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
     return found
 
@@ -156,6 +193,18 @@ def _texts_of_the_settings() -> set[str]:
     return found
 
 
+def _texts_of_the_welcome() -> set[str]:
+    table = resources.table("welcome.toml", autostart.Welcome)
+    labels = {words for wish in table.wish for words in (wish.label, wish.undo_label) if words}
+    wishes = {words for wish in table.wish for words in (wish.text, wish.undo) if words}
+    return {table.sentence, table.again} | labels | wishes
+
+
+def _texts_of_what_is_offered() -> set[str]:
+    table = resources.table("suggestions.toml", home.Suggestions)
+    return {text for row in table.fitting.values() for text in (*row.plain, *row.more)} | set(table.suggestions)
+
+
 def _names_of_the_findings() -> set[str]:
     """What the doctor's checks are called."""
     source = "\n".join(path.read_text(encoding="utf-8") for path in Path(doctor.__file__).parent.glob("*.py"))
@@ -166,7 +215,8 @@ def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
     german = application.texts_of("de")
     read_out = {text for state in Orb for text in [window_module.READ_OUT[state]]}
     wanted = _texts_in_the_source() | set(all_texts()) | read_out | {status.value for status in Status}
-    wanted |= set(autostart.wishes()) | _texts_of_the_settings() | _names_of_the_findings()
+    wanted |= _texts_of_the_welcome() | _texts_of_what_is_offered()
+    wanted |= _texts_of_the_settings() | _names_of_the_findings()
     assert wanted - set(german) == set()
     for english, translated in german.items():
         assert sorted(re.findall(r"{\w+}", english)) == sorted(re.findall(r"{\w+}", translated))
@@ -180,7 +230,27 @@ def test_in_german_cards_and_buttons_speak_german(qtbot: QtBot, qapp: QApplicati
         made.inbox.receive(agent_events.TagStart("1", "open_app", {"name": "Rechner"}))
         qtbot.waitUntil(lambda: made.inbox.view.doing != "")
         assert made.inbox.view.doing == "Öffnet Rechner"
+        made.inbox.receive(agent_events.TagStart("2", "cron", {}))
+        made.inbox.receive(agent_events.ToolRunning("2", "cron", {"action": "list"}))
+        qtbot.waitUntil(lambda: made.inbox.view.doing == "Schlägt nach: was geplant ist")
         assert made.bubble.stop_button.text() == "Anhalten"
+    finally:
+        qapp.removeTranslator(translator)
+        made.close()
+
+
+def test_in_german_the_empty_field_and_what_it_offers_are_german(qtbot: QtBot, qapp: QApplication, still: Look) -> None:
+    translator = application.install(qapp, "de")
+    assert translator is not None
+    made = Presence(still, application.words)
+    try:
+        german = application.texts_of("de").values()
+        assert made.composer.field.placeholderText() in german
+        made.bubble.home.offer("mousepad", "Mousepad", (), has_model=False)
+        chosen: list[str] = []
+        made.bubble.home.chosen.connect(chosen.append)
+        made.bubble.home.lines[0].click()
+        assert chosen == ["Tippe Franz jagt im Taxi durch Bayern"]
     finally:
         qapp.removeTranslator(translator)
         made.close()

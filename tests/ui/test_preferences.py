@@ -20,20 +20,19 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from app.agent import agent_events
 from app.base import paths
 from app.base.errors import NeedsPerson
 from app.settings import catalog, store
 from app.settings.store import Settings
 from app.ui import application, eventloop
+from app.ui.bubble.rows import OfferRow
 from app.ui.lifecycle import Dialogs
 from app.ui.machine import MachineFinding, ModelServer, Outside
 from app.ui.preferences import fields
 from app.ui.preferences.fields import Switch
 from app.ui.preferences.window import FindingsList, Folders, KeyRow, SettingsWindow
 from app.ui.presence import Look, Presence
-from app.ui.presenter.presenter import Presenter
-from app.ui.presenter.view import NoticeItem, View
+from app.ui.presenter.view import NoticeItem
 from app.ui.system import autostart
 from app.ui.system.autostart import DesktopFile
 from app.ui.system.system import System
@@ -96,6 +95,13 @@ def test_every_setting_of_the_catalog_has_a_field_with_its_name_and_meaning(wind
         editor = window.editors[setting.key]
         assert editor.accessibleName()
         assert editor.accessibleDescription() == setting.description
+
+
+def test_who_is_sent_to_add_a_key_can_type_it_at_once(qtbot: QtBot, window: SettingsWindow) -> None:
+    window.show_key("openai")
+    field = window.editors["key.openai"]
+    assert field.isVisible()
+    qtbot.waitUntil(field.hasFocus)
 
 
 def test_every_setting_stands_on_exactly_one_page() -> None:
@@ -255,10 +261,10 @@ def test_choices_count_at_once_where_they_can(
         autostart.click()
         assert not DesktopFile([]).is_there()
         _chosen(window, "presence.language", "de")
-        assert window.note.text() == "Kept. It counts from the next start."
+        assert window.note.text() == "Saved. It counts from the next start."
         assert wanted == []
         _chosen(window, "model.provider", "offline")
-        assert (window.note.text(), wanted) == ("Kept. It counts from the next wish.", ["agent"])
+        assert (window.note.text(), wanted) == ("Saved. It counts from the next wish.", ["agent"])
         window.close()
         window.deleteLater()
         presence.close()
@@ -274,26 +280,19 @@ def test_choices_count_at_once_where_they_can(
 
 @pytest.fixture
 def welcome(qtbot: QtBot, still: Look, machine: SomeMachine) -> WelcomeWindow:
-    made = WelcomeWindow(still.theme, machine, "ctrl+alt+space")
+    made = WelcomeWindow(still.theme, machine)
     qtbot.addWidget(made)
     return made
 
 
-def test_the_welcome_goes_from_what_works_to_a_first_success(
-    qtbot: QtBot, qapp: QApplication, welcome: WelcomeWindow
-) -> None:
-    wished: list[str] = []
-    welcome.wished.connect(wished.append)
-
+def test_who_answers_is_chosen_and_kept(qtbot: QtBot, qapp: QApplication, welcome: WelcomeWindow) -> None:
     async def story() -> int:
         welcome.begin()
-        await until(welcome.findings.again.isEnabled)
-        assert welcome.back.isHidden()
-        welcome.next.click()
         await until(lambda: welcome.answerer.models.count() == 2)
         welcome.answerer.local.click()
         welcome.answerer.models.setCurrentIndex(1)
-        welcome.next.click()
+        with qtbot.waitSignal(welcome.left):
+            welcome.done.click()
         return 0
 
     eventloop.run_until(qapp, story())
@@ -303,45 +302,27 @@ def test_the_welcome_goes_from_what_works_to_a_first_success(
         "http://127.0.0.1:11434/v1",
         "llama",
     )
-    welcome.trying.buttons[0].click()
-    assert wished == ["take a screenshot"]
-    view = View()
-    for event in (
-        agent_events.TurnStarted("t", "take a screenshot"),
-        agent_events.TurnEnded("t", agent_events.Outcome.FINISHED, "Here it is."),
-    ):
-        view = Presenter().after(view, event, 0.0)
-        welcome.show_view(view)
-    assert "It worked." in welcome.trying.how.text()
-    assert "ctrl+alt+space" in welcome.trying.how.text()
-    with qtbot.waitSignal(welcome.left):
-        welcome.next.click()
     assert not welcome.isVisible()
 
 
-def test_a_first_wish_that_fails_may_be_tried_again(welcome: WelcomeWindow) -> None:
-    welcome.trying.buttons[0].click()
-    view = View()
-    for event in (
-        agent_events.TurnStarted("t", "x"),
-        agent_events.TurnEnded("t", agent_events.Outcome.FAILED, "No."),
-    ):
-        view = Presenter().after(view, event, 0.0)
-        welcome.show_view(view)
-    assert "did not work" in welcome.trying.how.text()
-    assert all(button.isEnabled() for button in welcome.trying.buttons)
+@pytest.mark.parametrize(("verdict", "shown"), [("ok", False), ("note", False), ("fail", True)])
+def test_of_the_findings_only_what_is_wrong_is_shown(welcome: WelcomeWindow, verdict: str, shown: bool) -> None:
+    welcome.findings.show_findings(
+        [MachineFinding("Screen", "ok", "fine"), MachineFinding("Fonts", verdict, "so", "do this")]
+    )
+    assert welcome.findings.isHidden() is not shown
+    assert "fine" not in " ".join(label.text() for label in welcome.findings.findChildren(QLabel))
 
 
 def test_claude_without_a_key_asks_for_one_and_goes_on_with_it(
     qtbot: QtBot, qapp: QApplication, welcome: WelcomeWindow
 ) -> None:
     async def story() -> int:
-        welcome.next.click()
         welcome.answerer.claude.click()
-        welcome.next.click()
+        welcome.done.click()
         assert "Enter a key" in welcome.note.text()
         welcome.answerer.key.field.setText("sk-good")
-        welcome.next.click()
+        welcome.done.click()
         return 0
 
     eventloop.run_until(qapp, story())
@@ -363,24 +344,36 @@ def test_without_a_model_on_this_computer_the_choice_is_closed_and_says_what_to_
     assert "Start Ollama" in welcome.answerer.found.text()
 
 
-def test_the_welcome_is_shown_once_and_again_when_asked_for(
-    qapp: QApplication, still: Look, machine: SomeMachine
+def test_the_first_run_introduces_itself_does_one_thing_offers_to_take_it_back_and_asks_who_answers(
+    qtbot: QtBot, qapp: QApplication, still: Look, machine: SomeMachine
 ) -> None:
-    presence = Presence(still)
+    presence, agent = Presence(still), FakeAgent()
     presence.show()
     assert autostart.is_due()
 
     async def story() -> int:
         system = System(qapp, presence, still, Settings({"presence.summon_key": ""}, {}))
         dialogs = Dialogs(presence, system, Outside(lambda: Settings({}, {}), machine))
-        for _ in range(2):
-            dialogs.welcome()
-            (window,) = _shown(WelcomeWindow)
-            window.close()
+        presence.attach(agent)
+        dialogs.welcome()
+        await until(lambda: presence.is_open)
+        assert not _shown(WelcomeWindow)
+        said, offer = presence.inbox.view.items
+        found, wish = autostart.welcome()
+        assert (said.text, offer.labels) == (found.sentence, (wish.label,))  # type: ignore[union-attr]
+        (row,) = [row for row in presence.bubble.thread_view.realised.values() if isinstance(row, OfferRow)]
+        qtbot.mouseClick(row.buttons[0], Qt.MouseButton.LeftButton)
+        await until(lambda: agent.sent == [wish.text])
+        await until(lambda: _shown(WelcomeWindow))
+        assert presence.inbox.view.items[-1].answers == (wish.undo,)  # type: ignore[union-attr]
+        (window,) = _shown(WelcomeWindow)
+        window.close()
+        presence.detach()
         system.close()
         return 0
 
     eventloop.run_until(qapp, story())
+    presence.close()
     presence.orb.close()
     assert not autostart.is_due()
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.agent import agent_events
+from app.base.errors import Remedy
 from app.desktop.x11.virtual import VirtualDesktop
 from app.protocol.call import JsonValue, Media
 from app.settings.store import Settings
@@ -27,9 +28,9 @@ from app.ui.cards.picture import CommandRow
 from app.ui.gallery import samples
 from app.ui.orb.state import Orb
 from app.ui.presence import Presence
-from app.ui.presenter.view import NoticeItem
+from app.ui.presenter.view import Asked, NoticeItem, Offer
 from app.ui.theme.appearance import Look
-from tests.support.device import PersonsDevices
+from scripts.device import PersonsDevices
 from tests.support.waiting import until
 from tests.ui.conftest import Drive, with_and_without_a_compositor
 from tests.ui.fake_agent import FakeAgent, center_of, hand
@@ -51,7 +52,7 @@ def test_a_click_opens_the_composer_with_the_keyboard_and_another_closes_it(
 ) -> None:
     async def person() -> None:
         await opened(presence, qtbot)
-        assert not presence.bubble.isVisible()
+        assert not presence.bubble.thread_view.isVisible()
         qtbot.mouseClick(presence.orb, Qt.MouseButton.LeftButton)
         assert not presence.is_open
 
@@ -229,10 +230,11 @@ def test_a_bug_in_a_turn_is_told_and_the_next_turn_works(
         presence.detach()
         presence.attach(broken)
         presence.send("one")
-        await until(lambda: presence.inbox.view.items)
+        await until(lambda: len(presence.inbox.view.items) == 3)
         presence.send("two")
-        await until(lambda: broken.sent == ["one", "two"])
-        assert [item.key for item in presence.inbox.view.items] == ["i0", "i1"]
+        await until(lambda: len(presence.inbox.view.items) == 5)
+        assert [type(item) for item in presence.inbox.view.items] == [Asked, NoticeItem, Asked, NoticeItem, Offer]
+        assert broken.sent == ["one", "two"]
 
     drive(person())
 
@@ -606,7 +608,6 @@ def test_the_bubble_and_the_composer_stay_on_the_screen(
             body = window.body_rect()
             assert screen.contains(body.x, body.y)
             assert screen.contains(body.right - 1, body.bottom - 1)
-        assert presence.bubble.body_rect().overlap(presence.composer.body_rect()) is None
         assert presence.bubble.body_rect().overlap(presence.orb.rest_rect()) is None
 
     drive(person())
@@ -624,6 +625,31 @@ def test_speech_appears_in_its_rhythm(qtbot: QtBot, look: Look) -> None:
     qtbot.waitUntil(lambda: not look.ticker.is_running, timeout=5000)
 
 
+def test_several_that_are_said_at_once_are_spoken_one_after_another(qtbot: QtBot, look: Look) -> None:
+    presence = Presence(look)
+    texts = [f"Sentence {number} is long enough to be watched while it grows." for number in range(3)]
+    for event in (
+        agent_events.TurnStarted("t", "look"),
+        *(agent_events.SayDelta(f"s{at}", "warm", text) for at, text in enumerate(texts)),
+    ):
+        presence.inbox.receive(event)
+    presence.show()
+    presence.open()
+    growing: set[int] = set()
+
+    def all_is_said() -> bool:
+        said_rows = [row for row in rows(presence, SaidRow) if isinstance(row, SaidRow)]
+        words = [row.words for row in sorted(said_rows, key=lambda row: row.key)]
+        growing.add(sum(0 < len(said) < len(text) for said, text in zip(words, texts, strict=False)))
+        assert not any(later and said != text for said, text, later in zip(words, texts, words[1:], strict=False))
+        return words == texts
+
+    qtbot.waitUntil(all_is_said, timeout=20_000)
+    assert growing == {0, 1}
+    presence.close()
+    presence.orb.close()
+
+
 def test_another_theme_types_nothing_again_that_stands(qtbot: QtBot, look: Look, qapp: QApplication) -> None:
     presence = Presence(look)
     text = "A sentence that is long enough to be seen while it grows on the screen, letter by letter."
@@ -639,3 +665,27 @@ def test_another_theme_types_nothing_again_that_stands(qtbot: QtBot, look: Look,
     presence.close()
     presence.orb.close()
     dark.around.close()
+
+
+def test_a_key_that_is_refused_is_said_once_and_one_press_asks_for_another(
+    qtbot: QtBot, presence: Presence, agent: FakeAgent, drive: Drive
+) -> None:
+    async def person() -> None:
+        wanted: list[Remedy] = []
+        presence.mending_wanted.connect(wanted.append)
+        presence.send("go")
+        await until(lambda: agent.sent == ["go"])
+        sentence = "The service does not accept the key."
+        agent.tell(
+            agent_events.TurnStarted("t1", "go"),
+            agent_events.TurnEnded("t1", agent_events.Outcome.FAILED, sentence, Remedy.KEY),
+        )
+        await until(lambda: rows(presence, OfferRow))
+        (row,) = rows(presence, OfferRow)
+        assert isinstance(row, OfferRow)
+        (button,) = row.buttons
+        assert button.text() == "Add key"
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        assert (wanted, agent.sent) == ([Remedy.KEY], ["go"])
+
+    drive(person())

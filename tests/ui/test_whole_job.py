@@ -17,7 +17,7 @@ from app.ui import application
 from app.ui.approvals.devices import WITNESS
 from app.ui.presence import Presence
 from app.ui.presenter.view import Card, SpokenItem, Status
-from tests.support.device import PersonsDevices
+from scripts.device import PersonsDevices
 from tests.support.observer import observe
 from tests.support.waiting import eventually, until
 from tests.ui.conftest import with_and_without_a_compositor

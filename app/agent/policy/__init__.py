@@ -1,9 +1,16 @@
-"""What may run, judged by what a call really does. Rules are data; whatever they do not name is denied."""
+"""Decide whether a call may run, by what it would really do.
+
+`call_analysis` reads what a call comes to, `rules` what may run; `policy` compares the two. Whatever no rule and no
+mode names is denied. The promises that this keeps, each with its proof, are in SECURITY.md.
+"""
 
 from app.agent.policy.policy import Policy
 from app.agent.policy.values import (
     Action,
     Control,
+    ControlKeyboard,
+    ControlScene,
+    ControlWindow,
     Decision,
     LeftField,
     Mode,
@@ -17,6 +24,9 @@ from app.agent.policy.values import (
 __all__ = [
     "Action",
     "Control",
+    "ControlKeyboard",
+    "ControlScene",
+    "ControlWindow",
     "Decision",
     "LeftField",
     "Mode",

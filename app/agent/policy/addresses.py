@@ -1,14 +1,14 @@
-"""Where a call would go on the network: which hosts, who named them, and whether an address may carry something out.
+"""Say where a call would go on the network: which hosts, who named them, and whether an address may carry data out.
 
-A model that has read something could hand it to any server in an address that it makes up. So a host counts as new
-until the person or a rule of theirs names it, and an address that is long, or holds what looks like packed data, is
-crafted unless it stands word for word in a link that was read or in what the person said.
+A model that has read something could hand it to any server in an address that it makes up (SECURITY.md, T7). So a host
+is new until the person or a rule of theirs names it, and an address that is long, or holds what looks like packed data,
+is crafted unless it stands word for word in a link that was read or in what the person said.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from urllib.parse import urlsplit
@@ -19,7 +19,8 @@ from app.agent.policy.values import Action, Consequence, Control, Provenance
 from app.base.errors import ToolMisuse
 from app.protocol.call import JsonValue
 from app.protocol.spec import Effect
-from app.services.web.addresses import WebTarget, read, why_refused
+from app.services.files.document_kinds import target_of
+from app.services.web.addresses import WebTarget, is_own_server, read, why_refused
 
 _LONG_CHARS = 48
 """Of path, query and fragment together, or of the host: that much room holds a key."""
@@ -37,54 +38,120 @@ _ORDINARY = frozenset({"...", "-", "–", "—", "&", "+"})
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _SPOKEN = re.compile(r"[\w'’]+")
 _MOST_CHARS = 400_000
+_ARGUMENT = re.compile(r"[A-Za-z_][\w-]{0,23}")
+_NUMBER_CHARS = 6
 
 
 def reached(
     effects: frozenset[Effect], arguments: Mapping[str, JsonValue], provenance: Provenance
-) -> tuple[tuple[str, ...], set[str]]:
+) -> tuple[tuple[str, ...], set[Consequence]]:
     """The hosts that a call names, and what follows from them and from its addresses."""
     if Effect.NETWORK not in effects:
         return (), set()
     names = table("calls")["arguments"]
     hosts: list[str] = []
-    kinds: set[str] = set()
+    kinds: set[Consequence] = set()
     for url in texts(arguments, names["addresses"]):
         try:
             target = read(url)
         except ToolMisuse:
-            return (url,), {Consequence.ODD.value}
+            return (url,), {Consequence.ODD}
         hosts.append(target.host)
-        kinds |= _of_host(target, provenance)
-        if _is_crafted(url, target, provenance):
-            kinds.add(Consequence.CRAFTED.value)
+        kinds |= _of_address(url, target, provenance)
+    for value in (arguments.get(name) for name in names["handed_on"]):
+        for text in _texts_in(value):
+            named, found = _handed_on(text, provenance)
+            hosts += named
+            kinds |= found
     for query in texts(arguments, names["queries"]):
         if not _was_said(query, provenance.said):
-            kinds.add(Consequence.NEW_WORDS.value)
+            kinds.add(Consequence.NEW_WORDS)
     return tuple(hosts), kinds
 
 
-def shares(act: Action, texts: Iterable[str], provenance: Provenance) -> bool:
-    """Whether it puts words that are not the person's into a window from which they reach others.
+def _handed_on(text: str, provenance: Provenance) -> tuple[list[str], set[Consequence]]:
+    """Return what follows from a text that a server of others gets: from its addresses and from words not said."""
+    kinds = set() if _was_said(_LINK.sub(" ", text), provenance.said) else {Consequence.NEW_WORDS}
+    hosts: list[str] = []
+    links = [link.rstrip(_AROUND) for link in _LINK.findall(text)]
+    for url in links:
+        try:
+            target = read(url, any_port=True)
+        except ToolMisuse:
+            hosts.append(url)
+            kinds.add(Consequence.INNER if _is_inner(url) else Consequence.ODD)
+            continue
+        hosts.append(target.host)
+        kinds |= _of_address(url, target, provenance)
+    bare = text.strip().rpartition("://")[2]
+    if not links and len(bare.split()) == 1 and _is_inner(f"http://{bare}"):
+        hosts.append(bare)
+        kinds.add(Consequence.INNER)
+    return hosts, kinds
 
-    `texts` are those that it types, pastes or sets.
+
+def _is_inner(url: str) -> bool:
+    """Return whether it is an address of this machine or of a private network, by its number or its name."""
+    try:
+        target = read(url, any_port=True, any_host=True)
+    except ToolMisuse:
+        return False
+    if target.address is not None:
+        return bool(why_refused(target.address))
+    try:
+        read(url, any_port=True)
+    except ToolMisuse:
+        return "." in target.host or target.host == "localhost"
+    return False
+
+
+def _texts_in(value: JsonValue) -> Iterator[str]:
+    """All that can carry words in a tree: its texts, long numbers, and keys that are no names of arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (key for key in value if not _ARGUMENT.fullmatch(key))
+        for one in value.values():
+            yield from _texts_in(one)
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _texts_in(one)
+    elif isinstance(value, (int, float)) and len(str(value)) > _NUMBER_CHARS:
+        yield str(value)
+
+
+def really(
+    effects: frozenset[Effect], arguments: Mapping[str, JsonValue], own_ports: Callable[[], Collection[int]]
+) -> frozenset[Effect]:
+    """The effects of a call: what only a command of this conversation serves is read, as a file of its would be."""
+    urls = tuple(texts(arguments, table("calls")["arguments"]["addresses"]))
+    if Effect.NETWORK in effects and urls and all(is_own_server(url, own_ports) for url in urls):
+        return effects - {Effect.NETWORK} | {Effect.READS}
+    return effects
+
+
+def shares(act: Action, texts: Iterable[str], typed: str, provenance: Provenance) -> bool:
+    """Return whether it puts words that are not the person's into a window from which they reach others.
+
+    `texts` are those that it types, pastes or sets; `typed` is what it types without saying where.
     """
     control = act.control
     if Effect.DESKTOP not in act.effects or not _reaches_others(control):
         return False
-    if control.window_key in provenance.shared or consequences.is_password(control):
+    if control.window.key in provenance.shared or consequences.is_password(control):
         return False
-    is_dropped = len(act.controls) > 1 and act.controls[0].window_key != control.window_key
+    is_dropped = len(act.controls) > 1 and act.controls[0].window.key != control.window.key
     is_middle = act.arguments.get("button") == "middle" and consequences.is_field(control)
-    if is_dropped or is_middle or (control.pasted is None and keystrokes.may_paste(" ".join(act.keys))):
+    if is_dropped or is_middle or (control.keyboard.pasted is None and keystrokes.may_paste(" ".join(act.keys))):
         return True
     is_read = control.is_known and not consequences.is_field(control)
     if is_read:
-        texts = (act.text,) if act.tool == "computer_type" else ()
+        texts = (typed,)
     return not all(_is_persons(text, control, provenance) for text in texts)
 
 
 def _is_persons(text: str, control: Control, provenance: Provenance) -> bool:
-    """Whether the words are the person's, or the address of a host that is no new one. Letters spell anything."""
+    """Return whether the words are the person's, or the address of a known host. Letters spell anything."""
     part, said = text.strip().casefold(), provenance.said
     if _was_said(text, said) or (len(part) >= _PART_CHARS and part in said.casefold()):
         return True
@@ -94,19 +161,20 @@ def _is_persons(text: str, control: Control, provenance: Provenance) -> bool:
 
 
 def is_local(act: Action, provenance: Provenance) -> bool:
-    """Whether the turn has read only one program's screen, and the act stays in that program, which describes nothing.
+    """Return whether the turn has read only one program's screen, and the act stays there, which describes nothing.
 
     Then no other words can have led to the act, and it can carry nothing of the person's elsewhere.
     """
     read = {*provenance.tainted_by, *provenance.personal, *provenance.secrets}
     never = table("controls")["mild"]["never"]
-    return bool(act.controls and read <= {"screen"}) and all(
-        control.is_silent
-        and not (control.is_dialog or control.runs_programs or control.builds or _reaches_others(control))
-        and not any(fnmatchcase(control.app.casefold(), name) for name in never)
-        and bool(control.app)
-        and set(provenance.shown) <= {control.app}
-        for control in act.controls
+    windows = [control.window for control in act.controls]
+    return (
+        bool(windows)
+        and read <= {"screen"}
+        and all(control.is_silent and not _reaches_others(control) for control in act.controls)
+        and not any(window.is_dialog or window.runs_programs or window.builds for window in windows)
+        and not any(fnmatchcase(window.app.casefold(), name) for name in never for window in windows)
+        and all(window.app and set(provenance.shown) <= {window.app} for window in windows)
     )
 
 
@@ -120,6 +188,20 @@ def typed(text: str) -> str:
     return f"http://{words[0]}"
 
 
+def navigation(entered: str) -> tuple[frozenset[Effect], dict[str, JsonValue]]:
+    """The effects of entering a text into an address bar, and the path or the address that it opens.
+
+    A browser takes a path for a file, and runs or shows what other schemes than those of the web hold.
+    """
+    words = entered.strip()
+    is_scheme = words.partition(":")[0].casefold() in table("calls")["arguments"]["schemes"] and ":" in words
+    target = target_of(words) if is_scheme or re.match(r"~?/(?!/)", words) else None
+    if target is not None and target.path:
+        return frozenset({Effect.READS}), {"path": target.path}
+    address = words if is_scheme else typed(words)
+    return (frozenset({Effect.NETWORK}), {"url": address}) if address else (frozenset(), {})
+
+
 def links_in(text: str) -> frozenset[str]:
     """The addresses that stand in a text, as they are compared."""
     found = (match.group() for match in _LINK.finditer(text[:_MOST_CHARS]))
@@ -127,15 +209,15 @@ def links_in(text: str) -> frozenset[str]:
 
 
 def _reaches_others(control: Control) -> bool:
-    """Whether what is typed there goes to others: in a browser, a chat or a mail program, also before it is sent."""
-    app = control.app.casefold()
+    """Return whether what is typed there goes to others: in a browser, chat or mail, also before it is sent."""
+    app = control.window.app.casefold()
     return consequences.sends_on_return(control) or any(
         fnmatchcase(app, name) for name in table("words")["objects"]["mail_apps"]
     )
 
 
 def is_named(host: str, said: str) -> bool:
-    """Whether the person named the host, or one that it belongs to: whole names, not parts of other words.
+    """Return whether the person named the host, or one that it belongs to: whole names, not parts of other words.
 
     A mail address, a path and the name of a file name none, and where a sentence denies it, nothing does.
     """
@@ -146,7 +228,7 @@ def is_named(host: str, said: str) -> bool:
 
 
 def is_mentioned(host: str, said: str) -> bool:
-    """Whether the name of the host, or of one that it belongs to, stands anywhere in the text."""
+    """Return whether the name of the host, or of one that it belongs to, stands anywhere in the text."""
     return next(_mentions(host, said.casefold()), None) is not None
 
 
@@ -161,7 +243,7 @@ def _mentions(host: str, text: str) -> Iterator[re.Match[str]]:
 
 
 def _goes_there(one: re.Match[str], sentence: str) -> bool:
-    """Whether it stands there as an address: behind its scheme, with www., or bare and like no file or mail address."""
+    """Return whether it stands there as an address: with scheme or www., or bare and like no file or mail."""
     before, after = sentence[: one.start()], sentence[one.end() :]
     if after.startswith("@"):
         return False
@@ -173,11 +255,12 @@ def _goes_there(one: re.Match[str], sentence: str) -> bool:
     return one[0].startswith("www.") or not is_file
 
 
-def _of_host(target: WebTarget, provenance: Provenance) -> set[str]:
+def _of_address(url: str, target: WebTarget, provenance: Provenance) -> set[Consequence]:
+    crafted = {Consequence.CRAFTED} if _is_crafted(url, target, provenance) else set()
     if target.address is not None and why_refused(target.address):
-        return {Consequence.INNER.value}
+        return {Consequence.INNER, *crafted}
     is_known = is_named(target.site, provenance.said) or target.host in provenance.hosts
-    return set() if is_known else {Consequence.NEW_HOST.value}
+    return crafted if is_known else {Consequence.NEW_HOST, *crafted}
 
 
 def _is_crafted(url: str, target: WebTarget, provenance: Provenance) -> bool:
@@ -214,7 +297,7 @@ def _rest(url: str) -> str:
 
 
 def _was_said(words: str, said: str) -> bool:
-    """Whether every word was the person's own. Signs without letters count only if they were said."""
+    """Return whether every word was the person's own. Signs without letters count only if they were said."""
     text, own = words.casefold(), said.casefold()
     parts = text.split()
     signs = [part for part in parts if not _WORD.search(part)] + _SIGNS.findall(text)

@@ -1,8 +1,10 @@
-"""Chords as the key symbols that reach a program, whatever they are spelled like.
+"""Read chords as the key symbols that reach a program, however they are spelled.
 
 All keys of a chord are held at once, so a program may take any part of it: `Return+a` is Return, and `ctrl+alt+Delete`
-stays itself with a further key. A key also counts as every symbol that it makes in the present layouts, since the
-modifiers of the chord, or a program that looks at another layout, may choose one of them.
+stays itself with a further key. A key also counts as every symbol that it makes in the present layouts, because the
+modifiers of the chord, or a program that looks at another layout, may choose one of them (key symbols:
+https://www.x.org/releases/current/doc/xproto/x11protocol.html, Keyboards; SECURITY.md: "A chord is judged by every part
+of it").
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
+from app.agent.policy.sentences import table
 from app.base.errors import ToolMisuse
 from app.base.values import dataclass
 from app.desktop.keys import chord, chords, is_modifier
@@ -29,7 +32,8 @@ _WITHOUT_NUM_LOCK = {
     "KP_Decimal": "Delete", "KP_0": "Insert", "KP_1": "End", "KP_2": "Down", "KP_3": "Page_Down", "KP_4": "Left",
     "KP_6": "Right", "KP_7": "Home", "KP_8": "Up", "KP_9": "Page_Up", "KP_Delete": "Delete", "KP_Insert": "Insert",
 }  # fmt: skip
-"""What the keys of the number pad are with shift held, or while num lock is off."""
+"""What the keys of the number pad are with shift held, or while num lock is off
+(https://www.x.org/releases/current/doc/xproto/x11protocol.html, Keyboards)."""
 
 _MARK = re.compile(r"<(\w+)>")
 _LONGEST_BINDING_CHARS = 200
@@ -48,7 +52,7 @@ class Stroke:
 
     @property
     def is_sign(self) -> bool:
-        """Whether it types a sign where text is taken. A control character is none: it does what its chord does."""
+        """Return whether it types a sign where text is taken. A control character does what its chord does."""
         is_printed = (
             (len(self.key) == 1 and self.key.isprintable()) or self.key == "space" or self.key.startswith("KP_")
         )
@@ -68,7 +72,7 @@ class Pressed:
     strokes: tuple[Stroke, ...]
 
     def holds(self, combinations: Iterable[Combination]) -> bool:
-        """Whether any of them is a part of it."""
+        """Return whether any of them is a part of it."""
         return any(one <= self.symbols for one in combinations)
 
 
@@ -91,6 +95,12 @@ def strokes(text: str) -> tuple[str, ...]:
 def combination(text: str) -> Combination:
     """The keys of a chord. Raises ToolMisuse for an unknown key."""
     return frozenset(_named(name) for name in chord(text).keys)
+
+
+@cache
+def listed_chords(section: str, *names: str) -> frozenset[Combination]:
+    """The chords of some lists of the table of keys."""
+    return frozenset().union(*(combinations(tuple(table("keys")[section][name])) for name in names))
 
 
 @cache
@@ -132,7 +142,7 @@ def spelled(text: str) -> tuple[str, ...]:
 
 
 def is_part(pattern: str, whole: str) -> bool:
-    """Whether the chord of a rule is pressed when a whole chord is. False for a chord that cannot be read."""
+    """Return whether the chord of a rule is pressed when a whole chord is. False for a chord that cannot be read."""
     try:
         return combination(pattern) <= combination(whole)
     except ToolMisuse:
@@ -149,7 +159,11 @@ def _spelled(keys: tuple[str, ...]) -> str:
 
 @cache
 def bound_combinations(text: str) -> tuple[Combination, ...]:
-    """The chords of a binding: `<Alt>d`, `Alt+D`, `d;<Alt>f:d;<Primary>s` (key, way through the menus, accelerator)."""
+    """The chords of a binding: `<Alt>d`, `Alt+D`, `d;<Alt>f:d;<Primary>s` (key, way through the menus, accelerator).
+
+    The format is AT-SPI's: https://docs.gtk.org/atspi2/method.Action.get_key_binding.html. The way through the menus
+    needs no chord of its own: each of its keys is judged when it is pressed.
+    """
     return tuple(_read(text[:_LONGEST_BINDING_CHARS]))
 
 

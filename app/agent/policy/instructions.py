@@ -1,8 +1,9 @@
-"""The person's text as sentences: which of them tell Wisp to act, and which commands they write out.
+"""Read the person's text as sentences: which of them tell Wisp to act, and which commands they write out.
 
 A sentence that denies, asks, supposes or reports names nothing, and what it speaks of is named nowhere else either. Nor
-does one name anything of which a clause is no instruction: a story, a warning, a list, an outcome. Long and quoted text
-is somebody else's.
+does a sentence name anything if one of its clauses is no instruction, as in a story, a warning or a list. Long and
+quoted text counts as somebody else's (SECURITY.md: "A sentence names something only if each of its clauses begins with
+a listed verb"; the words are in `resources/policy/words.toml`).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class SpokenSentence:
         return self.quotes[int(found[1])] if (found := _SLOT.fullmatch(token)) else None
 
     def holds(self, words: Sequence[str]) -> bool:
-        """Whether the words stand anywhere in it, quoted or not."""
+        """Return whether the words stand anywhere in it, quoted or not."""
         spoken = plain_words(self.raw)
         return any(tuple(spoken[at : at + len(words)]) == tuple(words) for at in range(len(spoken)))
 
@@ -63,7 +64,7 @@ class Instructions:
         return (one for one in self.sentences if one.counts and one.is_order)
 
     def denies(self, words: Sequence[str]) -> bool:
-        """Whether a sentence that names nothing speaks of it."""
+        """Return whether a sentence that names nothing speaks of it."""
         return any(one.holds(words) for one in self.sentences if not one.counts)
 
 
@@ -124,7 +125,7 @@ def _greets(text: str) -> bool:
 
 
 def _is_speaker(line: str) -> bool:
-    """Whether a line is nothing but a name and a colon, as before what somebody says."""
+    """Return whether a line is nothing but a name and a colon, as before what somebody says."""
     told = listed("openings", "words") | frozenset().union(*map(frozenset, table("words")["deeds"].values()))
     return _SPEAKER.fullmatch(line) is not None and not told & set(_TOKEN.findall(line))
 
@@ -154,12 +155,12 @@ def _sentences(text: str) -> Iterator[SpokenSentence]:
 
 
 def _goes_on(following: str) -> bool:
-    """Whether what follows the mark of a sentence belongs to it, as in `Click Send! is what they shouted`."""
+    """Return whether what follows the mark of a sentence belongs to it, as in `Click Send! is what they shouted`."""
     return following[:1].islower() and not gives_orders(_without_tail(following.casefold()))
 
 
 def _speaks(tokens: Sequence[str], section: str, name: str) -> bool:
-    """Whether one of the listed phrases stands in it, as whole words."""
+    """Return whether one of the listed phrases stands in it, as whole words."""
     spoken = f" {' '.join(tokens)} "
     return any(f" {phrase} " in spoken for phrase in listed(section, name))
 
@@ -184,7 +185,7 @@ def _next() -> tuple[str, ...]:
 
 
 def _is_report(tokens: Sequence[str]) -> bool:
-    """Whether somebody else's words follow, or stand there."""
+    """Return whether somebody else's words follow, or stand there."""
     if any(word in listed("reports", "words") for word in tokens):
         return True
     return any(one in listed("reports", "introducing") and after == ":" for one, after in itertools.pairwise(tokens))
@@ -221,7 +222,7 @@ def _is_blocked(text: str, tokens: Iterable[str]) -> bool:
 
 
 def gives_orders(text: str) -> bool:
-    """Whether every clause of a sentence in small letters is an instruction, opens one, or belongs to its object."""
+    """Return whether every clause of a sentence in small letters is, opens or completes an instruction."""
     if _greets(text):
         return False
     verb, is_named = "", False
@@ -244,7 +245,7 @@ def gives_orders(text: str) -> bool:
 
 
 def _tells(words: Sequence[str]) -> bool:
-    """Whether words behind a verb go on as a story: with somebody who acts, or with more behind what is named."""
+    """Return whether words behind a verb go on as a story: somebody acts, or more follows what is named."""
     followers = frozenset().union(
         *(listed("fillers", name) for name in ("words", "ends", "articles")),
         *(listed("objects", name) for name in ("towards", "models", "sources", "vague")),
@@ -286,20 +287,20 @@ def _without_opener(words: list[str]) -> list[str]:
 
 
 def _is_place(words: Sequence[str]) -> bool:
-    """Whether it is nothing but a place, as in `in the form`."""
+    """Return whether it is nothing but a place, as in `in the form`."""
     longest = _LONGEST_PLACE if words[1:2] and words[1] in listed("fillers", "articles") else _LONGEST_PLACE - 1
     is_telling = set(words) & (listed("orders", "finite") | listed("orders", "subjects"))
     return words[0] in listed("openings", "places") and len(words) <= longest and not is_telling
 
 
 def _is_infinitive(words: Sequence[str]) -> bool:
-    """Whether it ends with its verb, as in `den Entwurf löschen`."""
+    """Return whether it ends with its verb, as in `den Entwurf löschen`."""
     is_verb = words[-1].endswith("n") and any(words[-1] in forms for forms in table("words")["verbs"].values())
     return is_verb and len(words) <= _LONGEST_NAMING and words[0] in listed("fillers", "articles")
 
 
 def _is_object(words: Sequence[str], verb: str, *, is_named: bool) -> bool:
-    """Whether a clause goes on with the object of a verb, or says how long to wait. An outcome is neither."""
+    """Return whether a clause goes on with the object of a verb, or says how long to wait. An outcome is neither."""
     if words[0] in listed("orders", "until"):
         return True
     if set(words) & (listed("orders", "finite") | listed("orders", "subjects")):
@@ -315,7 +316,7 @@ def _names_something(word: str) -> bool:
 
 
 def begins_clause(one: SpokenSentence, at: int) -> bool:
-    """Whether a command can begin with this token."""
+    """Return whether a command can begin with this token."""
     before = one.tokens[:at]
     if not before or before[-1] == "," or before[-1] in listed("openings", "words"):
         return True
@@ -326,7 +327,7 @@ def begins_clause(one: SpokenSentence, at: int) -> bool:
 
 
 def may_end(one: SpokenSentence, at: int) -> bool:
-    """Whether a name can end before this token."""
+    """Return whether a name can end before this token."""
     if at >= len(one.tokens):
         return True
     token = one.tokens[at]

@@ -1,6 +1,7 @@
-"""Whether the person's own words name what a call would do. Text by others never widens them.
+"""Decide whether the person's own words name what a call would do. Text by others never adds anything to them.
 
-`instructions` decides which sentences count. What is not surely named is not named: the policy then asks.
+`instructions` decides which sentences count. Where it is not sure that a call is named, it is not, and the policy asks
+(SECURITY.md: "With nobody there to answer, whatever would have to ask is refused, unless the task itself names").
 """
 
 from __future__ import annotations
@@ -25,17 +26,21 @@ from app.agent.policy.consequences import (
     words_of,
 )
 from app.agent.policy.instructions import Instructions, SpokenSentence, begins_clause, listed, may_end, read
-from app.agent.policy.sentences import table
-from app.agent.policy.values import LINES_KEPT, Action, Consequence, Control, Provenance
+from app.agent.policy.keystrokes import perhaps_pressed
+from app.agent.policy.sentences import by_tool, table
+from app.agent.policy.values import LINES_KEPT, Action, Consequence, Control, Kinds, Provenance
 from app.protocol.spec import Effect
+from app.services.files import places
 
 RULE = "your words"
 """What decides where the person's words do."""
 
 _PATH_EDGES = ".,;:!?\"'`()[]<>"
 _FILE = re.compile(r"[\w][\w .-]*\.\w{1,8}")
+_BARE_NAME = re.compile(r"\w[\w -]*")
 _WORD = re.compile(r"\"[^\"]*\"|[^\s\"]+")
 _MOST_FILLERS = 6
+_BUTTON = "button"
 _RETURN = frozenset({"Return", "KP_Enter"})
 _ENDS_LINE = _RETURN | {"ctrl+c", "ctrl+u"}
 _UNKNOWN = "\0"
@@ -52,9 +57,9 @@ _PRESSED = frozenset({Consequence.OUTWARD, Consequence.IRREVERSIBLE, Consequence
 
 
 def cover(act: Action, provenance: Provenance) -> bool:
-    """Whether the person's instructions name all that has to be asked of the act."""
+    """Return whether the person's instructions name all that has to be asked of the act."""
     if not provenance.instructions or act.kinds & _NEVER:
-        return False
+        return _names_saved(act, provenance)
     if Effect.SETTINGS in act.effects:
         return False
     told = read(provenance.instructions)
@@ -63,7 +68,7 @@ def cover(act: Action, provenance: Provenance) -> bool:
     if Effect.NETWORK in act.effects:
         return act.effects <= {Effect.NETWORK, Effect.READS} and _names_hosts(act, told)
     if Effect.WRITES in act.effects:
-        return _names_paths(act, told, "delete" if act.tool.startswith("delete") else "write")
+        return _names_paths(act, told, by_tool(table("calls")["deeds"], act.tool))
     if Consequence.LAUNCHES in act.kinds:
         return bool(act.paths) and _names_paths(act, told, "open")
     if Consequence.TERMINAL in act.kinds:
@@ -77,12 +82,14 @@ def cover(act: Action, provenance: Provenance) -> bool:
 
 
 def _names_control(act: Action, provenance: Provenance, told: Instructions) -> bool:
-    """Whether the one control that the act presses is named, and does nothing beyond its name."""
+    """Return whether the one control that the act presses is named, and does nothing beyond its name."""
     control = act.control
     if act.paths or len(act.controls) != 1 or (act.keys and set(act.keys) - {*_RETURN, "space"}) or act.text:
         return False
-    name = control.default if act.keys and control.default else control.name
-    if act.keys and control.default and is_pressed_role(control.role) and control.name != control.default:
+    name = control.scene.default if act.keys and control.scene.default else control.name
+    if act.keys and control.scene.default and is_pressed_role(control.role) and control.name != control.scene.default:
+        return False
+    if act.keys and not control.scene.default and any(meaning_of(_BUTTON, one) for one in perhaps_pressed(control)):
         return False
     words = plain_words(name)
     if not words or only_affirms(name) or not act.kinds & _PRESSED <= _own_meaning(name, control):
@@ -95,9 +102,9 @@ def _names_control(act: Action, provenance: Provenance, told: Instructions) -> b
     return any(_is_pressed(words, one) or _is_done(words, one, shown) for one in told.counting)
 
 
-def _own_meaning(name: str, control: Control) -> frozenset[str]:
-    """What the name says by itself, unless the dialog around it says more."""
-    role = "button" if name == control.default else control.role
+def _own_meaning(name: str, control: Control) -> Kinds:
+    """Return what the name says by itself, unless the dialog around it says more."""
+    role = _BUTTON if name == control.scene.default else control.role
     own = meaning_of(role, name)
     return own if words_of(control) <= own else frozenset()
 
@@ -177,7 +184,7 @@ def _words_from(one: SpokenSentence, at: int, step: int) -> tuple[str, ...]:
 
 
 def _is_shown(phrase: Sequence[str], shown: frozenset[str]) -> bool:
-    """Whether all words of an object are shown where the control is, and more than "file" or "it" among them."""
+    """Return whether all words of an object are shown where the control is, and more than "file" or "it" among them."""
     return set(phrase) <= shown and not set(phrase) <= listed("objects", "vague")
 
 
@@ -191,11 +198,11 @@ def _shown(act: Action, provenance: Provenance) -> frozenset[str]:
     is_to_anybody = Consequence.OUTWARD in act.kinds and provenance.tainted_by and not _addresses(provenance)
     if Consequence.PRIVILEGED in act.kinds or sends_on_return(control) or is_to_anybody:
         return frozenset()
-    texts = [" ".join(control.words) or control.window]
+    texts = [" ".join(control.scene.words) or control.window.title]
     found: set[str] = set()
     if Consequence.OUTWARD in act.kinds:
-        texts += [control.window, *provenance.typed.get(control.app, ())]
-        is_mail = any(fnmatchcase(control.app.casefold(), app) for app in listed("objects", "mail_apps"))
+        texts += [control.window.title, *provenance.typed.get(control.window.app, ())]
+        is_mail = any(fnmatchcase(control.window.app.casefold(), app) for app in listed("objects", "mail_apps"))
         found |= listed("objects", "mails") if is_mail else set()
     return frozenset(found.union(*map(plain_words, texts)))
 
@@ -207,15 +214,15 @@ def _addresses(provenance: Provenance) -> set[str]:
 
 
 def _may_be_elsewhere(provenance: Provenance) -> bool:
-    """Whether somebody else's words may have named an address that the turn typed."""
+    """Return whether somebody else's words may have named an address that the turn typed."""
     said = {word.strip(_PATH_EDGES) for word in provenance.instructions.casefold().split()}
     is_partly_known = any(len(lines) >= LINES_KEPT for lines in provenance.typed.values())
     return bool(provenance.tainted_by) and (is_partly_known or not _addresses(provenance) <= said)
 
 
 def _names_search(act: Action, provenance: Provenance, told: Instructions) -> bool:
-    """Whether all that was typed in the window are words of one sentence that asks to look for them."""
-    line = provenance.lines.get(act.control.window_key, "") + act.text.strip("\r\n")
+    """Return whether all that was typed in the window are words of one sentence that asks to look for them."""
+    line = provenance.lines.get(act.control.window.key, "") + act.text.strip("\r\n")
     typed, is_return = set(plain_words(line)), bool(act.text) or (len(act.keys) == 1 and act.keys[0] in _RETURN)
     if not is_return or not typed or _UNKNOWN in line or not is_field(act.control):
         return False
@@ -232,8 +239,8 @@ def _names_command(act: Action, told: Instructions) -> bool:
 
 
 def _names_program(act: Action, told: Instructions) -> bool:
-    """Whether a sentence names a plain sandboxed command: by the file that it runs, a chore, or its program."""
-    if act.kinds != {Consequence.WALLED} or act.arguments.get("cwd") or set(act.command) & set("|&;<>()$`\\\n*?{}"):
+    """Return whether a sentence names a plain sandboxed command: by the file that it runs, a chore, or its program."""
+    if act.kinds != {Consequence.SANDBOXED} or act.arguments.get("cwd") or set(act.command) & set("|&;<>()$`\\\n*?{}"):
         return False
     try:
         program, *rest = shlex.split(act.command)
@@ -250,7 +257,7 @@ def _spoken_in(one: SpokenSentence) -> set[str]:
 
 
 def _names_of(file: str) -> set[str]:
-    """How a sentence may name the file."""
+    """Return how a sentence may name the file."""
     return {Path(file).stem.casefold(), Path(file).name.casefold()} - {""}
 
 
@@ -270,9 +277,9 @@ def _typed_line(act: Action, provenance: Provenance) -> str:
 
     Text may stand in the line of a terminal that was there before, so only new terminals of this turn count.
     """
-    if act.control.window_ref not in provenance.terminals:
+    if act.control.window.ref not in provenance.terminals:
         return ""
-    before = provenance.lines.get(act.control.window_key, "")
+    before = provenance.lines.get(act.control.window.key, "")
     is_return = len(act.keys) == 1 and act.keys[0] in _RETURN and not act.text
     is_typed = not act.keys and act.text.endswith("\n") and act.text.count("\n") == 1
     line = before if is_return else before + act.text[:-1] if is_typed else ""
@@ -290,7 +297,7 @@ def _names_hosts(act: Action, told: Instructions) -> bool:
 
 
 def _names_paths(act: Action, told: Instructions, deed: str) -> bool:
-    """Whether a sentence with that verb names each path as it resolves, or the folder that a new file goes into."""
+    """Return whether a sentence with that verb names each path as it resolves, or the folder of a new file."""
     models = listed("objects", "models") | (listed("objects", "sources") if deed == "write" else frozenset())
     sentences = [_objects(one, listed("deeds", deed), models) for one in told.counting]
     denied = {path for one in told.sentences if not one.counts for path in (*_files_in(one), *_folders_in(one))}
@@ -299,6 +306,26 @@ def _names_paths(act: Action, told: Instructions, deed: str) -> bool:
         path for one in sentences if deed == "write" and not _names_in(one) for path in _folders_in(one)
     } - denied
     return bool(act.paths) and all(path in named or _is_new_in(path, folders) for path in act.paths)
+
+
+def _names_saved(act: Action, provenance: Provenance) -> bool:
+    """Return whether a sentence quotes the name that a dialog saves under, whose folder decides what it is.
+
+    Only a name without a suffix is answered, and none that starts by itself in some folder.
+    """
+    is_led = bool(provenance.tainted_by) and not provenance.planned
+    if is_led or act.kinds != {Consequence.UNCLEAR} or Effect.DESKTOP not in act.effects:
+        return False
+    told = read(provenance.instructions)
+    named = (one.quotes for one in told.counting if _is_told(one, "write") or _is_told(one, "run"))
+    quoted = set().union(*named)
+    return bool(act.paths) and all(
+        _BARE_NAME.fullmatch(path) is not None
+        and path in quoted
+        and not places.may_start_by_itself(path)
+        and not told.denies(plain_words(path))
+        for path in act.paths
+    )
 
 
 def _objects(one: SpokenSentence, verbs: Collection[str], models: Collection[str] = ()) -> SpokenSentence:
@@ -326,7 +353,7 @@ def _verbs() -> frozenset[str]:
 
 
 def _begins(words: Sequence[str], spoken: Sequence[str], at: int) -> bool:
-    """Whether a verb there can be a command."""
+    """Return whether a verb there can be a command."""
     is_placed = 0 < at <= _MOST_FILLERS and spoken[0] in listed("openings", "places")
     is_first = not at or words[at - 1][-1] in ",:" or spoken[at - 1] in listed("openings", "words")
     return is_first or is_placed or " ".join(spoken[:at]) in listed("openings", "polite")
@@ -366,7 +393,7 @@ def _small() -> frozenset[str]:
 
 
 def _is_thing(word: str) -> bool:
-    """Whether it can name a file or a host by itself."""
+    """Return whether it can name a file or a host by itself."""
     return word.startswith('"') or _is_written(word) or "." in word.strip(_PATH_EDGES)
 
 

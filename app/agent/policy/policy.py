@@ -1,19 +1,25 @@
-"""The one choke point: may a call run, must somebody be asked, or is it out of the question?
+"""Decide about a call: may it run, must a person be asked, or is it denied?
 
-Order: a deny rule of anybody, an ask rule of anybody, an allow rule of the person, what the mode says. What some of
-Wisp's own rules and the mode would ask is not asked where the person's words name it, or a rule of this run allows it.
+The first of these that fits decides: a deny rule of anybody, an ask rule of anybody, an allow rule of the person, the
+mode (SECURITY.md: "A deny rule is final"; the rules and modes are in `resources/policy/default.toml`). A call that some
+of Wisp's own rules or the mode would ask about runs unasked if the person's words name it, or a rule for this run
+allows it.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Sequence
+import os
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from app.agent.policy import persons_words, rules, sentences
+from app.agent.policy import addresses, persons_words, rules, sentences
 from app.agent.policy.call_analysis import CallAnalyzer, CommandClassifier, NobodyKnows
-from app.agent.policy.rules import Rule, Rulebook, Vocabulary, fits, names_hosts
+from app.agent.policy.chords import is_part, spelled
+from app.agent.policy.rules import Rule, Rulebook, Vocabulary
 from app.agent.policy.sentences import table
 from app.agent.policy.values import Action, Consequence, Control, Decision, Mode, Provenance, Verdict
 from app.base.clock import Clock, SystemClock
@@ -28,11 +34,24 @@ YOLO_S = 1800.0
 """As long as a turn may take."""
 
 
+_COMPOUND = frozenset(";|&$`()<>\n\r\\{}#")
+"""Signs that make one command several, or another: a pattern never allows those."""
+_LONGEST_CHARS = 2000
+_FACTS: Mapping[str, Callable[[Action, Provenance], bool]] = {
+    "tainted": lambda _act, known: bool(known.tainted_by),
+    "planned": lambda _act, known: known.planned,
+    "secret": lambda _act, known: bool(known.secrets),
+    "personal": lambda _act, known: bool(known.personal),
+    "local": addresses.is_local,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyDeps:
     """What the policy is given. `yolo_s` is how long yolo lasts before the mode of before counts again; `own_keys` are
     Wisp's: the one that stops, the one that opens it. `tools` are all that can be called: rules may name no others.
-    `allowed` are rules in their short form that allow something for this run.
+    `allowed` are rules in their short form that allow something for this run. `own_ports` are the ports of this
+    machine that the conversation's commands serve.
     """
 
     commands: CommandClassifier = field(default_factory=NobodyKnows)
@@ -41,6 +60,43 @@ class PolicyDeps:
     own_keys: tuple[str, ...] = ()
     tools: Sequence[ToolSpec] = ()
     allowed: Sequence[str] = ()
+    own_ports: Callable[[], Collection[int]] = tuple
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """All that rules are compared with."""
+
+    act: Action
+    mode: Mode
+    provenance: Provenance
+    workspace: Path
+
+    def fits(self, rule: Rule) -> bool:
+        """Return whether all conditions of the rule hold."""
+        if any(_FACTS[name](self.act, self.provenance) is not wanted for name, wanted in rule.facts.items()):
+            return False
+        found = {**rules.described(self.act), "mode": (self.mode.value,)}
+        return all(self._holds(rule, name, found[name]) for name in rule.conditions)
+
+    def _holds(self, rule: Rule, name: str, values: tuple[str, ...]) -> bool:
+        """Return whether the condition fits: to allow, all values must fit it; to ask or deny, one is enough."""
+        patterns, wants_all = rule.conditions[name], rule.then is Decision.ALLOW
+        if name == "path":
+            patterns = tuple(_absolute(pattern, self.workspace) for pattern in patterns)
+        if name == "keys":
+            patterns = tuple(chord for pattern in patterns for chord in spelled(pattern))
+        fitting = (_one_fits(name, value, patterns, wants_all=wants_all) for value in values)
+        return bool(values) and (all(fitting) if wants_all else any(fitting))
+
+    def say(self, template: str) -> str:
+        return sentences.sentence(template, self.act, self.mode, self.provenance)
+
+    def by(self, rule: Rule) -> Verdict:
+        """The verdict of a rule."""
+        told = self.say(rule.says or table("sentences")[f"rule_{rule.then.value}"])
+        is_for_taint = rule.facts.get("tainted", False)
+        return Verdict(rule.then, told, rule.name, rule.where, act=self.act, is_for_taint=is_for_taint)
 
 
 class Policy:
@@ -61,13 +117,13 @@ class Policy:
         self._workspace = workspace.resolve()
         self._persons = persons
         around = surroundings or PolicyDeps()
-        self._reader = CallAnalyzer(Workspace(self._workspace), around.commands, around.own_keys)
+        self._reader = CallAnalyzer(Workspace(self._workspace), around.commands, around.own_keys, around.own_ports)
         self._clock = around.clock
         self._yolo_s = around.yolo_s
         self._mode = self._before = Mode.ASK
         self._until = math.inf
-        if forgotten := [spec.name for spec in around.tools if _is_forgotten(spec)]:
-            raise ValueError(f"Nothing says what these desktop tools act on: {', '.join(forgotten)}.")
+        if unaimed := [spec.name for spec in around.tools if spec.is_unaimed]:
+            raise ValueError(f"Nothing says what these desktop tools act on: {', '.join(unaimed)}.")
         self._vocabulary = Vocabulary.of(around.tools)
         self._book = rules.load(self._workspace, persons, self._vocabulary)
         self._allowed = tuple(rules.rule_in_short(text, self._vocabulary) for text in around.allowed)
@@ -75,7 +131,7 @@ class Policy:
 
     @property
     def mode(self) -> Mode:
-        """What counts now: yolo ends by itself."""
+        """Return what counts now: yolo ends by itself."""
         if self._clock.now() >= self._until:
             self._mode, self._until = self._before, math.inf
         return self._mode
@@ -104,40 +160,42 @@ class Policy:
         self,
         call: ToolCall,
         spec: ToolSpec,
-        seen: Sequence[Control] = (),
-        provenance: Provenance = Provenance(),  # noqa: B008 - a frozen value
+        seen: Sequence[Control],
+        provenance: Provenance,
     ) -> Verdict:
         """The verdict on a call that would act on `seen`, with the rule that decided."""
-        mode = self.mode
-        act = self._known_hosts(self._reader.act(call, spec, seen, provenance))
-        if _is_forgotten(spec):
-            told = sentences.sentence(table("sentences")["forgotten"], act, mode, provenance)
-            return Verdict(Decision.DENY, told, "no aim", act=act)
-        if rule := self._first(Decision.DENY, act, mode, provenance):
-            return self._by(rule, act, mode, provenance)
-        asking = [rule for rule in self._book.of(Decision.ASK) if fits(rule, act, mode, provenance, self._workspace)]
+        case = self._case(self._reader.act(call, spec, seen, provenance), provenance)
+        if spec.is_unaimed:
+            return Verdict(Decision.DENY, case.say(table("sentences")["unaimed"]), "no aim", act=case.act)
+        if rule := self._first(Decision.DENY, case):
+            return case.by(rule)
+        asking = [rule for rule in self._book.of(Decision.ASK) if case.fits(rule)]
         if rule := next((rule for rule in asking if not _is_answerable(rule)), None):
-            return self._by(rule, act, mode, provenance)
-        if self._book.broken and _may_have_been_denied(act):
+            return case.by(rule)
+        if self._book.broken and _may_have_been_denied(case.act):
             template = table("sentences")["broken"] + self._book.broken.replace("$", "$$")
-            told = sentences.sentence(template, act, mode, provenance)
-            return Verdict(Decision.ASK, told, "broken rules", act=act)
-        verdict = self._by(asking[0], act, mode, provenance) if asking else self._unasked(act, mode, provenance)
-        return self._answered(verdict, act, mode, provenance) if verdict.decision is Decision.ASK else verdict
+            return Verdict(Decision.ASK, case.say(template), "broken rules", act=case.act)
+        verdict = case.by(asking[0]) if asking else self._unasked(case)
+        return self._answered(verdict, case) if verdict.decision is Decision.ASK else verdict
 
-    def _unasked(self, act: Action, mode: Mode, provenance: Provenance) -> Verdict:
+    def _case(self, act: Action, provenance: Provenance) -> _Case:
+        """The act without the new host that a rule of the person allows by its name."""
+        case = _Case(act, self.mode, provenance, self._workspace)
+        own = (rule for rule in self._book.of(Decision.ALLOW) if not rule.is_ours and _names_hosts(rule, act.hosts))
+        known = replace(case, act=replace(act, kinds=act.kinds - {Consequence.NEW_HOST}))
+        return known if any(map(known.fits, own)) else case
+
+    def _unasked(self, case: _Case) -> Verdict:
         """The verdict where no rule asks."""
-        if rule := self._first(Decision.ALLOW, act, mode, provenance):
-            return self._by(rule, act, mode, provenance)
-        return self._by_mode(act, mode, provenance)
+        rule = self._first(Decision.ALLOW, case)
+        return case.by(rule) if rule else self._by_mode(case)
 
-    def _answered(self, verdict: Verdict, act: Action, mode: Mode, provenance: Provenance) -> Verdict:
+    def _answered(self, verdict: Verdict, case: _Case) -> Verdict:
         """The verdict on what would be asked: the person may have said yes in their words, or for this run."""
-        if persons_words.cover(act, provenance):
-            return Verdict(Decision.ALLOW, "", persons_words.RULE, act=act)
-        allowed = (rule for rule in self._allowed if fits(rule, act, mode, provenance, self._workspace))
-        if rule := next(allowed, None):
-            return Verdict(Decision.ALLOW, "", rule.name, rule.where, act=act)
+        if persons_words.cover(case.act, case.provenance):
+            return Verdict(Decision.ALLOW, "", persons_words.RULE, act=case.act)
+        if rule := next(filter(case.fits, self._allowed), None):
+            return Verdict(Decision.ALLOW, "", rule.name, rule.where, act=case.act)
         return verdict
 
     def rule_for(
@@ -153,7 +211,7 @@ class Policy:
         return text if tried.decide(call, spec, seen, provenance).decision is Decision.ALLOW else ""
 
     def read(self, call: ToolCall, spec: ToolSpec) -> Action:
-        """What the call comes to by itself, without looking at the screen."""
+        """Return what the call comes to by itself, without looking at the screen."""
         return self._reader.act(call, spec, (), Provenance())
 
     def origins_of(self, act: Action) -> set[Path]:
@@ -170,36 +228,21 @@ class Policy:
         self._book = rules.load(self._workspace, self._persons, self._vocabulary)
         return told
 
-    def _known_hosts(self, act: Action) -> Action:
-        """The act without the new host that a rule of the person allows by its name."""
-        own = (rule for rule in self._book.of(Decision.ALLOW) if not rule.is_ours)
-        if Consequence.NEW_HOST not in act.kinds or not any(names_hosts(rule, act.hosts) for rule in own):
-            return act
-        return replace(act, kinds=act.kinds - {Consequence.NEW_HOST})
+    def _first(self, then: Decision, case: _Case) -> Rule | None:
+        return next(filter(case.fits, self._book.of(then)), None)
 
-    def _first(self, then: Decision, act: Action, mode: Mode, provenance: Provenance) -> Rule | None:
-        rules = self._book.of(then)
-        return next((rule for rule in rules if fits(rule, act, mode, provenance, self._workspace)), None)
-
-    def _by(self, rule: Rule, act: Action, mode: Mode, provenance: Provenance) -> Verdict:
-        template = rule.says or table("sentences")[f"rule_{rule.then.value}"]
-        told = sentences.sentence(template, act, mode, provenance)
-        return Verdict(rule.then, told, rule.name, rule.where, act=act, is_for_taint=rule.tainted is True)
-
-    def _by_mode(self, act: Action, mode: Mode, provenance: Provenance) -> Verdict:
-        found = list(self._of_mode(act, mode))
-        decision, name = max(found, key=lambda one: _SEVERITY.index(one[0]))
-        where = rules.shipped_file().name
-        rule = f"mode {mode.value}: {name}"
+    def _by_mode(self, case: _Case) -> Verdict:
+        act = case.act
+        decision, name = max(self._of_mode(act, case.mode), key=lambda one: _SEVERITY.index(one[0]))
+        where, rule = rules.shipped_file().name, f"mode {case.mode.value}: {name}"
         if decision is Decision.ALLOW:
             return Verdict(decision, "", rule, where, act=act)
-        template = table("sentences")["mode_asks" if decision is Decision.ASK else "mode_denies"]
-        told = sentences.sentence(template, act, mode, provenance)
-        may_remember = decision is Decision.ASK and not provenance.tainted_by and rules.can(act)
+        told = case.say(table("sentences")["mode_asks" if decision is Decision.ASK else "mode_denies"])
+        may_remember = decision is Decision.ASK and not case.provenance.tainted_by and rules.can(act)
         return Verdict(decision, told, rule, where, may_remember, act)
 
     def _of_mode(self, act: Action, mode: Mode) -> Iterator[tuple[Decision, str]]:
-        """What the mode says to each of the call's effects and kinds, by name."""
+        """Return what the mode says to each of the call's effects and kinds, by name."""
         rules = self._book.modes[mode.value]
         for effect in sorted(act.effects):
             yield Decision(rules.get(effect.value, Decision.DENY.value)), effect.value
@@ -209,16 +252,38 @@ class Policy:
                 yield Decision(kinds[kind]), kind
 
 
-def _is_forgotten(spec: ToolSpec) -> bool:
-    """Whether a desktop tool does not say what it acts on, not even that it acts on nothing. The registry has none."""
-    return spec.effect is Effect.DESKTOP and spec.aim is None
-
-
 def _may_have_been_denied(act: Action) -> bool:
-    """Whether a file of rules that cannot be read may have been meant to keep this from happening."""
+    """Return whether a file of rules that cannot be read may have been meant to keep this from happening."""
     return not act.effects <= HARMLESS or bool(act.kinds & {Consequence.FAR, Consequence.UNCLEAR})
 
 
 def _is_answerable(rule: Rule) -> bool:
-    """Whether the person's words answer what the rule asks: only rules of Wisp, never one that a person wrote."""
+    """Return whether the person's words answer what the rule asks: never one that a person wrote."""
     return rule.is_ours and rule.name in table("words")["answers"]["rules"]
+
+
+def _names_hosts(rule: Rule, hosts: tuple[str, ...]) -> bool:
+    """Return whether the rule names each of these hosts."""
+    patterns = rule.conditions.get("host", ())
+    return bool(patterns) and all(_one_fits("host", host, patterns, wants_all=True) for host in hosts)
+
+
+def _one_fits(name: str, value: str, patterns: Iterable[str], *, wants_all: bool) -> bool:
+    if name == "command" and wants_all:
+        return value in patterns or (not _COMPOUND & set(value) and any(fnmatchcase(value, one) for one in patterns))
+    if name == "keys" and not wants_all and any(is_part(pattern, value) for pattern in patterns):
+        return True
+    if name == "path":
+        below = () if wants_all else tuple(f"{pattern.rstrip('/')}/*" for pattern in patterns)
+        return any(fnmatchcase(value, pattern) for pattern in (*patterns, *below))
+    return any(fnmatchcase(_plain(value), _plain(pattern)) for pattern in patterns)
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text[:_LONGEST_CHARS]).casefold().strip()
+
+
+def _absolute(pattern: str, workspace: Path) -> str:
+    """A pattern of paths, from the home folder or the workspace on, with links followed, as in the paths of an act."""
+    place = Path.home() / pattern[2:] if pattern.startswith("~/") else workspace / pattern
+    return Path(os.path.realpath(place)).as_posix()

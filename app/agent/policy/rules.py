@@ -1,4 +1,8 @@
-"""A rule: its decision, and the conditions that must all hold. Read from TOML; one error rejects the whole file."""
+"""Rules as texts: read from files and from their short form, checked, and written where a person allows an act always.
+
+One error rejects a whole file, because a rule that was misread could let something through (SECURITY.md: "A rule that
+can never fire is an error"). `policy` says when a rule holds.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +10,15 @@ import os
 import re
 import shlex
 import tomllib
-import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.agent.policy import addresses
-from app.agent.policy.call_analysis import OWN_FOLDER
-from app.agent.policy.chords import is_part, spelled
 from app.agent.policy.sentences import table
-from app.agent.policy.values import Action, Consequence, Decision, Mode, Provenance
+from app.agent.policy.values import OWN_FOLDER, Action, Consequence, Decision, Mode
 from app.base import paths, resources
-from app.base.errors import NeedsPerson
+from app.base.errors import NeedsPerson, ToolMisuse
 from app.base.values import dataclass, field
 from app.protocol.spec import Effect, Param, ToolSpec, ValueType
 
@@ -29,14 +29,19 @@ _OF_THE_CALL = ("tool", "effect", "kind", "path", "host", "keys", "command", "fl
 _OF_THE_SCREEN = ("window", "app", "role", "control")
 LISTS = (*_OF_THE_CALL, *_OF_THE_SCREEN, "mode")
 """Conditions that name what fits: a text, or a list of texts."""
-_FLAGS = ("tainted", "planned", "secret", "personal", "local")
-_KNOWN = frozenset((*LISTS, *_FLAGS, "name", "then", "says"))
+FACTS = ("tainted", "planned", "secret", "personal", "local")
+"""Conditions that are true or false."""
+_KNOWN = frozenset((*LISTS, *FACTS, "name", "then", "says"))
 _EXACT = {"effect": {effect.value for effect in Effect}, "mode": {mode.value for mode in Mode}}
 """Conditions whose values are written out, without * and ?."""
 _KINDS = frozenset(kind.value for kind in Consequence)
+_OLD_KINDS = {"walled": Consequence.SANDBOXED.value, "unwalled": Consequence.UNSANDBOXED.value}
+"""Names that kinds had before, which stand in people's files: "Always" wrote them there."""
 _DECISIONS = [decision.value for decision in Decision]
 _WILD = re.compile(r"[*?\[]")
+_LITERAL = re.compile(r"\[[*?[]\]")
 _HEAD = re.compile(r"^\s*\[\[\s*rule\s*\]\]", re.MULTILINE)
+_BOUNDS = "path=notes/*.md, path=*.md, host=example.com, command='git pull' or control=Save"
 _LONGEST = 300
 _MOST = 1000
 _NEAR = 60
@@ -49,17 +54,15 @@ class BadRules(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`where` is the file and line it stands at. `conditions` maps names of `LISTS` to what fits."""
+    """`where` is the file and line it stands at. `conditions` maps names of `LISTS` to what fits, `facts` names of
+    `FACTS` to what they must be. All must hold.
+    """
 
     name: str
     then: Decision
     where: str
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    tainted: bool | None = None
-    planned: bool | None = None
-    secret: bool | None = None
-    personal: bool | None = None
-    local: bool | None = None
+    facts: Mapping[str, bool] = field(default_factory=dict)
     says: str = ""
     is_ours: bool = False
 
@@ -95,10 +98,8 @@ class Vocabulary:
                 _check_known("flag", flag, self.flags, rule.where)
 
 
-def rules_of(
-    text: str, source: Path | str, *, is_ours: bool = False, vocabulary: Vocabulary | None = None
-) -> list[Rule]:
-    """The rules of a file. Raises BadRules at the first fault: a rule that was misread could let something through."""
+def rules_of(text: str, source: Path | str, vocabulary: Vocabulary, *, is_ours: bool = False) -> list[Rule]:
+    """The rules of a file. Raises BadRules at the first fault."""
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -114,11 +115,11 @@ def rules_of(
     places = [f"{source}:{line}" if line else f"{source}" for line in lines]
     rules = [_rule(one, where, is_ours) for one, where in zip(told, places, strict=True)]
     for rule in rules:
-        (vocabulary or Vocabulary()).check(rule)
+        vocabulary.check(rule)
     return rules
 
 
-def rule_in_short(text: str, vocabulary: Vocabulary | None = None) -> Rule:
+def rule_in_short(text: str, vocabulary: Vocabulary) -> Rule:
     """A rule that allows something for one run: `tool=computer_click control='Sign up'`. Raises BadRules."""
     where = f"--allow {text!r}"
     try:
@@ -128,18 +129,50 @@ def rule_in_short(text: str, vocabulary: Vocabulary | None = None) -> Rule:
     told: dict[str, Any] = {}
     for part in parts:
         name, is_given, value = part.partition("=")
-        if not is_given or name not in (*LISTS, *_FLAGS):
-            known = ", ".join((*LISTS, *_FLAGS))
+        if not is_given or name not in (*LISTS, *FACTS):
+            known = ", ".join((*LISTS, *FACTS))
             raise BadRules(f"{where}: write conditions like tool=computer_click control='Sign up'. Known are {known}.")
-        if name in _FLAGS:
+        if name in FACTS:
             told[name] = {"true": True, "false": False}.get(value, value)
         else:
             told.setdefault(name, []).append(value)
     if not told.keys() & set(LISTS):
-        raise BadRules(f"{where}: a rule that allows everything is none; name at least a tool.")
+        raise BadRules(f"{where}: a rule may not allow everything; name at least a tool.")
     rule = _rule({**told, "then": Decision.ALLOW.value, "name": "allowed for this run"}, where, is_ours=False)
-    (vocabulary or Vocabulary()).check(rule)
+    vocabulary.check(rule)
     return rule
+
+
+def check_lasting(texts: Sequence[str], specs: Sequence[ToolSpec]) -> None:
+    """Raise ToolMisuse unless each rule in short form bounds one known tool: they count with nobody there."""
+    for text in texts:
+        try:
+            _check_lasting(text, specs)
+        except BadRules as error:
+            raise ToolMisuse(f"allow: {error}") from None
+
+
+def _check_lasting(text: str, specs: Sequence[ToolSpec]) -> None:
+    where = f"--allow {text!r}"
+    if not text.isprintable():
+        raise BadRules(f"{where}: write what a schedule may do on one line, without hidden characters.")
+    rule = rule_in_short(text, Vocabulary.of(specs))
+    tools = rule.conditions.get("tool", ())
+    if len(tools) != 1 or tools[0] not in {spec.name for spec in specs}:
+        raise BadRules(f"{where}: name one tool by its whole name, as in tool=web_search.")
+    known = table("calls")["lasting"]
+    bounding = [(name, one) for name, all_ in rule.conditions.items() if name in known["named"] for one in all_]
+    if tools[0] not in known["alone"] and not bounding:
+        raise BadRules(f"{where}: say also to what, as in {_BOUNDS}.")
+    if wide := next((f"{name}={one}" for name, one in bounding if not _is_narrow(name, one)), ""):
+        raise BadRules(f"{where}: {wide!r} covers too much. Say it as in {_BOUNDS}.")
+
+
+def _is_narrow(name: str, value: str) -> bool:
+    """Return whether the value of a condition means one thing, or little enough to be allowed with nobody there."""
+    named = _LITERAL.sub("_", value)
+    forms = table("calls")["lasting"]["patterns" if _WILD.search(named) else "named"]
+    return name in forms and re.fullmatch(forms[name], named, re.DOTALL) is not None
 
 
 def _lines(text: str, count: int) -> Sequence[int]:
@@ -158,17 +191,19 @@ def _rule(told: Mapping[str, Any], where: str, is_ours: bool) -> Rule:  # noqa: 
         hint = _hint(then, _DECISIONS) if isinstance(then, str) else ""
         raise BadRules(f'{where}: then must be "deny", "ask" or "allow", not {then!r}.{hint}')
     conditions = {name: _list(told[name], name, where) for name in LISTS if name in told}
-    flags = {name: _flag(told[name], name, where) for name in _FLAGS if name in told}
-    if not conditions and not flags and then == Decision.ALLOW.value:
-        raise BadRules(f"{where}: a rule that allows everything is none; name at least a tool.")
+    facts = {name: _fact(told[name], name, where) for name in FACTS if name in told}
+    if not conditions and not facts and then == Decision.ALLOW.value:
+        raise BadRules(f"{where}: a rule may not allow everything; name at least a tool.")
     name, says = (_short(told.get(key, ""), key, where) for key in ("name", "says"))
-    return Rule(name or where, Decision(then), where, conditions, **flags, says=says, is_ours=is_ours)
+    return Rule(name or where, Decision(then), where, conditions, facts, says, is_ours)
 
 
 def _list(value: Any, name: str, where: str) -> tuple[str, ...]:
     given: list[str] = value if isinstance(value, list) else [value]
     if not given or not all(isinstance(one, str) and one and len(one) <= _LONGEST for one in given):
         raise BadRules(f"{where}: {name} must be a text or a list of texts, each of 1 to {_LONGEST} characters.")
+    if name == "kind":
+        return tuple(_OLD_KINDS.get(one.casefold().strip(), one) for one in given)
     known = _EXACT.get(name, set(given))
     if wrong := next((one for one in given if one not in known), ""):
         raise BadRules(f"{where}: there is no {name} {wrong!r}.{_hint(wrong, known)} Known are {_listed(known)}.")
@@ -190,7 +225,7 @@ def _check_known(
 
 
 def _is_of_a_family(tool: str) -> bool:
-    """Whether the pattern names tools that are known only while Wisp runs."""
+    """Return whether the pattern names tools that are known only while Wisp runs."""
     return tool.casefold().startswith(tuple(table("calls")["families"]["prefixes"]))
 
 
@@ -212,7 +247,7 @@ def _flags_of(params: Iterable[Param]) -> Iterator[str]:
         yield from _flags_of(param.attrs)
 
 
-def _flag(value: object, name: str, where: str) -> bool:
+def _fact(value: object, name: str, where: str) -> bool:
     if not isinstance(value, bool):
         raise BadRules(f"{where}: {name} must be true or false.")
     return value
@@ -248,12 +283,12 @@ class Rulebook:
 
 
 def persons_file() -> Path:
-    """Where the person's own rules stand."""
+    """Return where the person's own rules stand."""
     return paths.config_dir() / NAME
 
 
 def workspace_file(workspace: Path) -> Path:
-    """Where a workspace's rules stand."""
+    """Return where a workspace's rules stand."""
     return workspace / OWN_FOLDER / NAME
 
 
@@ -261,10 +296,10 @@ def shipped_file() -> Path:
     return resources.path("policy/default.toml")
 
 
-def load(workspace: Path, persons: Path | None = None, vocabulary: Vocabulary | None = None) -> Rulebook:
+def load(workspace: Path, persons: Path | None, vocabulary: Vocabulary) -> Rulebook:
     """The rules as they are now. Raises OSError or ValueError only where Wisp's own file is damaged."""
     shipped = shipped_file()
-    rules = rules_of(shipped.read_text(encoding="utf-8"), shipped.name, is_ours=True, vocabulary=vocabulary)
+    rules = rules_of(shipped.read_text(encoding="utf-8"), shipped.name, vocabulary, is_ours=True)
     problems: list[str] = []
     broken = ""
     for source, may_allow in ((persons or persons_file(), True), (workspace_file(workspace), False)):
@@ -280,114 +315,50 @@ def load(workspace: Path, persons: Path | None = None, vocabulary: Vocabulary | 
     return Rulebook(tuple(rules), table("default")["modes"], broken, tuple(problems))
 
 
-def _read(source: Path, vocabulary: Vocabulary | None) -> list[Rule]:
+def _read(source: Path, vocabulary: Vocabulary) -> list[Rule]:
     """The rules of a file, none where there is no file."""
     try:
         if not source.exists():
             return []
         if not source.is_file() or source.stat().st_size > _MOST_BYTES:
             raise BadRules(f"{source} is no file of at most {_MOST_BYTES} bytes.")
-        return rules_of(source.read_text(encoding="utf-8"), source, vocabulary=vocabulary)
+        return rules_of(source.read_text(encoding="utf-8"), source, vocabulary)
     except OSError as error:
         raise BadRules(f"{source} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:
         raise BadRules(f"{source} is not UTF-8 text.") from None
 
 
-_COMPOUND = frozenset(";|&$`()<>\n\r\\{}#")
-"""Signs that make one command several, or another: a pattern never allows those."""
-_LONGEST_CHARS = 2000
-
-
-def fits(rule: Rule, act: Action, mode: Mode, provenance: Provenance, workspace: Path) -> bool:
-    """Whether all conditions of the rule hold."""
-    if rule.tainted is not None and rule.tainted != bool(provenance.tainted_by):
-        return False
-    if rule.secret is not None and rule.secret != bool(provenance.secrets):
-        return False
-    if rule.planned is not None and rule.planned != provenance.planned:
-        return False
-    if rule.personal is not None and rule.personal != bool(provenance.personal):
-        return False
-    if rule.local is not None and rule.local != addresses.is_local(act, provenance):
-        return False
-    told = _told(act, mode)
-    wants_all = rule.then is Decision.ALLOW
-    return all(
-        _fits(name, patterns, told[name], wants_all=wants_all, workspace=workspace)
-        for name, patterns in rule.conditions.items()
-    )
-
-
-def names_hosts(rule: Rule, hosts: tuple[str, ...]) -> bool:
-    """Whether the rule names each of these hosts."""
-    patterns = rule.conditions.get("host", ())
-    return bool(patterns) and all(_one_fits("host", host, patterns, wants_all=True) for host in hosts)
-
-
-def _told(act: Action, mode: Mode) -> Mapping[str, tuple[str, ...]]:
-    """What each condition is held against."""
+def described(act: Action) -> dict[str, tuple[str, ...]]:
+    """Return what of the act each condition is compared with, the mode apart."""
     return {
         "tool": (act.tool,),
         "effect": tuple(effect.value for effect in act.effects),
-        "mode": (mode.value,),
-        "kind": tuple(act.kinds),
+        "kind": tuple(sorted(act.kinds)),
         "path": act.paths,
         "host": act.hosts,
-        "window": tuple(control.window for control in act.controls),
-        "app": tuple(control.app for control in act.controls),
+        "window": tuple(control.window.title for control in act.controls),
+        "app": tuple(control.window.app for control in act.controls),
         "role": tuple(control.role for control in act.controls),
-        "control": tuple(control.name for control in act.controls),
+        # A control without a name is called by the button that Return would press there.
+        "control": tuple(control.name or control.scene.default for control in act.controls),
         "keys": act.keys,
         "command": (act.command,) if act.command else (),
         "flag": tuple(name for name, value in act.arguments.items() if value is True),
     }
 
 
-def _fits(name: str, patterns: tuple[str, ...], values: tuple[str, ...], *, wants_all: bool, workspace: Path) -> bool:
-    if name == "path":
-        patterns = tuple(_absolute(pattern, workspace) for pattern in patterns)
-    if name == "keys":
-        patterns = tuple(chord for pattern in patterns for chord in spelled(pattern))
-    if not values:
-        return False
-    found = (_one_fits(name, value, patterns, wants_all=wants_all) for value in values)
-    return all(found) if wants_all else any(found)
-
-
-def _one_fits(name: str, value: str, patterns: Iterable[str], *, wants_all: bool) -> bool:
-    if name == "command" and wants_all:
-        return value in patterns or (not _COMPOUND & set(value) and any(fnmatchcase(value, one) for one in patterns))
-    if name == "keys" and not wants_all and any(is_part(pattern, value) for pattern in patterns):
-        return True
-    if name == "path":
-        below = () if wants_all else tuple(f"{pattern.rstrip('/')}/*" for pattern in patterns)
-        return any(fnmatchcase(value, pattern) for pattern in (*patterns, *below))
-    return any(fnmatchcase(_plain(value), _plain(pattern)) for pattern in patterns)
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text[:_LONGEST_CHARS]).casefold().strip()
-
-
-def _absolute(pattern: str, workspace: Path) -> str:
-    """A pattern of paths, from the home folder or the workspace on."""
-    if pattern.startswith("~/"):
-        return (Path.home() / pattern[2:]).as_posix()
-    return pattern if Path(pattern).is_absolute() else (workspace / pattern).as_posix()
-
-
 _FIELDS = ("kind", "command", "path", "host", "app", "role", "control", "keys")
 _TELLING = ("command", "path", "host", "control", "keys")
-_PASSING = frozenset({"new host", "new words"})
+_PASSING = frozenset({Consequence.NEW_HOST, Consequence.NEW_WORDS})
 """Kinds that a host has only until the person names it."""
 
 _MENDABLE = "Mend it, or allow this once."
 
 
 def can(act: Action) -> bool:
-    """Whether a rule could say what this is. What is typed, opened or run in a terminal is another thing each time."""
-    if act.text or act.kinds & {"terminal", "launches"}:
+    """Return whether a rule could say what this is. What is typed, opened or run in a terminal differs each time."""
+    if act.text or act.kinds & {Consequence.TERMINAL, Consequence.LAUNCHES}:
         return False
     told = _conditions(act)
     is_short = all(len(text) <= _LONGEST for texts in told.values() for text in texts)
@@ -402,19 +373,19 @@ def in_short(act: Action) -> str:
     return shlex.join([f"tool={act.tool}", *(f"{name}={one}" for name, all_ in conditions.items() for one in all_)])
 
 
-def write(act: Action, file: Path, vocabulary: Vocabulary | None = None) -> str:
+def write(act: Action, file: Path, vocabulary: Vocabulary) -> str:
     """Add an allow rule to the person's file; the sentence says what was written where. Raises NeedsPerson."""
     import tomlkit  # late, because only writing needs it
 
     conditions = _conditions(act)
     try:
         text = file.read_text(encoding="utf-8") if file.exists() else ""
-        rules_of(text, file, vocabulary=vocabulary)
+        rules_of(text, file, vocabulary)
         document = tomlkit.parse(text)
         rules = document.setdefault("rule", tomlkit.aot())
         rules.append(_saved_rule(tomlkit.table(), act, conditions))
         written = tomlkit.dumps(document)
-        rules_of(written, file, vocabulary=vocabulary)
+        rules_of(written, file, vocabulary)
         _replace(file, written)
     except (BadRules, OSError, UnicodeDecodeError) as error:
         raise NeedsPerson(f"The rule could not be written: {error} {_MENDABLE}") from None
@@ -432,16 +403,7 @@ def _saved_rule(rule: Table, act: Action, conditions: Mapping[str, list[str]]) -
 
 def _conditions(act: Action) -> dict[str, list[str]]:
     """All that is known of the act, word for word."""
-    known = {
-        "kind": sorted(act.kinds - _PASSING),
-        "command": (act.command,) if act.command else (),
-        "path": act.paths,
-        "host": act.hosts,
-        "keys": act.keys,
-        "app": [control.app for control in act.controls],
-        "role": [control.role for control in act.controls],
-        "control": [control.name or control.default for control in act.controls],
-    }
+    known = {**described(act), "kind": tuple(sorted(act.kinds - _PASSING))}
     return {name: [_literal(one) for one in known[name]] for name in _FIELDS if known[name] and all(known[name])}
 
 

@@ -1,15 +1,24 @@
-"""Where an act in a program may save a file: by what was typed, and by what stands in the fields of its dialog."""
+"""Say where an act in a program may save a file, by what was typed and by what stands in the fields of its dialog.
+
+What the file tools refuse, a save dialog must not do for them (SECURITY.md: "A dialog that saves or opens a file is
+judged by the paths that were typed or pasted in its program").
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
-from app.agent.policy import consequences, keystrokes
-from app.agent.policy.chords import ALT, SUPER, Pressed, Stroke
-from app.agent.policy.values import Control, LeftField, Provenance
+from app.agent.policy import consequences, keystrokes, terminals
+from app.agent.policy.chords import ALT, SUPER, Stroke
+from app.agent.policy.keystrokes import DesktopAct
+from app.agent.policy.sentences import table
+from app.agent.policy.values import Action, Consequence, Kinds, LeftField, Provenance
+from app.protocol.spec import ScreenAim
 from app.services.files import document_kinds, places, survey
 
 EDITED = "\b"
@@ -18,32 +27,59 @@ EDITED = "\b"
 _EDITS = frozenset({"BackSpace", "Delete", "Left", "Right", "Home", "End", "Up", "Down", "Tab"})
 _STAYS = frozenset({"a", "c", "v", "x", "z", "Insert", "Escape", "space"})
 """With ctrl held they edit a line, and Escape gives it up."""
+_SIGNS = {"slash": "/", "period": ".", "asciitilde": "~", "underscore": "_", "minus": "-", "space": " ", "comma": ","}
 _NAME_EDGES = "*()[]:,•●"
 
 
-def saves(aim: str, keys: Sequence[Pressed], control: Control) -> bool:
-    """Whether an act saves the document that its window shows. A page writes its own title, so browsers count not."""
-    if control.is_terminal or consequences.sends_on_return(control):
+def saves(act: DesktopAct) -> bool:
+    """Return whether an act saves the document that its window shows. In a browser, a page writes its own title."""
+    control = act.control
+    if control.window.is_terminal or consequences.sends_on_return(control):
         return False
-    if aim == "focus":
-        return keystrokes.presses_save(keys)
+    if act.aim is ScreenAim.FOCUS:
+        return keystrokes.presses_save(act.keys)
     return consequences.is_pressed_role(control.role) and consequences.says_save(control.name)
 
 
-def names_file(aim: str, control: Control) -> bool:
-    """Whether what affirms a dialog saves a file: by the button that is pressed, or by the window's title."""
-    is_default = aim == "focus" and not consequences.is_pressed_role(control.role)
-    label = control.default if is_default else control.name
-    return any(map(consequences.says_save, (label, *control.window.split())))
+def written_in_terminal(act: DesktopAct) -> Iterator[str]:
+    """The files that an act may make an editor in a terminal save: all that it was started with, and that its window
+    names. Which key saves them is not known.
+    """
+    control = act.control
+    is_there = terminals.is_inside(control) and control.window.is_occupied and terminals.may_edit(control)
+    if is_there and not terminals.writes_nothing(act.keys, act.text):
+        yield from filter(None, [starting_in(control.window.title)])
+        yield from terminals.written_in(control)
+
+
+def names_file(act: DesktopAct) -> bool:
+    """Return whether what affirms a dialog saves a file: by the button that is pressed, or by the window's title."""
+    return any(map(consequences.says_save, (act.label, *act.control.window.title.split())))
 
 
 def edits(keys: Sequence[str]) -> bool:
-    """Whether some of these chords edit a line, or go to another place in it."""
+    """Return whether some of these chords edit a line, or go to another place in it."""
     return any(key.rpartition("+")[2] in _EDITS for key in keys)
 
 
+@cache
+def _silent_keys() -> frozenset[str]:
+    """The keys that write nothing."""
+    known = table("keys")
+    return frozenset(known["activates"]["submits"]).union(*(known["harmless"].values())) | {"KP_Enter"}
+
+
+def texts_of(act: Action) -> tuple[str, ...]:
+    """Return what a desktop act types, pastes or sets, as far as it is known."""
+    signs = "".join(
+        _SIGNS.get(key, key) for key in act.keys if key not in _silent_keys() and not re.search(r".\+|^F\d+$", key)
+    )
+    edited = EDITED if edits(act.keys) else ""
+    return tuple(filter(None, (act.text, act.control.keyboard.pasted, signs, edited)))
+
+
 def paths_in(lines: Sequence[str], copied: Sequence[str]) -> Iterator[str]:
-    """What of the typed lines is a path, alone and with what was typed after it; protected names as those of home."""
+    """Return which typed lines are paths, alone and with what was typed after them; protected names as in home."""
     lines = [line for line in lines if line != EDITED]
     joined = ["".join(lines[start:end]) for end in range(1, len(lines) + 1) for start in range(end)]
     for line in dict.fromkeys([*joined, *copied]):
@@ -55,52 +91,50 @@ def paths_in(lines: Sequence[str], copied: Sequence[str]) -> Iterator[str]:
             yield str(at_home)
 
 
-def names_in(keys: Sequence[Pressed], text: str, control: Control, lines: Sequence[str]) -> tuple[str, ...] | None:
+def names_in(act: DesktopAct, lines: Sequence[str]) -> tuple[str, ...] | None:
     """The names that a dialog may save under: what stands in its fields, with what the act itself types there.
 
     Where its fields cannot be read, the line that was typed last; None where that was edited since.
     """
-    line = text.strip("\r\n")
-    if line or control.fields is None:
+    line, fields = act.line, act.control.scene.fields
+    if line or fields is None:
         if not line and EDITED in lines[-2:]:
             return None
         last = line or next(iter(lines[-1:]), "")
         is_path = last.startswith((".", "~")) or "/" in last
-        return (last, *_merged(line, control)) if line or is_path else ()
-    if len(keys) > 1:
+        return (last, *_merged(line, fields or ())) if line or is_path else ()
+    if len(act.keys) > 1:
         return None  # because the keys before the one that saves may change the name
-    return tuple(filter(None, (field.strip() for field in control.fields)))
+    return tuple(filter(None, (field.strip() for field in fields)))
 
 
-def names_given(
-    aim: str, keys: Sequence[Pressed], text: str, control: Control, provenance: Provenance
-) -> dict[str, frozenset[str]]:
+def names_given(act: DesktopAct, provenance: Provenance) -> dict[str, Kinds]:
     """The names with consequences that the act gives a file or folder, each with its consequences.
 
     A dialog that asks for a name gives it when it is confirmed. Elsewhere a field of a file manager may give it as soon
-    as an act leaves the field (`Control.left`).
+    as an act leaves the field (`ControlKeyboard.left`).
     """
-    found: dict[str, frozenset[str]] = {}
-    if left := _left_by(aim, keys, control, provenance):
+    found: dict[str, Kinds] = {}
+    window = act.control.window
+    if left := _left_by(act, provenance):
         found = {name: _kinds_of(name, left.folders) for name in filter(None, [left.text])}
-    asks_for = consequences.names_item(control)
-    line = text.strip("\r\n")
-    if asks_for and (aim != "focus" or keystrokes.submits(keys, text)):
-        stands = names_in(keys, text, control, provenance.typed.get(control.app, ()))
+    asks_for = consequences.names_item(act.control)
+    if asks_for and (act.aim is not ScreenAim.FOCUS or act.submits):
+        stands = names_in(act, provenance.typed.get(window.app, ()))
         if stands is None:
-            return {line: frozenset({"unclear"})}
-        is_renamed = asks_for == "renames" and any(_suffix(word) for word in titled(control.window))
+            return {act.line: frozenset({Consequence.UNCLEAR})}
+        is_renamed = asks_for == "renames" and any(_suffix(word) for word in titled(window.title))
         for name in stands:
             found[name] = _kinds_of(name, (), may_lose_suffix=not is_renamed)
     return {name: kinds for name, kinds in found.items() if kinds}
 
 
-def _left_by(aim: str, keys: Sequence[Pressed], control: Control, provenance: Provenance) -> LeftField | None:
+def _left_by(act: DesktopAct, provenance: Provenance) -> LeftField | None:
     """The field that the act leaves, if the turn typed in its program and its text can be a name."""
-    left = control.left
+    left = act.control.keyboard.left
     if left is None or not provenance.typed.get(left.app) or "/" in left.text:
         return None
-    leaves = aim != "focus" or any(_leaves(stroke) for one in keys for stroke in one.strokes)
+    leaves = act.aim is not ScreenAim.FOCUS or any(_leaves(stroke) for one in act.keys for stroke in one.strokes)
     return left if leaves else None
 
 
@@ -109,23 +143,23 @@ def _leaves(stroke: Stroke) -> bool:
     return not stroke.is_sign and not (is_edit and not stroke.held & {ALT, SUPER})
 
 
-def _kinds_of(name: str, folders: Sequence[str], *, may_lose_suffix: bool = True) -> frozenset[str]:
-    """What a name makes of a file: one that starts by itself, or one of another kind than a plain document."""
+def _kinds_of(name: str, folders: Sequence[str], *, may_lose_suffix: bool = True) -> Kinds:
+    """Return what a name makes of a file: one that starts by itself, or one of another kind than a plain document."""
     paths = [Path(folder, name) for folder in folders if "\0" not in name]
     if _starts_at_home(Path(name)) or any(places.starts_by_itself(path.parts) for path in paths):
-        return frozenset({"starts"})
+        return frozenset({Consequence.STARTS})
     has_suffix = bool(_suffix(name)) or not may_lose_suffix
     is_plain = "/" not in name and (document_kinds.is_plain_name(name) if has_suffix else not name.startswith("."))
-    return frozenset() if is_plain else frozenset({"unclear"})
+    return frozenset() if is_plain else frozenset({Consequence.UNCLEAR})
 
 
 def _suffix(name: str) -> str:
     return Path(name.replace("\0", "")).suffix
 
 
-def _merged(line: str, control: Control) -> tuple[str, ...]:
+def _merged(line: str, fields: Sequence[str]) -> tuple[str, ...]:
     """Start-up files that come about where the line is put into what stands in a field."""
-    stood = [field for field in control.fields or () if field]
+    stood = [field for field in fields if field]
     whole = (field[:at] + line + field[at:] for field in stood for at in range(len(field) + 1))
     return tuple(str(path) for one in whole if _starts_at_home(path := Path.home() / one.removeprefix("~/")))
 
@@ -135,7 +169,7 @@ def _starts_at_home(path: Path) -> bool:
 
 
 def is_unclear(name: str) -> bool:
-    """Whether it may be a start-up file, depending on the folder that the dialog shows."""
+    """Return whether it may be a start-up file, depending on the folder that the dialog shows."""
     if name.startswith(("/", "~/")):
         return False
     return name.startswith((".", "~")) or "/" in name or "\\" in name or not document_kinds.is_plain_name(name)

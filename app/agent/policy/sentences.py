@@ -1,4 +1,7 @@
-"""Why a verdict came out as it did, in words for the person and the model; the words are in `resources/policy`."""
+"""Say in words what a call would do and why the policy decided so, for the person who is asked and for the model.
+
+All words are in `resources/policy` (`asking.toml`, `sentences.toml`); this module fills them in.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from urllib.parse import urlsplit
 from app.agent.policy.values import Action, Consequence, Mode, Provenance
 from app.base import resources
 from app.base.texts import clip_line
+from app.protocol.spec import Effect
 
 
 def table(name: str) -> Mapping[str, Any]:
@@ -31,27 +35,18 @@ def by_tool(entries: Mapping[str, Any], tool: str) -> Any:
 _SHOWN_CHARS = 160
 KINDS_IN_ORDER = (
     "own", "password", "secret", "starts", "session", "inner", "odd", "launches", "terminal", "outward", "irreversible",
-    "privileged", "persists", "outside", "unclear", "submits", "closes", "crafted address", "new host",
+    "privileged", "persists", "outside", "carries", "unclear", "submits", "closes", "crafted address", "new host",
     "private unasked", "typed to others",
 )  # fmt: skip
 
 
 def sentence(template: str, act: Action, mode: Mode, provenance: Provenance) -> str:
     """A rule's sentence with its names filled in."""
-    words = table("sentences")
-    control = act.control
     fields = {
+        **_fields(act),
         "what": what(act),
-        "does": words["does"].get(act.effect.value, act.effect.value),
-        "tool": act.tool,
         "mode": mode.value,
-        "path": _first(act.paths),
-        "host": _first(act.hosts),
-        "control": _called(control.name or control.default, words["unnamed"]),
-        "button": _called(control.name, "") if "button" in control.role else "",
-        "window": _called(control.window, words["unknown_window"]),
-        "app": control.app,
-        "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
+        "app": act.control.window.app,
         "command": clip_line(act.command, _SHOWN_CHARS),
         "personal": ", ".join(sources(provenance.personal)),
         "source": ", ".join(sources(provenance.tainted_by)),
@@ -60,30 +55,35 @@ def sentence(template: str, act: Action, mode: Mode, provenance: Provenance) -> 
     return Template(template).safe_substitute(fields)
 
 
-def what(act: Action) -> str:
-    """What the call would do, in one clause that begins a sentence."""
-    words = table("sentences")
-    control = act.control
-    fields = {
+def _fields(act: Action) -> dict[str, str]:
+    words, control = table("sentences"), act.control
+    return {
         "tool": act.tool,
         "does": words["does"].get(act.effect.value, act.effect.value),
         "path": _first(act.paths),
         "host": _first(act.hosts),
-        "opened": _first(act.paths) or _called(control.name, words["unnamed"]),
-        "control": _called(control.name or control.default, words["unnamed"]),
+        "control": _called(control.name or control.scene.default, words["unnamed"]),
         "button": _called(control.name, "") if "button" in control.role else "",
-        "window": _called(control.window, words["unknown_window"]),
+        "window": _called(control.window.title, words["unknown_window"]),
         "keys": clip_line(" ".join(act.keys), _SHOWN_CHARS),
     }
-    return Template(_template(act)).safe_substitute(fields)
+
+
+def what(act: Action) -> str:
+    """Return what the call would do, in one clause that begins a sentence."""
+    words = table("sentences")
+    fields = {**_fields(act), "opened": _first(act.paths) or _called(act.control.name, words["unnamed"])}
+    given = {name: clip_line(value, _SHOWN_CHARS) for name, value in act.arguments.items() if isinstance(value, str)}
+    named = _filled(words["named"].get(act.tool, ()), {**given, **fields})
+    return named or Template(_template(act)).safe_substitute(fields)
 
 
 def who(act: Action) -> str:
-    """Who is acted on: the window and its program, the host, the place."""
+    """Return who is acted on: the window and its program, the host, the place."""
     control = act.control
-    window = clip_line(control.window, _SHOWN_CHARS)
-    if window or control.app:
-        return f"{window} ({control.app})" if window and control.app else window or control.app
+    window = clip_line(control.window.title, _SHOWN_CHARS)
+    if window or control.window.app:
+        return f"{window} ({control.window.app})" if window and control.window.app else window or control.window.app
     return _first(act.hosts) or _first(act.paths)
 
 
@@ -94,8 +94,10 @@ def sources(tainted_by: Iterable[str]) -> tuple[str, ...]:
 
 
 def undo(act: Action) -> str:
-    """What can be taken back afterwards."""
+    """Return what can be taken back afterwards."""
     words = table("sentences")["undo"]
+    if act.tool in words["tools"] and Effect.SETTINGS in act.effects:
+        return str(words["tools"][act.tool])
     for kind in KINDS_IN_ORDER:
         if kind in act.kinds and kind in words:
             return str(words[kind])
@@ -105,7 +107,7 @@ def undo(act: Action) -> str:
 def _template(act: Action) -> str:
     words = table("sentences")["what"]
     by_kind = next((words[kind] for kind in KINDS_IN_ORDER if kind in act.kinds and kind in words), None)
-    is_typed_elsewhere = act.control.is_launcher and not act.control.is_terminal
+    is_typed_elsewhere = act.control.window.opens_items
     if by_kind is words["terminal"] and is_typed_elsewhere:
         by_kind = words["typed"]
     shape = by_kind if by_kind is not None else words.get(act.effect.value, words["other"])
@@ -124,13 +126,16 @@ def _first(values: Iterable[str]) -> str:
 
 _MOST_DEEDS = 3
 _OBJECT_CHARS = 60
+_WHOLE_CHARS = 4_000
+_AGREED_TO = ("read_back", "starts")
+"""Of what is agreed to word for word."""
 _SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "|&", "(", ")", ";;"})
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _HOST = re.compile(r"(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+)")
 
 
 def question(act: Action, provenance: Provenance) -> str:
-    """What a person is asked before a call runs: what it does, to what, where to, and the risk, in one sentence."""
+    """Return what a person is asked before a call runs: what it does, to what, where to, and the risk."""
     words = table("asking")
     only_looks = Consequence.LOOKS in act.kinds
     told = list(deeds(act.command, only_looks=only_looks)) if act.command else [_deed(act)]
@@ -143,7 +148,7 @@ def question(act: Action, provenance: Provenance) -> str:
 def _risk(act: Action, provenance: Provenance) -> str:
     """The weightiest consequence, and whose words were read before."""
     words, kinds = table("asking")["risk"], {str(kind) for kind in act.kinds}
-    order = (*KINDS_IN_ORDER, "leaves", "reaches out", "unwalled", "unknown")
+    order = (*KINDS_IN_ORDER, "leaves", "reaches out", "unsandboxed", "unknown")
     first = next((str(words[kind]) for kind in order if kind in kinds and kind in words), "")
     if provenance.secrets and act.hosts:
         return first + str(words["secret_read"]).format(secret=", ".join(provenance.secrets))
@@ -152,24 +157,26 @@ def _risk(act: Action, provenance: Provenance) -> str:
 
 
 def _deed(act: Action) -> str:
-    """What a call that is no command does."""
+    """Return what a call that is no command does."""
     words, sentences_ = table("asking"), table("sentences")
     control, given = (
         act.control,
         {name: str(value) for name, value in act.arguments.items() if isinstance(value, str | int | float)},
     )
-    fields = {
+    whole = {name: clip_line(given[name], _WHOLE_CHARS) for name in _AGREED_TO if name in given}
+    fields: dict[str, str] = {
         **{name: clip_line(value, _OBJECT_CHARS) for name, value in given.items()},
+        **whole,
         "tool": act.tool.replace("_", " "),
-        "control": _called(control.name or control.default or given.get("target", ""), sentences_["unnamed"]),
+        "control": _called(control.name or control.scene.default or given.get("target", ""), sentences_["unnamed"]),
         "button": _called(control.name, "") if "button" in control.role else "",
-        "window": _called(control.window, control.app or sentences_["unknown_window"]),
+        "window": _called(control.window.title, control.window.app or sentences_["unknown_window"]),
         "host": _listed(act.hosts),
         "keys": " ".join(act.keys) or given.get("keys", ""),
     }
     if act.paths and "path" not in given:
         fields["path"] = _listed([_short_path(one) for one in act.paths])
-    elif "path" in given and act.tool != "choose_menu":
+    elif "path" in given:
         fields["path"] = _short_path(given["path"])
     if act.text and "text" not in given:
         fields["text"] = clip_line(act.text, _OBJECT_CHARS)
@@ -181,7 +188,7 @@ def _deed(act: Action) -> str:
 
 
 def deeds(command: str, *, only_looks: bool) -> Iterator[str]:
-    """What each program of a shell command does, a phrase each; those that only look are left out beside others.
+    """Return what each program of a shell command does, a phrase each; those that only look are left out beside others.
 
     Where nothing but looking can be read out of a command that does more, the command itself stands in the sentence.
     """

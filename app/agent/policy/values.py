@@ -1,4 +1,4 @@
-"""What is judged and what comes of it: values only."""
+"""What is judged (`Action`, `Control`, `Provenance`) and what comes of it (`Verdict`): values only."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from types import MappingProxyType
 from typing import Protocol
 
 from app.base.values import dataclass, field
+from app.desktop.backends import TerminalFront
 from app.desktop.elements import Binding
 from app.protocol.call import JsonValue, Media, ToolCall
-from app.protocol.spec import Effect
+from app.protocol.spec import Effect, ScreenAim
 
 NOTHING: Mapping[str, JsonValue] = MappingProxyType({})
-
+OWN_FOLDER = ".wisp"
+"""In a workspace: its rules. Wisp reads them without asking, so no tool may write there."""
 
 _WEIGHT = (
     Effect.READS, Effect.TALKS, Effect.DESKTOP, Effect.WRITES, Effect.NETWORK, Effect.EXECUTES, Effect.SETTINGS,
@@ -56,6 +58,8 @@ class Consequence(StrEnum):
     """It keeps something for later times."""
     OUTSIDE = "outside"
     """It changes a file outside the workspace."""
+    CARRIES = "carries"
+    """It moves or copies a folder that holds what the system, git or an editor runs without asking."""
     FAR = "far"
     """It reads a file outside the workspace."""
     PRIVATE = "private"
@@ -78,9 +82,9 @@ class Consequence(StrEnum):
     """It searches for words that are not the person's."""
     SHARED = "typed to others"
     """It puts words that are not the person's into a window from which they reach others: browser, mail or chat."""
-    WALLED = "walled"
+    SANDBOXED = "sandboxed"
     """A command in the sandbox."""
-    UNWALLED = "unwalled"
+    UNSANDBOXED = "unsandboxed"
     """A command without a sandbox around it."""
     LEAVES = "leaves"
     """A command that asks to write outside the sandbox."""
@@ -96,6 +100,9 @@ class Consequence(StrEnum):
     """It acts on what nothing describes, so that its effect cannot be read."""
     ANSWERED = "answered"
     """Its effect is unknown, in a window where the person has allowed such acts, or that they named."""
+
+
+Kinds = frozenset[Consequence]
 
 
 class Mode(StrEnum):
@@ -132,65 +139,104 @@ class LeftField:
     folders: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
-    """What a call would act on, as the desktop describes it now. All texts were written by programs: untrusted.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlWindow:
+    """The window that a control is in. `ref` names it for its life.
 
-    `role` and `name` are accessibility's; `default` is the name of the dialog's default button, which Return presses.
-    `window_ref` names the window for its life. `is_known` is False where nothing describes what is there, or where its
-    program has not answered. `words` are the sentences of the dialog (or small window) that it stands in. `bindings`
-    are the controls that keys press there; None where they were not read. `pasted` is what a paste would type; None
-    where that is not known. `opens` is what an item of a file manager is (a `DocumentKind`), where it is known.
-    `symbols` maps keys to all key symbols that they make in the present layouts. `address` is what stands in a
-    browser's address bar. `files` are the absolute paths that a program would be started from and with. `builds`: keys
-    of its program can build or run what is written there. `fields` is what stands in the text fields of its dialog;
-    None where that was not read. `is_silent`: its program has answered, and describes nothing there. `left` is the
-    field that has the keyboard and that the act may leave. `is_frame`: it is the frame of the window. `is_late`: its
-    program has not worked off the input before.
+    `is_terminal` and `is_launcher`: its program starts others, by what is typed or by what is opened. `builds`: keys of
+    its program can build or run what is written there. `is_frame`: the control is the frame of the window.
+    `is_occupied`: something else than a shell at its prompt may take what is typed into the terminal. `fronts` are what
+    takes it, for each pseudo-terminal; empty where that is not known. They are not compared, because programs come and
+    go in a terminal without a change of what was shown.
     """
 
-    window: str = ""
+    title: str = ""
     app: str = ""
-    role: str = ""
-    name: str = ""
-    default: str = ""
+    ref: str = ""
     is_own: bool = False
     is_terminal: bool = False
     is_launcher: bool = False
     builds: bool = False
-    opens: str = ""
-    window_ref: str = ""
-    is_known: bool = True
     is_dialog: bool = False
-    is_menu_open: bool = False
-    has_password: bool = False
-    states: frozenset[str] = frozenset()
-    words: tuple[str, ...] = ()
-    bindings: tuple[Binding, ...] | None = None
-    pasted: str | None = None
-    symbols: tuple[tuple[str, frozenset[str]], ...] = ()
-    address: str = ""
-    files: tuple[str, ...] = ()
-    fields: tuple[str, ...] | None = None
-    is_silent: bool = False
-    left: LeftField | None = None
     is_frame: bool = False
-    is_late: bool = False
+    is_occupied: bool = False
+    fronts: tuple[TerminalFront, ...] = field(default=(), compare=False)
 
     @property
     def runs_programs(self) -> bool:
-        """Whether typed words followed by Return start programs there."""
+        """Return whether typed words followed by Return start programs there."""
         return self.is_terminal or self.is_launcher
 
     @property
-    def place(self) -> str:
-        """What names its window for a task; empty where no window is known."""
-        return "\0".join((self.app, self.window_ref or self.window)) if self.app or self.window_ref else ""
+    def opens_items(self) -> bool:
+        """Return whether items are opened there, as in a file manager; in a terminal a double click only selects."""
+        return self.is_launcher and not self.is_terminal
 
     @property
-    def window_key(self) -> str:
-        """What names its window, whatever program describes the control; empty where no window is known."""
-        return self.window_ref or self.place
+    def place(self) -> str:
+        """Return what names the window for a task; empty where none is known."""
+        return "\0".join((self.app, self.ref or self.title)) if self.app or self.ref else ""
+
+    @property
+    def key(self) -> str:
+        """Return what names the window, whatever program describes the control; empty where none is known."""
+        return self.ref or self.place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlScene:
+    """What is around a control.
+
+    `default` is the name of the window's default button, which Return presses, and `buttons` are the names of all that
+    it may press where no default is known. `words` are the sentences of the dialog (or small window). `fields` is what
+    stands in the dialog's text fields, `bindings` are the controls that keys press there; None where that was not read.
+    """
+
+    default: str = ""
+    buttons: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    fields: tuple[str, ...] | None = None
+    bindings: tuple[Binding, ...] | None = None
+    is_menu_open: bool = False
+    has_password: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlKeyboard:
+    """What keys would do there. `pasted` is what a paste would type; None where that is not known.
+
+    `symbols` maps keys to all key symbols that they make in the present layouts. `left` is the field that has the
+    keyboard and that the act may leave.
+    """
+
+    pasted: str | None = None
+    symbols: tuple[tuple[str, frozenset[str]], ...] = ()
+    left: LeftField | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """What a call would act on, as the desktop describes it now. All texts were written by programs: untrusted.
+
+    `role`, `name` and `states` are accessibility's. `is_known` is False where nothing describes what is there, or where
+    its program has not answered. `is_silent`: its program has answered, and describes nothing there. `is_late`: its
+    program has not worked off the input before. `opens` is what an item of a file manager is (a `DocumentKind`), where
+    it is known. `address` is what stands in a browser's address bar. `files` are the absolute paths that a program
+    would be started from and with.
+    """
+
+    role: str = ""
+    name: str = ""
+    states: frozenset[str] = frozenset()
+    window: ControlWindow = ControlWindow()
+    scene: ControlScene = ControlScene()
+    keyboard: ControlKeyboard = ControlKeyboard()
+    is_known: bool = True
+    is_silent: bool = False
+    is_late: bool = False
+    opens: str = ""
+    address: str = ""
+    files: tuple[str, ...] = ()
 
 
 LINES_KEPT = 16
@@ -202,15 +248,15 @@ class Provenance:
     """Where a call's idea may come from.
 
     `tainted_by`: whose text the turn has read; empty where it read only the person's. `said`: the person's words.
-    `planned`: the person wrote the plan that runs. `answered`: windows (`Control.place`) where the person has allowed
-    acts of unknown effect for this task. `secrets`: files with keys or passwords that were read. `personal`: kinds of
-    personal data that were read (see `personal_in`). `links`: addresses in the text that was read. `hosts`: hosts that
-    the person has allowed. `typed`: the single lines that the turn typed, by program; under "" what it put on the
-    clipboard. `instructions`: the person's own text, which can give permission. `lines`: text typed in each window
-    (`Control.window_key`) since the last Return there. `terminals`: new, empty terminals (`Control.window_ref`) of
-    this turn; only there does `lines` hold the whole line. `shared`: windows (`Control.window_key`) where words of the
-    model may reach others, with all that was read by now. `shown`: programs (`Control.app`) whose windows were there
-    when the screen was read.
+    `planned`: the person wrote the plan that runs. `answered`: windows (`ControlWindow.place`) where the person has
+    allowed acts of unknown effect for this task. `secrets`: files with keys or passwords that were read. `personal`:
+    kinds of personal data that were read (see `personal_in`). `links`: addresses in the text that was read. `hosts`:
+    hosts that the person has allowed. `typed`: the single lines that the turn typed, by program; under "" what it put
+    on the clipboard. `instructions`: the person's own text, which can give permission. `lines`: text typed in each
+    window (`ControlWindow.key`) since the last Return there. `terminals`: new, empty terminals (`ControlWindow.ref`) of
+    this turn; only there does `lines` hold the whole line. `shared`: windows (`ControlWindow.key`) where words of the
+    model may reach others, with all that was read by now. `shown`: programs whose windows were there when the screen
+    was read.
     """
 
     tainted_by: tuple[str, ...] = ()
@@ -232,12 +278,12 @@ class Provenance:
 @dataclass(frozen=True, slots=True)
 class Action:
     """What a call comes to. `kinds` are its consequences; paths are resolved, hosts as they are written; `reasons` are
-    sentences on why a command is no more harmless.
+    sentences on why a command is no more harmless. `is_added`: its tool is one that others made.
     """
 
     tool: str
     effects: frozenset[Effect]
-    kinds: frozenset[Consequence] = frozenset()
+    kinds: Kinds = frozenset()
     controls: tuple[Control, ...] = ()
     paths: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
@@ -247,6 +293,7 @@ class Action:
     reasons: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     arguments: Mapping[str, JsonValue] = field(default_factory=lambda: NOTHING)
+    is_added: bool = False
 
     @property
     def effect(self) -> Effect:
@@ -260,7 +307,7 @@ class Action:
 
     @property
     def stakes(self) -> Stakes:
-        """What is known of its consequences."""
+        """Return what is known of its consequences."""
         if self.kinds & _KNOWN_TO_MATTER:
             return Stakes.CONSEQUENTIAL
         return Stakes.UNKNOWN if Consequence.UNKNOWN in self.kinds else Stakes.HARMLESS
@@ -289,11 +336,11 @@ class TargetInspector(Protocol):
         """The programs that have windows now, also hidden ones; an empty name for what is not known."""
         ...
 
-    async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:
-        """What the call would act on now. `aim` is the tool's entry in the table of aims."""
+    async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]:
+        """Return what the call would act on now."""
         ...
 
-    async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+    async def picture(self, call: ToolCall, aim: ScreenAim) -> tuple[Media, tuple[int, int] | None] | None:
         """The part of the screen it would act on, and where in it; None where there is nothing to show."""
         ...
 
@@ -304,8 +351,8 @@ class NoDesktop:
     async def shown(self) -> frozenset[str]:
         return frozenset({""})
 
-    async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:  # noqa: ARG002
+    async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]:  # noqa: ARG002
         return ()
 
-    async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:  # noqa: ARG002
+    async def picture(self, call: ToolCall, aim: ScreenAim) -> tuple[Media, tuple[int, int] | None] | None:  # noqa: ARG002
         return None

@@ -1,1 +1,1 @@
-"""What programs say about their own windows: AT-SPI over D-Bus on Linux."""
+"""Read what programs report about their own windows: AT-SPI over D-Bus on Linux."""

@@ -1,4 +1,4 @@
-"""Operating an object through its own interfaces, without the mouse."""
+"""Operate an object through its own accessibility interfaces, without the mouse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _NAME_CHARACTERS = 40
 
 
 def wants_press(text: str, *, is_on: bool) -> bool:
-    """Whether a box must be pressed to be as `text` says. ToolMisuse when it says neither on nor off."""
+    """Return whether a box must be pressed to become what `text` says.
+
+    Raises ToolMisuse if the text means neither on nor off.
+    """
     wanted = flag_called(text)
     if wanted is None:
         raise ToolMisuse(f'This is on or off; value is {clip_line(text, _NAME_CHARACTERS)!r}. Write "on" or "off".')
@@ -27,7 +30,10 @@ def wants_press(text: str, *, is_on: bool) -> bool:
 
 
 async def choose(bus: Bus, combo: Key, text: str) -> bool:
-    """Choose what is called `text` in a combo box; False when it does not let us (Qt's). ToolMisuse: no such choice."""
+    """Choose the entry called `text` in a combo box. Returns False if the program refuses (Qt's do).
+
+    Raises ToolMisuse if there is no such entry.
+    """
     choices = await _choices(bus, combo)
     names = [normal(choice.name) for choice in choices]
     if normal(text) not in names:
@@ -41,14 +47,14 @@ async def choose(bus: Bus, combo: Key, text: str) -> bool:
 
 
 async def _chosen(bus: Bus, combo: Key) -> str:
-    """The name of what is chosen in a combo box; "" where the program does not tell."""
+    """Return the name of the chosen entry of a combo box, or "" if the program does not report it."""
     choices = await _choices(bus, combo)
     await objects.all_of(bus, objects.state, choices)
     return next((choice.name for choice in choices if choice.has("selected")), "")
 
 
 async def _choices(bus: Bus, combo: Key) -> list[Node]:
-    """What is in a combo box, whether it shows or not."""
+    """Return the entries of a combo box, whether they are visible or not."""
     level = [Node(combo)]
     for _ in range(_DEEPEST):
         below = await objects.all_of(bus, objects.read_children, [node.key for node in level])
@@ -62,13 +68,13 @@ async def _choices(bus: Bus, combo: Key) -> list[Node]:
 _LIMIT_S = 1.0
 _HOLDERS = 4
 _IN_PLACE_OF_AN_OBJECT = "\ufffc"
-"""What Chromium's drop-down lists tell as their text."""
-_WHOLE = 2**31 - 1
+"""The text that Chromium reports for a drop-down list: one placeholder character."""
+_WHOLE = 2**31 - 1  # the largest count that AT-SPI can carry, because it counts characters in 32 bits
 _DEFAULT_ACTIONS = ("click", "press", "activate", "jump", "toggle", "open", "select", "expand or contract", "doDefault")
 
 
 async def press(bus: Bus, key: Key, element: Element) -> str:
-    """Do the default action and return its name. A program that is busy with it may answer late: that is no error."""
+    """Run the default action and return its name. A late answer is no error: the program may be busy with it."""
     names = await _actions(bus, key)
     if not names:
         raise ToolFailed(f"{_called(element)} offers no action of its own. Click it instead: {_click(element)}.")
@@ -88,18 +94,18 @@ async def press(bus: Bus, key: Key, element: Element) -> str:
 
 
 async def scroll_to(bus: Bus, node: Node) -> bool:
-    """Bring an object into sight; False where the program cannot."""
+    """Scroll an object into sight. Returns False if the program cannot."""
     try:
         async with asyncio.timeout(_LIMIT_S):
             return bool((await bus.call(*node.key, spi.COMPONENT, "ScrollTo", "u", spi.ANYWHERE))[0])
-    except (TimeoutError, CallRefused):
+    except (TimeoutError, CallRefused):  # because a program may lack ScrollTo, or be busy
         return False
 
 
 async def scroll_list_to(bus: Bus, node: Node) -> bool:
-    """Put the scroll bar of a list where one of its rows is in sight; False where the list has none.
+    """Move a list's scroll bar so that one of its rows is visible. Returns False if the list has none.
 
-    The share of the rows before a row is also the share of the way that the bar goes, if all are of one height.
+    The share of rows before a row is also the share of the scroll bar's way, if all rows have the same height.
     """
     rows = node.parent.children if node.parent else [node]
     share = rows.index(node) / max(len(rows) - 1, 1)
@@ -110,12 +116,12 @@ async def scroll_list_to(bus: Bus, node: Node) -> bool:
                 return False
             least, most = [float(await bus.get(*bar, spi.VALUE, f"{end}Value")) for end in ("Minimum", "Maximum")]
             return await _put(bus, bar, least + (most - least) * share)
-    except (TimeoutError, CallRefused):
+    except (TimeoutError, CallRefused):  # because a scroll bar may forbid a new value
         return False
 
 
 async def _scroll_bar(bus: Bus, node: Node) -> Key | None:
-    """The upright scroll bar nearest around the list that a row is in."""
+    """Return the vertical scroll bar of the list that contains a row."""
     for holder in [above for _, above in zip(range(_HOLDERS), node.ancestors(), strict=False)][1:]:
         parts = await objects.described(bus, await objects.read_children(bus, holder.key), holder, hidden_too=True)
         for part in parts:
@@ -125,7 +131,7 @@ async def _scroll_bar(bus: Bus, node: Node) -> Key | None:
 
 
 async def set_value(bus: Bus, key: Key, element: Element, text: str) -> None:
-    """Text into a field, a number, "on" or "off", or one of a combo box's choices. ToolFailed when it takes none."""
+    """Set a text, a number, "on" or "off", or a combo box's choice. Raises TakesNoValue if it is refused."""
     try:
         async with asyncio.timeout(_LIMIT_S):
             taken = await _taken(bus, key, element, text)
@@ -156,9 +162,9 @@ async def _taken(bus: Bus, key: Key, element: Element, text: str) -> bool:
 
 
 async def whole_text(bus: Bus, key: Key, element: Element) -> str:
-    """All text of an object, else its value or "on" and "off"; nothing of a password.
+    """Return the whole text of an object, or its value, or "on" and "off"; nothing of a password.
 
-    Raises ToolFailed when the program does not answer.
+    Raises ToolFailed if the program does not answer.
     """
     if element.role == spi.SECRET:
         return ""

@@ -20,35 +20,37 @@ from app.desktop.accessibility.matching import Description, normal, readings, ro
 from app.desktop.accessibility.nodes import Key, Node, Program
 from app.desktop.accessibility.objects import Survey, Surveyor
 from app.desktop.accessibility.outline import Outliner, held_by
-from app.desktop.accessibility.reading import OutlineReader, is_far_row
+from app.desktop.accessibility.reading import OutlineReader, is_far_row, is_scrolled
 from app.desktop.accessibility.refs import RefBook, Stack
-from app.desktop.accessibility.scenes import bindings_of, fields_of, marked_item, scene_of
+from app.desktop.accessibility.scenes import bindings_of, buttons_of, fields_of, marked_item, scene_of, selected_of
 from app.desktop.backends import Window
 from app.desktop.elements import (
     Element,
     FollowedChanges,
     Match,
     NoChanges,
+    NoLongerInSight,
     Outline,
     OutlineRequest,
-    OutlineView,  # fmt: skip
+    OutlineView,
+    OutOfSight,
     Scene,
     SceneRequest,
 )
 from app.desktop.privacy import Private
 
 _CLEAR = 0.97
-"""From this score on, a match in the active window is what was meant; other programs need not be asked."""
+"""A match in the active window with at least this score is what was meant; other programs are not asked."""
 _ELSEWHERE = 0.98
-"""What a match outside the active window counts: of two equal names the active window's is meant."""
+"""The factor for a match outside the active window: of two equal names, the active window's is meant."""
 _COVERED = 0.9
-"""What a match counts that another window hides."""
+"""The factor for a match that another window hides."""
 _MOST_MATCHES = 50
 _SCROLL_LIMIT_S = 2.0
 _LOOK_AGAIN_S = 0.03
 _FOLLOW_LIMIT_S = 0.3
 _HELD_LIMIT_S = 0.25
-"""So long a window that opened may take to describe what is in it."""
+"""How long a window that opened may take to describe its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,10 @@ def _no_windows() -> tuple[Window, ...]:
 
 
 class AtSpi:
-    """Implements `Accessibility`. Nothing is connected before the first look; all methods run on one event loop.
+    """Implements `Accessibility`. It connects at the first look; all methods run on one event loop.
 
-    `windows` tells the top-level windows, topmost first; with it, what another window hides is known to be `covered`.
-    `private` windows are left out. `monitors` tells where the monitors are: at a scale, some programs count from there.
+    `windows` lists the top-level windows, topmost first, so that hidden elements are marked as `covered`. `private`
+    windows are left out. `monitors` lists the monitors: if the screen is scaled, some programs count from there.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class AtSpi:
         async with self._surveyor.look() as look:
             active = await look.active()
             if active:
-                await self._reader.grow(active)
+                await self._reader.grow_patiently(active)
             found = _scored([active] if active else [], ways, roles)
             if not any(match.score >= _CLEAR for match in found):
                 found = _scored(await look.programs(self._reader.grow), ways, roles)
@@ -114,18 +116,18 @@ class AtSpi:
                 return match
         return None
 
-    async def beyond(self, query: str) -> tuple[Element, Element] | None:
+    async def beyond(self, query: str) -> OutOfSight | None:
         found = await self._one_beyond(query)
-        if found is None or found[2].parent is None or not is_far_row(found[2]):
+        if found is None:
             return None
-        program, window, row = found
-        nodes = (found[2].parent, row)
+        program, window, node = found
+        nodes = (node, next((above for above in node.ancestors() if is_scrolled(above)), window))
         await self._reader.fill([(program, node) for node in nodes], self._stack())
-        holder, element = (self._refs.element(program, window, node) for node in nodes)
-        return holder, element
+        element, holder = (self._refs.element(program, window, node) for node in nodes)
+        return OutOfSight(element, holder, is_far_row(node))
 
     async def _one_beyond(self, query: str) -> tuple[Program, Node, Node] | None:
-        """The one control of that name that has to be scrolled to, with its program and window."""
+        """Return the only control of that name that must be scrolled to, with its program and window."""
         ways = readings(query)
         async with self._surveyor.look() as look:
             program = await look.active() or await self._in_front(look)
@@ -137,7 +139,7 @@ class AtSpi:
         return (program, *named[0]) if len(named) == 1 else None
 
     async def _in_front(self, look: Survey) -> Program | None:
-        """The program of the active window: Chromium's application windows do not say that they are active."""
+        """Return the program of the active window by its pid: Chromium does not mark its windows as active."""
         pid = next((window.pid for window in self._windows() if window.is_active), 0)
 
         async def seen(_: Program) -> None:
@@ -157,7 +159,7 @@ class AtSpi:
         return await self._last_focused() or await self._found_focus()
 
     async def _last_focused(self) -> Element | None:
-        """The field that was last said to have the keyboard, where it still has it: nothing else need be read."""
+        """Return the field that last reported the focus, if it still has it. Nothing else is read then."""
         active = next((window for window in self._windows() if window.is_active), None)
         for name in self._surveyor.names_of(active.pid) if active else ():
             ref = self._refs.known(self._feed.focus.get(name))
@@ -176,8 +178,10 @@ class AtSpi:
         holders = [pair for pair in program.walk() if pair[0].has("active") and pair[1].has("focused")]
         if not holders:
             return None
-        window, node = max(enumerate(holders), key=lambda held: _closeness(*held))[1]
+        window, node = _closest(holders)
         await self._reader.fill([(program, node)], self._stack())
+        # Remember it, because a program that had the focus before Wisp listened reports it no more.
+        self._feed.focus[node.key[0]] = node.key
         return self._refs.element(program, window, node)
 
     async def has_keyboard(self, ref: str) -> bool:
@@ -209,15 +213,18 @@ class AtSpi:
     async def _scene(
         self, program: Program, pair: tuple[Node, Node | None], element: Element | None, request: SceneRequest
     ) -> Scene:
-        """The scene around a node, or of a window in which no node is meant."""
+        """Return the scene around a node, or of the window if no node is meant."""
         window, node = pair
         if node is not None and element is None:
             await self._reader.fill([(program, node)], self._stack())
             element = self._refs.element(program, window, node)
         scene = scene_of(program, window, node, element)
+        if not (scene.default or request.ref or request.point):
+            scene = replace(scene, buttons=buttons_of(window))
         with suppress(TimeoutError):  # because the scene is useful without its fields
             async with asyncio.timeout(request.patience_s):
-                scene = replace(scene, fields=await fields_of(self._bus, window))
+                selected = await selected_of(self._bus, window)
+                scene = replace(scene, fields=await fields_of(self._bus, window), selected=selected)
         if not (request.with_bindings or scene.is_menu_open) or not scene.has_answered:
             return scene
         try:
@@ -234,6 +241,7 @@ class AtSpi:
 
         async def read(program: Program) -> None:
             if _is_asked_for(program, request.window):
+                await self._reader.grow_patiently(program)
                 await self._reader.read(program, stack)
 
         async with self._surveyor.look() as look:
@@ -258,10 +266,9 @@ class AtSpi:
             raise ToolFailed(f"{ref} ({element.role} {element.name!r}) is greyed out. Something else must come first.")
         return await acting.press(self._bus, key, element)
 
-    async def set_value(self, ref: str, text: str) -> str:
+    async def set_value(self, ref: str, text: str) -> None:
         key, element = await self._live(ref)
         await acting.set_value(self._bus, key, element, text)
-        return await self.text_of(ref)
 
     async def text_of(self, ref: str) -> str:
         key, element = await self._live(ref)
@@ -305,14 +312,14 @@ class AtSpi:
         return {os.getpid(), *(window.pid for window in self._windows() if window.is_own)}
 
     def _is_private(self, program: Program, window: Node) -> bool:
-        """By what the program says of itself, and by what the system says of its windows."""
+        """Return whether a window is private, by what the program reports and what the system reports."""
         if self._private.hides(title=window.name, app=program.name, pid=program.pid):
             return True
         own = [known for known in self._windows() if program.pid and known.pid == program.pid]
         return any(self._private.hides(title="", app=known.app) for known in own)
 
     async def _in_sight(self, ref: str, score: float) -> Match | None:
-        """The element once its program has scrolled to it; None when it does not come into sight."""
+        """Return the element once its program has scrolled to it, or None if it stays out of sight."""
         limit = asyncio.get_running_loop().time() + _SCROLL_LIMIT_S
         seen = self._refs.last_seen(ref)
         assert seen is not None
@@ -323,14 +330,14 @@ class AtSpi:
         return Match(self._refs.renewed(ref, node), score)
 
     async def _live(self, ref: str) -> tuple[Key, Element]:
-        """The object of a ref, read again."""
+        """Read the object of a ref again."""
         seen = self._refs.last_seen(ref)
         if seen is None:
             raise ToolMisuse(f"There is no element {ref!r}. Refs come from read_screen; read the screen again.")
         now = await self._reader.again(seen, self._stack())
         if now is None:
-            raise ToolFailed(await self._gone(seen.element))
-        return seen.key, self._refs.renewed(ref, now)
+            raise NoLongerInSight(await self._gone(seen.element), seen.element.name)
+        return now.key, self._refs.renewed(ref, now)
 
     async def _gone(self, before: Element) -> str:
         near = await self.find(before.name or before.role, limit=3)
@@ -347,9 +354,9 @@ class AtSpi:
 
 
 def _pair_of(program: Program, point: Point | None, key: Key | None, stack: Stack) -> tuple[Node, Node | None] | None:
-    """The window and the node that are meant, in a program that may hold them: by key, by point, else by keyboard."""
+    """Return the window and node that are meant in a program: by key, by point, or by keyboard focus."""
     if key is not None:
-        return next((pair for pair in program.walk() if pair[1].key == key), None)
+        return next((pair for pair in program.walk() if key in (pair[1].key, pair[1].place)), None)
     if point is not None:
         return _innermost(program, point, stack)
     active = next((window for window in program.windows if window.has("active")), None)
@@ -359,12 +366,12 @@ def _pair_of(program: Program, point: Point | None, key: Key | None, stack: Stac
         return marked or (holder, None)
     if active is None:
         return None
-    focused = [node for node in active.walk() if node.has("focused")]
-    return active, focused[-1] if focused else None
+    holders = [(active, node) for node in active.walk() if node.has("focused")]
+    return _closest(holders) if holders else (active, None)
 
 
 def _scored(programs: Sequence[Program], ways: Sequence[Description], roles: frozenset[str]) -> list[_Candidate]:
-    """The nodes of programs that fit a description, in one of the roles if any is named."""
+    """Return the nodes that match a description, in one of the roles if any is given."""
     found: list[_Candidate] = []
     for program in programs:
         share = 1.0 if program.is_active else _ELSEWHERE
@@ -375,7 +382,7 @@ def _scored(programs: Sequence[Program], ways: Sequence[Description], roles: fro
 
 
 def _is_asked_for(program: Program, wanted: str) -> bool:
-    """Keep of a program's windows those of that title (all where the program is called so)."""
+    """Keep only the program's windows with that title (all of them if the program has that name)."""
     name = normal(wanted)
     if name and name not in normal(program.name):
         program.windows = [window for window in program.windows if name in normal(window.name)]
@@ -390,12 +397,18 @@ def _innermost(program: Program, point: Point, stack: Stack) -> tuple[Node, Node
     ]
     if not under:
         return None
+    # Take the last of equals, because a later sibling is drawn over an earlier one.
     window, node, _ = min(reversed(under), key=lambda found: found[2])
     return window, node
 
 
+def _closest(holders: Sequence[tuple[Node, Node]]) -> tuple[Node, Node]:
+    """Return the node that receives keys, if several report the focus. Qt's current tab always reports it."""
+    return max(enumerate(holders), key=lambda held: _closeness(*held))[1]
+
+
 def _closeness(place: int, holder: tuple[Node, Node]) -> tuple[bool, bool, int, int]:
-    """How likely keys go to one of several that say they have the focus: documents, tabs and sheets hold the field."""
+    """Rank nodes that report the focus: documents, tabs and sheets also report it for a field inside them."""
     node = holder[1]
     is_field = node.role in spi.TEXTS or node.role == spi.SECRET
     return node.has("editable"), is_field, sum(1 for _ in node.ancestors()), place
@@ -410,7 +423,7 @@ def _named(element: Element) -> str:
 
 
 def _without_echoes(found: Sequence[_Candidate]) -> list[_Candidate]:
-    """Best first, without texts that only repeat a control: those inside it, and those that label it."""
+    """Return the best matches first, without texts that only repeat a control, inside it or as its label."""
     kept: list[_Candidate] = []
     nodes: set[int] = set()
     names: set[tuple[int, str]] = set()

@@ -1,4 +1,4 @@
-"""The connection to the accessibility bus: found, kept, lost and found again. Nothing here waits without a limit."""
+"""The connection to the accessibility bus: found, kept, lost and found again. Every wait has a limit."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 _CONNECT_LIMIT_S = 2.0
 _IN_FLIGHT = 150
-"""Calls on the wire at once. dbus-fast takes a full socket buffer for a lost connection (EAGAIN in its writer is not
-waited for), and some 270 small messages fill one; more make nothing faster anyway."""
+"""Calls in flight at once. dbus-fast takes a full socket buffer for a lost connection (its writer does not wait on
+EAGAIN), and about 270 small messages fill one. More calls at once would not be faster."""
 _OF_ONE_PROGRAM = 50
-"""Calls that one program may leave unanswered, so that it does not take the places of the others."""
+"""Calls that one program may leave unanswered, so that a silent program does not block the others."""
 _log = logging.getLogger(__name__)
 
 
 class CallRefused(Exception):
-    """A program answered a call with an error (the object is gone, the interface is not there)."""
+    """A program answered a call with an error (the object is gone, or lacks the interface)."""
 
 
 class BusLost(ToolFailed):
-    """The bus itself cannot be reached; the next call tries again from the beginning."""
+    """The bus itself cannot be reached. The next call connects again."""
 
     def __init__(self, why: str) -> None:
         super().__init__(
@@ -41,7 +41,7 @@ class BusLost(ToolFailed):
 class Bus:
     """One connection, opened at the first call. `environment` says where the session bus is.
 
-    Lives on the event loop it was first used on.
+    It stays on the event loop where it was first used.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -53,14 +53,14 @@ class Bus:
         self._places = asyncio.Semaphore(_IN_FLIGHT)
         self._shares: dict[str, asyncio.Semaphore] = {}
         self.vague: set[str] = set()
-        """Programs that say `visible` of what shows, and the class's name of what has none: those of GTK 4."""
+        """Programs that report `visible` instead of `showing`, and a class name instead of no name: those of GTK 4."""
         self.hit_testing: set[str] = set()
-        """Programs that tell truly what lies under a point."""
+        """Programs that report correctly which object is under a point."""
 
     async def call(
         self, program: str, path: str, interface: str, member: str, signature: str = "", *body: object
     ) -> list[Any]:
-        """The reply's values. Raises CallRefused or BusLost; the caller sets the time limit."""
+        """Call a method and return the values of the reply. Raises CallRefused or BusLost. Set a time limit outside."""
         bus = self._bus
         if bus is None or not bus.connected:
             bus = await self._connected()
@@ -69,12 +69,12 @@ class Bus:
             return await _ask(bus, _message(program, path, interface, member, signature, *body))
 
     async def get(self, program: str, path: str, interface: str, name: str) -> Any:
-        """One property's value."""
+        """Return the value of one property."""
         variant = (await self.call(program, path, spi.PROPERTIES, "Get", "ss", interface, name))[0]
         return variant.value
 
     async def on_message(self, handle: Callable[[Message], None], prepare: Callable[[], Awaitable[None]]) -> None:
-        """Hand every message of this connection to `handle`; `prepare` asks for them, once for each connection."""
+        """Pass every message of this connection to `handle`. `prepare` subscribes, once for each connection."""
         await self.connect()
         bus = self._bus
         if bus is None or self._heard is bus:
@@ -84,12 +84,12 @@ class Bus:
         await prepare()
 
     async def connect(self) -> None:
-        """Make sure of a live connection. Raises BusLost."""
+        """Make sure that there is a live connection. Raises BusLost."""
         if self._bus is None or not self._bus.connected:
             await self._connected()
 
     async def close(self) -> None:
-        """Leave the bus; a later call opens it again."""
+        """Leave the bus. A later call connects again."""
         if self._bus is not None:
             self._bus.disconnect()
         if self._watch is not None:
@@ -98,7 +98,7 @@ class Bus:
         self._shares.clear()
 
     async def _connected(self) -> MessageBus:
-        async with self._opening:
+        async with self._opening:  # Only one caller connects, because each connection would get its own events.
             if self._bus is not None and self._bus.connected:
                 return self._bus
             import dbus_fast.aio  # noqa: F401 - loaded before the limit begins, because a cold import can take all of it
@@ -124,7 +124,7 @@ class Bus:
 
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[MessageBus]:
-        """The session bus, for a moment."""
+        """Connect to the session bus for a moment."""
         session = await _opened(self._session_address())
         watch = asyncio.create_task(_until_lost(session))
         try:
@@ -152,7 +152,7 @@ async def _opened(address: str) -> MessageBus:
 
 
 async def _until_lost(bus: MessageBus) -> None:
-    """Consume the reason for which a connection ended; the calls under way get it as well."""
+    """Consume the error that ended a connection, because asyncio would log it; pending calls get it too."""
     try:
         await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]  # it has no annotations
     except (OSError, EOFError) as error:

@@ -1,8 +1,8 @@
-"""What programs say of themselves that changed, as they say it: better proof of an act than pixels, and sooner there.
+"""Collect the changes that programs report about themselves: a better and earlier proof of an action than pixels.
 
-Every program on the bus sends an event when a name, a value, a text or a state of its changes, once somebody has
-registered for it (https://gnome.pages.gitlab.gnome.org/at-spi2-core/devel-docs/). Focus, hover and a button being down
-are left out: they are no effect of an act.
+Every program on the bus sends an event when a name, a value, a text or a state changes, once a client has registered
+for it (https://gnome.pages.gitlab.gnome.org/at-spi2-core/devel-docs/). Focus, hover and a button held down are left
+out: they are no effect of an action.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _REGISTRAR = (spi.REGISTRY, "/org/a11y/atspi/registry", "org.a11y.atspi.Registry
 _CHILDREN = "ChildrenChanged"
 _UNDECIDED = "indeterminate"
 _EFFECTS = frozenset({"checked", "selected", "expanded", _UNDECIDED, "sensitive", "showing", "visible"})
-"""States that change as the effect of an act; `pressed` does for toggle buttons only."""
+"""States that change as the effect of an action; `pressed` does so only for toggle buttons."""
 _SIGHT = frozenset({"showing", "visible"})
 _NO_EFFECT_ROLES = frozenset({"tool tip"})
-_DESCRIBE_LIMIT_S = 0.15
+_DESCRIBE_LIMIT_S = 0.15  # because a receipt that comes late is worth less than one with fewer sentences
 _MOST_ASKED = 24
 _MOST_LINES = 12
 _MOST_NAMES = 24
@@ -55,12 +55,12 @@ _REMEMBERED = 400
 _RESTLESS_S = 2.5
 _RESTLESS_TIMES = 2
 _OURS_S = 1.5
-"""So long after an act of ours a change may have been its late effect."""
+"""A change this soon after an action of Wisp may be its late effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """`child` is what came or went, where children of an object changed."""
+    """A change that a program reported. `child` is the object that was added or removed, if children changed."""
 
     key: Key
     kind: str
@@ -75,7 +75,7 @@ class _Event:
 
     @property
     def fate(self) -> str:
-        """Whether the subject came, went, or changed."""
+        """Whether the subject appeared (came), disappeared (went), or changed."""
         if self.kind == _CHILDREN and self.child:
             return "came" if self.detail == "add" else "went"
         if self.kind == "StateChanged" and self.detail in _SIGHT:
@@ -84,7 +84,7 @@ class _Event:
 
 
 class LastRead:
-    """What programs showed when their trees were last read: what names were before, and what was there that is gone."""
+    """The trees as they were last read: what names were before, and what has disappeared since."""
 
     def __init__(self) -> None:
         self._programs: dict[str, Program] = {}
@@ -92,13 +92,13 @@ class LastRead:
         self._outdated: dict[str, set[Key]] = {}
 
     def keep(self, program: Program) -> None:
-        """Remember a tree that was read to its end."""
+        """Remember a tree that was read completely."""
         self._programs[program.bus_name] = program
         self._nodes.pop(program.bus_name, None)
         self._outdated.pop(program.bus_name, None)
 
     def node(self, key: Key) -> Node | None:
-        """The object as it was then; None where it did not show, or changed since without our doing."""
+        """Return the object as it was then, or None if it was hidden or has changed since by itself."""
         program = self._programs.get(key[0])
         if program is None or key in self._outdated.get(key[0], ()):
             return None
@@ -107,7 +107,7 @@ class LastRead:
         return self._nodes[key[0]].get(key)
 
     def renew(self, key: Key, now: Node | None = None) -> None:
-        """What was known of the object no longer holds; `now` is what it is instead."""
+        """Note that what was known of the object is outdated. `now` is its new state, if known."""
         before = self.node(key)
         if before is not None and now is not None:
             before.name, before.states = now.name, now.states
@@ -117,10 +117,10 @@ class LastRead:
 
 @dataclass(slots=True)
 class _Subject:
-    """An object that changed: what the newest event says of it, how it was before, and how it is.
+    """An object that changed: its newest event, its state before, and its state now.
 
-    `holder` is what it came into or went from, where the object itself says nothing. `is_introduced`: the name that was
-    reported is not new.
+    `holder` is the object that it was added to or removed from, if the object itself reports nothing. `is_introduced`:
+    the reported name is not new.
     """
 
     event: _Event
@@ -136,14 +136,14 @@ class _Subject:
 
     @property
     def names(self) -> list[Node]:
-        """Those of the object and what came with it that have a name."""
+        """The object and its new descendants that have a name."""
         whole = self.before if self.event.fate == "went" and self.before is not None else self.node
         nodes = (node for node in whole.walk() if node.role not in spi.WINDOWS)
         return [node for node in nodes if (node.name if node.children else node.called).strip()]
 
     @property
     def is_in_sight(self) -> bool:
-        """Whether somebody who looks sees it, or no longer sees it."""
+        """Whether a person would see it, or would see that it is gone."""
         if self.event.fate == "went":
             return (self.is_lost or not self.node.shows) and bool(self.names)
         is_window = self.node.role in spi.WINDOWS  # of which the windows tell
@@ -152,14 +152,14 @@ class _Subject:
 
     @property
     def leaves_a_trace(self) -> bool:
-        """Whether it, or what holds it, can be seen, or could be before."""
+        """Whether the object or its holder is visible, or was before."""
         if self.holder is not None:
             return self.holder.shows
         return self.node.shows or self.event.fate == "went"
 
 
 class Following:
-    """What the programs of one process change, from the moment it was begun. `close` ends it."""
+    """The changes of one process's programs since this was created. `close` ends it."""
 
     def __init__(self, feed: ChangeFeed, programs: frozenset[str]) -> None:
         self._feed = feed
@@ -180,7 +180,7 @@ class Following:
         self._news.set()
 
     async def told(self, near: Rect | None = None) -> Changed:
-        """What changed, in at most 12 sentences, the nearest to a place first; none where nothing did that counts."""
+        """Describe what changed in at most 12 sentences, the nearest to a place first."""
         for _ in range(_ROUNDS):
             count = len(self._events)
             subjects = self._newest()
@@ -196,7 +196,7 @@ class Following:
         return Changed((line,), shows) if line else Changed()
 
     def _newest(self) -> list[_Subject]:
-        """One for each object that changed, by the newest event."""
+        """Return one subject for each object that changed, by its newest event."""
         latest: dict[Key, _Event] = {}
         for event in reversed(self._events.values()):
             known = latest.setdefault(event.subject, event)
@@ -208,7 +208,7 @@ class Following:
         return [self._subjects[key] for key in latest if key in self._subjects]
 
     async def news(self) -> None:
-        """Return when something changed since the last time this was asked."""
+        """Wait until something changed since the last call."""
         await self._news.wait()
         self._news.clear()
 
@@ -220,10 +220,10 @@ class Following:
 
 
 class ChangeFeed:
-    """Listens to the bus; remembers what has the focus, and what changes all the time without us.
+    """Listens to the bus. Remembers which object has the focus, and what changes all the time by itself.
 
-    `name_before` tells the name that an object had when it was last given a ref, `last_read` all that showed when its
-    program was last read.
+    `name_before` returns the name of an object when it last got a ref; `last_read` holds the trees as last read.
+    `limit_s` is how long programs may take to describe their changes.
     """
 
     def __init__(
@@ -232,16 +232,18 @@ class ChangeFeed:
         name_before: Callable[[Key], str | None],
         last_read: LastRead,
         now: Callable[[], float] = time.monotonic,
+        limit_s: float = _DESCRIBE_LIMIT_S,
     ) -> None:
         self._bus = bus
         self._now = now
+        self._limit_s = limit_s
         self._name_before = name_before
         self.last_read = last_read
         self._followings: list[Following] = []
         self._recent: OrderedDict[tuple[Key, str], deque[float]] = OrderedDict()
         self._acted_at = 0.0
         self.focus: dict[str, Key] = {}
-        """For each program the object that it said last to have the focus."""
+        """For each program, the object that last reported the focus."""
 
     async def listen(self) -> None:
         """Register for events, once for each connection. Raises BusLost."""
@@ -253,7 +255,7 @@ class ChangeFeed:
             await self._bus.call(*_REGISTRAR, "RegisterEvent", "sass", kind, [], "")
 
     def follow(self, programs: frozenset[str]) -> Following:
-        """Collect what the programs of these bus names change from now on."""
+        """Start to collect the changes of the programs with these bus names."""
         self._acted_at = self._now()
         following = Following(self, programs)
         self._followings.append(following)
@@ -265,13 +267,13 @@ class ChangeFeed:
             self._acted_at = self._now()
 
     def is_restless(self, event: _Event) -> bool:
-        """Whether the object changed more than once lately while we did nothing: a clock, an animation."""
+        """Return whether the object keeps changing without an action of Wisp: a clock or an animation."""
         since = self._now() - _RESTLESS_S
         times = self._recent.get((event.key, event.kind), ())
         return sum(at > since for at in times) >= _RESTLESS_TIMES
 
     def is_empty(self, event: _Event) -> bool:
-        """Whether it says nothing: GTK 4 adds to each tick and press that the object is not `indeterminate`."""
+        """Return whether the event says nothing: GTK 4 adds "not `indeterminate`" to each tick and press."""
         if event.detail != _UNDECIDED or event.is_on:
             return False
         before = self.last_read.node(event.key)
@@ -306,10 +308,10 @@ class ChangeFeed:
             self._recent.popitem(last=False)
 
     async def ask(self, subjects: Sequence[_Subject], *, with_places: bool) -> None:
-        """Ask what there is to tell of each that was not asked for yet, as far as the time allows."""
+        """Ask about each subject that was not asked about yet, within the time limit."""
         waiting = [subject for subject in subjects if not subject.is_asked]
         try:
-            async with asyncio.timeout(_DESCRIBE_LIMIT_S):
+            async with asyncio.timeout(self._limit_s):
                 await asyncio.gather(*(self._ask(subject, with_place=with_places) for subject in waiting))
         except (TimeoutError, BusLost):  # because sentences found in time are worth more than all of them late
             pass
@@ -339,11 +341,11 @@ class ChangeFeed:
         subject.is_asked = True
 
     async def _holder(self, key: Key) -> Node | None:
-        """What something came into or went from; None where that is gone, too."""
+        """Return the object that something was added to or removed from, or None if it is gone too."""
         node = Node(key)
         try:
             await asyncio.gather(*(ask(self._bus, node) for ask in (objects.role, objects.name, objects.state)))
-        except CallRefused:
+        except CallRefused:  # because the element may have gone meanwhile
             return None
         return node
 
@@ -368,7 +370,7 @@ class ChangeFeed:
 
 
 def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[str]:
-    """What is in sight."""
+    """Write a line for each change that is visible."""
     changed, came, went = ([one for one in seen if one.event.fate == fate] for fate in ("changed", "came", "went"))
     changed.sort(key=lambda one: (one.event.kind == "SelectionChanged", _distance(one.node, near)))
     lines = [_change(one) for one in changed if one.event.kind != "SelectionChanged" or one is seen[0] is seen[-1]]
@@ -378,14 +380,14 @@ def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[str]:
 
 
 def _rest(subject: _Subject) -> str:
-    """A sentence on something that is not in sight, or has no name; "" for what is gone without a trace."""
+    """Describe a change that is not visible, or has no name; "" if the object is gone and nothing shows it."""
     if subject.holder is not None:
         return _told(replace(subject.event, child=None), subject.holder)
     return "" if subject.is_lost or subject.event.child else _told(subject.event, subject.node)
 
 
 def _renamed(came: list[_Subject], went: list[_Subject]) -> Iterator[str]:
-    """Chromium puts a new text in the place of the old one."""
+    """Pair a removed and an added text: Chromium replaces the object instead of changing its name."""
     for new in list(came):
         same = [old for old in went if old.event.key == new.event.key and old.node.role == new.node.role]
         if len(same) == 1 and new.event.child and len(new.names) == len(same[0].names) == 1:
@@ -395,7 +397,7 @@ def _renamed(came: list[_Subject], went: list[_Subject]) -> Iterator[str]:
 
 
 def _listed(word: str, subjects: Sequence[_Subject]) -> str:
-    """All names in one line, in the order in which they came: `New: button "OK", "Cancel", label "Sure?".`"""
+    """List all names in one line, in order of appearance: `New: button "OK", "Cancel", label "Sure?".`"""
     nodes: dict[str, Node] = {}
     for node in (node for subject in reversed(subjects) for node in subject.names):
         if node.called not in nodes or (node.is_operable and not nodes[node.called].is_operable):
@@ -414,7 +416,7 @@ def _quoted(node: Node) -> str:
 
 
 def _distance(node: Node, near: Rect | None) -> float:
-    """How far an object is from the act; what tells no place is far."""
+    """Return how far an object is from the action; infinite if it has no place."""
     if near is None or node.box is None or node.box.size.area == 0:
         return float("inf")
     one, other = node.box.center, near.center
@@ -422,7 +424,7 @@ def _distance(node: Node, near: Rect | None) -> float:
 
 
 def _change(subject: _Subject) -> str:
-    """A sentence on an object that shows before and after."""
+    """Describe a change of an object that was visible before and is still visible."""
     before, node = subject.before, subject.node
     if before is not None and before.name.strip() and node.name.strip() and node.role not in (spi.SECRET, *spi.TEXTS):
         if before.name != node.name:
@@ -443,7 +445,7 @@ def _event_of(message: Message) -> _Event | None:
 
 
 def _child_of(message: Message) -> Key | None:
-    """The object that came or went: the fourth field, where the toolkit fills it in."""
+    """Return the object that was added or removed: the fourth field, if the toolkit fills it in."""
     told = getattr(message.body[3], "value", None) if len(message.body) > 3 else None
     if not isinstance(told, (list, tuple)) or len(told) != 2 or told[1] == spi.NULL:
         return None
@@ -461,7 +463,7 @@ def _may_be_effect(event: _Event) -> bool:
 
 
 def _told(event: _Event, node: Node) -> str:
-    """A sentence; "" for what is no effect after all."""
+    """Describe an event in a sentence; "" if it is no effect after all."""
     name = clip_line(node.name, _SHOWN_CHARS)
     called = f'{node.role} "{name}"' if name else node.role
     if node.role in _NO_EFFECT_ROLES or node.has("defunct"):

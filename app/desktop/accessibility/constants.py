@@ -1,4 +1,4 @@
-"""AT-SPI's numbers and names, from at-spi2-core's `atspi-constants.h`. Tables only."""
+"""AT-SPI's numbers and names, from at-spi2-core's `atspi-constants.h`. Only tables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ ACTION = "org.a11y.atspi.Action"
 COMPONENT = "org.a11y.atspi.Component"
 EDITABLE = "org.a11y.atspi.EditableText"
 SELECTION = "org.a11y.atspi.Selection"
+TABLE = "org.a11y.atspi.Table"
 TEXT = "org.a11y.atspi.Text"
 VALUE = "org.a11y.atspi.Value"
 ITEMS = "org.a11y.atspi.Cache"
@@ -20,13 +21,13 @@ PROPERTIES = "org.freedesktop.DBus.Properties"
 ON_SCREEN = 0
 """AtspiCoordType: relative to the screen."""
 ANYWHERE = 6
-"""AtspiScrollType: wherever it can be seen."""
+"""AtspiScrollType: to any place where it is visible."""
 LABELLED_BY = 2
 """AtspiRelationType: the target labels this element."""
 HIT_TESTING = frozenset({"qt", "chromium"})
-"""Toolkits (in lower case) whose `GetAccessibleAtPoint` minds what lies on top; GTK's takes the first child."""
+"""Toolkits (in lower case) whose `GetAccessibleAtPoint` returns the topmost object; GTK returns the first child."""
 NOWHERE = -(2**31)
-"""The coordinate GTK answers for what is not on the screen."""
+"""The coordinate that GTK reports for an object that is not on the screen."""
 
 # Position is the number on the wire. `push button` is called `button`, as newer releases of AT-SPI do.
 ROLES: tuple[str, ...] = (
@@ -247,7 +248,7 @@ OPERABLE = frozenset(
         "tree item",
     }
 )
-"""What can be pressed, chosen or typed into."""
+"""Roles that a person can press, choose or type into."""
 
 TEXTS = frozenset(
     {"entry", "text", "password text", "spin button", "terminal", "document text", "editbar", "combo box"}
@@ -258,12 +259,12 @@ WRITTEN = frozenset({"icon", "table cell", "list item", "tree item"})
 ROOMY = frozenset({"table", "tree table", "tree", "list", "list box", "layered pane"})
 """Roles that may hold thousands of children of which a few show."""
 PAGES = frozenset({"document web"})
-"""Roles whose inside is told in pixels of the screen whatever the scale (Chromium)."""
+"""Roles whose content is in screen pixels at any scale (Chromium)."""
 FLAGS = frozenset({"check box", "check menu item", "radio button", "radio menu item", "switch"})
 """Roles that are on or off."""
 SECRET = "password text"
 VALUES = frozenset({"slider", "spin button", "progress bar", "dial", "level bar", "rating"})
-"""Roles that stand at a number."""
+"""Roles whose value is a number."""
 SURFACES = frozenset(
     {
         *WINDOWS,
@@ -308,4 +309,4 @@ SURFACES = frozenset(
         "viewport",
     }
 )
-"""Roles of what holds other things or shows anything at all: that they are told says nothing of what is in them."""
+"""Roles of containers and surfaces: that a program reports one says nothing about what it shows."""

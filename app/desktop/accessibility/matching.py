@@ -1,6 +1,6 @@
-"""How well an element fits a description: 1.0 is its exact name, below `FLOOR` it is somebody else.
+"""Score how well an element matches a description: 1.0 is its exact name, below `FLOOR` it is another element.
 
-The steps are far enough apart that order never depends on the fuzzy part: exact name, what a sign is called, exact
+The kinds of match are so far apart that the fuzzy part never decides the order: exact name, name of a symbol, exact
 description, words of the name, misspelt name.
 """
 
@@ -51,7 +51,7 @@ def _words() -> _Words:
 
 @cache
 def normal(name: str) -> str:
-    """A name as it is compared: one spelling, one line, no case, no mnemonic marks, no ellipsis or colon at its end."""
+    """Normalise a name for comparison: spelling, blanks, case; no mnemonic marks, no ellipsis or colon at its end."""
     text = " ".join(unicodedata.normalize("NFKC", name.replace("…", "...")).casefold().split())
     if len(text) > 1:
         text = _MNEMONIC.sub("", text)
@@ -59,17 +59,17 @@ def normal(name: str) -> str:
 
 
 def synonyms(name: str) -> frozenset[str]:
-    """What a normalised name of a key or sign is also called (itself not always included)."""
+    """Return other names of a key or symbol (not always with the name itself)."""
     return _words().symbols.get(name, frozenset())
 
 
 def flag_called(word: str) -> bool | None:
-    """True for a word that means on, False for off, None for any other."""
+    """Return True for a word that means on, False for off, None for any other."""
     return _words().flags.get(normal(word))
 
 
 def roles_called(word: str) -> frozenset[str]:
-    """The roles that a word for a kind of element may mean; a role's own name means itself."""
+    """Return the roles that a word for a kind of element may mean. A role's own name means itself."""
     word = " ".join(word.casefold().replace("-", " ").replace("_", " ").split())
     if not word:
         return frozenset()
@@ -77,9 +77,9 @@ def roles_called(word: str) -> frozenset[str]:
 
 
 def readings(query: str) -> tuple[Description, ...]:
-    """The ways to understand a description, the most literal first.
+    """Return the ways to understand a description, the most literal first.
 
-    "the Save button" reads as the name "the save button", and as "save" among buttons. Text in quotes is the name.
+    "the Save button" is read as the name "the save button", and as "save" among buttons. Quoted text is the name.
     """
     found = [Description(normal(query.strip().strip(_QUOTES)))]
     quoted = re.search(r"[\"“«](.+?)[\"”»]|(?<!\w)['‘](.+?)['’](?!\w)", query)
@@ -96,7 +96,7 @@ def readings(query: str) -> tuple[Description, ...]:
 
 
 def _split(text: str) -> list[Description]:
-    """The readings in which the first or the last words are a kind of element: the longest kind wins."""
+    """Return the readings in which the first or last words are a kind of element. The longest kind wins."""
     for word, roles in _words().roles.items():
         if text == word:
             return [Description("", roles)]
@@ -131,7 +131,7 @@ _NOT_OPERABLE = 0.99
 
 
 def score(node: Node, ways: Sequence[Description]) -> float:
-    """The best score over all readings of a description; 0 when it fits none."""
+    """Return the best score over all readings of a description, or 0 if none matches."""
     names = _names(node)
     best = max((_fit(node, names, way) for way in ways), default=0.0)
     return best if best >= FLOOR else 0.0
@@ -153,20 +153,20 @@ def _fit(node: Node, names: tuple[str, str], way: Description) -> float:
 
 
 def name_fit(name: str, wanted: str) -> float:
-    """How well one normalised name fits another, whatever carries it."""
+    """Return how well two normalised names match, whatever their elements are."""
     if not name or not wanted:
         return 0.0
     if name == wanted:
         return _EXACT
     if name in synonyms(wanted):
         return _SYNONYM
-    if min(len(wanted), len(name)) < _SHORTEST_FUZZY:
+    if min(len(wanted), len(name)) < _SHORTEST_FUZZY:  # because one wrong letter of two is half the name
         return 0.0
     return max(_words_fit(name, wanted), _spelling_fit(name, wanted))
 
 
 def _words_fit(name: str, wanted: str) -> float:
-    """Wanted words that all begin words of the name: the more of the name they are, the better."""
+    """Match wanted words that each begin a word of the name. The more of the name they cover, the better."""
     words = name.split()
     if not all(any(word.startswith(part) for word in words) for part in wanted.split()):
         return 0.0
@@ -183,5 +183,5 @@ def _spelling_fit(name: str, wanted: str) -> float:
 
 
 def _digits(text: str) -> list[str]:
-    """Numbers are never misspelt: row 3 is not row 13."""
+    """Return the numbers of a name, which are never misspelt: row 3 is not row 13."""
     return "".join(letter if letter.isdigit() else " " for letter in text).split()

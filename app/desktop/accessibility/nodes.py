@@ -13,7 +13,7 @@ from app.desktop.accessibility import constants as spi
 
 _FACTORS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 4.0)
 _BORDER_PX = 16
-"""What a window manager's frame may add on the left, the right and at the bottom."""
+"""The most that a window manager's frame adds on the left, the right and at the bottom."""
 _TITLE_PX = 96
 
 
@@ -35,13 +35,13 @@ class Scale:
 
 AS_TOLD = Scale()
 NOWHERE = Scale(0.0)
-"""Of what is not on the screen yet: a menu that is just opening."""
+"""For an object that is not on the screen yet, such as a menu that is just opening."""
 
 
 def scale_of(told: Rect, areas: Sequence[Rect], corners: Sequence[Point] = (Point(0, 0),)) -> Scale:
-    """How a window tells coordinates, from its own box and the areas (frame included) that it may have.
+    """Find the scale of a window's coordinates, from its own box and the areas (frame included) that it may have.
 
-    `corners` are those of the monitors.
+    `corners` are the top left corners of the monitors.
     """
     if told.size.area == 0:
         return AS_TOLD
@@ -57,30 +57,37 @@ def _counted_from(corner: Point, factor: float) -> Scale:
 
 
 def _moved(told: Rect, area: Rect, factor: float) -> Scale:
-    """For a window that tells positions within itself: a frame is as wide at the sides as below, the rest is title."""
+    """Return the scale of a window that reports positions relative to itself.
+
+    A frame is as wide at the sides as at the bottom; the rest is the title bar.
+    """
     width, height = round(told.width * factor), round(told.height * factor)
     border = (area.width - width) // 2
     return Scale(factor, area.x + border, area.bottom - border - height)
 
 
 def _lies_in(box: Rect, area: Rect) -> bool:
-    """Whether a box fills an area but for a frame."""
+    """Return whether a box fills an area except for a frame."""
     sides = (box.x - area.x, area.right - box.right, area.bottom - box.bottom)
     return all(-2 <= side <= _BORDER_PX for side in sides) and -2 <= box.y - area.y <= _TITLE_PX
 
 
 PROGRAM_LIMIT_S = 0.5
-"""What one program may cost one look, however often it is asked."""
+"""How long one look may wait for one program, over all of its calls."""
 
 Key = tuple[str, str]
-"""Bus name and object path: what an object is called for as long as it lives."""
+"""Bus name and object path, which identify an object for as long as it exists."""
 
 _CONTENT_NAMES = 4
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One accessible object. `box` and `value` are None until read, `interfaces` while unknown."""
+    """One accessible object. `box` and `value` are None until they are read, `interfaces` while unknown.
+
+    `place` identifies a cell of a sheet by its table's key, row and column, because LibreOffice creates a new object
+    for it each time.
+    """
 
     key: Key
     role: str = "unknown"
@@ -93,6 +100,7 @@ class Node:
     box: Rect | None = None
     value: str | None = None
     label: str = ""
+    place: Key | None = None
 
     def has(self, state: str) -> bool:
         return bool(self.states & spi.BITS[state])
@@ -102,7 +110,9 @@ class Node:
 
     @property
     def shows(self) -> bool:
-        return self.has("showing") and not self.has("defunct")
+        # GTK 3 says that a viewport does not show once it was scrolled by its own height, whatever shows in it.
+        is_view = self.role == "viewport" and self.has("visible")
+        return (self.has("showing") or is_view) and not self.has("defunct")
 
     @property
     def is_operable(self) -> bool:
@@ -120,14 +130,14 @@ class Node:
 
     @property
     def called(self) -> str:
-        """Its name; for a control without one: its label, the texts inside it, or what its tool tip says."""
+        """The object's name. A control without one gets its label, the texts inside it, or its tool tip."""
         if self.name.strip() or not self.is_operable:
             return self.name
         return self.label or self._content() or self.tip
 
     @property
     def tip(self) -> str:
-        """Its description. GTK 3's tool tips carry the accelerator after some blanks: "Square root    R"."""
+        """The description, without the accelerator that GTK 3 adds after blanks: "Square root    R"."""
         return self.description.split("   ")[0]
 
     def _content(self) -> str:
@@ -137,13 +147,13 @@ class Node:
         return " ".join(name for name, _ in zip(inside, range(_CONTENT_NAMES), strict=False))
 
     def walk(self) -> Iterator[Node]:
-        """Itself and all below, in reading order of the tree."""
+        """Yield the node and all below it, in reading order."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def ancestors(self) -> Iterator[Node]:
-        """From its parent up to its window."""
+        """Yield the nodes above it, from its parent to its window."""
         node = self.parent
         while node is not None:
             yield node
@@ -152,11 +162,11 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class Program:
-    """A program on the bus and what is known of it. `windows` are its showing top levels.
+    """A program on the bus and what is known about it. `windows` are its visible top-level windows.
 
-    `is_silent`: it did not answer in time; `is_cut`: it answered in part. `left_s` is what it may still cost.
-    `is_unordered`: children come in no order that means anything (GTK 3 does not keep one for all). `cached` is what it
-    handed out of its whole tree, as it comes over the wire.
+    `is_silent`: it did not answer in time. `is_cut`: it answered only in part. `left_s` is how long Wisp still waits
+    for it. `is_unordered`: the order of children means nothing (GTK 3 does not keep it for all). `cached` is its whole
+    tree as it sent it, in the format of the wire.
     """
 
     bus_name: str
@@ -170,10 +180,10 @@ class Program:
     left_s: float = PROGRAM_LIMIT_S
     cached: dict[Any, Any] = field(default_factory=dict)
     scales: dict[Key, Scale] = field(default_factory=dict)
-    """For each window how it tells coordinates."""
+    """For each window, the scale of its coordinates."""
 
     def scale_for(self, node: Node) -> Scale:
-        """That of its window; popups are in no list of windows and are like the others of their program."""
+        """Return the scale of the node's window. A popup is in no window list, and uses that of its program."""
         if node.is_in_page:
             return AS_TOLD
         known = (self.scales[holder.key] for holder in (node, *node.ancestors()) if holder.key in self.scales)
@@ -185,14 +195,14 @@ class Program:
         return any(window.has("active") for window in self.windows)
 
     def walk(self) -> Iterator[tuple[Node, Node]]:
-        """All nodes, each after its window."""
+        """Yield all nodes, each with its window."""
         for window in self.windows:
             for node in window.walk():
                 yield window, node
 
     @asynccontextmanager
     async def limited(self) -> AsyncIterator[None]:
-        """While inside, the program's time runs. Raises TimeoutError when it is used up."""
+        """Return a context manager that counts against the program's time. Raises TimeoutError when it is used up."""
         clock = asyncio.get_running_loop().time
         began = clock()
         try:
@@ -203,7 +213,7 @@ class Program:
 
 
 def states_of(words: list[int]) -> int:
-    """A state set from the two 32-bit words of the wire."""
+    """Build a state set from the two 32-bit words of the wire format."""
     return sum((word & 0xFFFFFFFF) << (32 * place) for place, word in enumerate(words))
 
 

@@ -17,6 +17,8 @@ from app.desktop.accessibility.nodes import PROGRAM_LIMIT_S, Key, Node, Program,
 
 _VALUE_CHARACTERS = 200
 _MANY = 300
+_SHEET = 10_000_000
+"""A table with at least this many cells is a sheet, because LibreOffice reports every empty cell."""
 _COLUMNS = 16
 _STEPS = 6
 _EDGE_PX = 4
@@ -31,10 +33,49 @@ async def read_children(bus: Bus, key: Key) -> list[Key]:
 
 
 async def family(bus: Bus, node: Node) -> list[Key]:
-    """The children; of a list too long to ask for, those between the first and the last that are in sight."""
-    if node.role in spi.ROOMY and int(await bus.get(*node.key, spi.ACCESSIBLE, "ChildCount")) > _MANY:
-        return await _in_sight(bus, node)
+    """Return the children of a node. For a very long list, return only those that are visible.
+
+    A sheet has none here: `add_cells` reads them.
+    """
+    count = int(await bus.get(*node.key, spi.ACCESSIBLE, "ChildCount")) if node.role in spi.ROOMY else 0
+    if count > _MANY:
+        return await _in_sight(bus, node) if count < _SHEET else []
     return await read_children(bus, node.key)
+
+
+async def add_cells(bus: Bus, sheet: Node) -> None:
+    """Add the visible cells to a sheet, row after row. Does nothing to an ordinary table."""
+    if int(await bus.get(*sheet.key, spi.ACCESSIBLE, "ChildCount")) < _SHEET:
+        return
+    area, columns = await box(bus, sheet), int(await bus.get(*sheet.key, spi.TABLE, "NColumns"))
+    corners = Point(area.x + _EDGE_PX, area.y + _EDGE_PX), Point(area.right - _EDGE_PX, area.bottom - _EDGE_PX)
+    first, last = [await _index_at(sheet, bus, corner) for corner in corners]
+    if min(first, last) < 0:
+        return
+    (top, left), (bottom, right) = divmod(first, columns), divmod(last, columns)
+    for row in range(top, bottom + 1):
+        places = [(sheet.key[0], f"{sheet.key[1]} {row} {column}") for column in range(left, right + 1)]
+        keys = await all_of(bus, cell_at, places)
+        cells = [
+            Node(key, "table cell", parent=sheet, place=place) for key, place in zip(keys, places, strict=True) if key
+        ]
+        for column, cell in enumerate(cells, left):
+            cell.name = f"{_letters(column)}{row + 1}"
+        await all_of(bus, state, cells)
+        sheet.children += [cell for cell in cells if cell.shows]
+
+
+async def cell_at(bus: Bus, place: Key) -> Key:
+    """Return the object that is now the cell at a place of a sheet."""
+    program, (table, row, column) = place[0], place[1].split()
+    name, path = (await bus.call(program, table, spi.TABLE, "GetAccessibleAt", "ii", int(row), int(column)))[0]
+    return name, path
+
+
+def _letters(column: int) -> str:
+    """Return the name of a column, counted from 0: A to Z, then AA."""
+    before, last = divmod(column, 26)
+    return f"{_letters(before - 1) if before else ''}{chr(ord('A') + last)}"
 
 
 async def _in_sight(bus: Bus, node: Node) -> list[Key]:
@@ -65,16 +106,18 @@ async def _index_at(node: Node, bus: Bus, point: Point) -> int:
 
 
 async def described(bus: Bus, keys: Iterable[Key], parent: Node | None, *, hidden_too: bool = False) -> list[Node]:
-    """Those of the objects that show (or all), with role and name."""
+    """Return the visible objects (or all), with role and name."""
     nodes = [Node(key, parent=parent) for key in keys]
     await all_of(bus, state, nodes)
+    if parent is not None and parent.role == "scroll pane":
+        await all_of(bus, role, [node for node in nodes if node.has("visible")])
     told = [node for node in nodes if hidden_too or node.shows]
     await asyncio.gather(all_of(bus, name, told), all_of(bus, role, told))
     return told
 
 
 async def read_names(bus: Bus, keys: Iterable[Key], parent: Node | None) -> list[Node]:
-    """Those of the objects that show, with their name."""
+    """Return the visible objects, with their names."""
     nodes = [Node(key, parent=parent) for key in keys]
     await all_of(bus, state, nodes)
     showing = [node for node in nodes if node.shows]
@@ -86,6 +129,8 @@ async def state(bus: Bus, node: Node) -> None:
     node.states = states_of((await bus.call(*node.key, spi.ACCESSIBLE, "GetState"))[0])
     if node.key[0] in bus.vague and node.has("visible"):
         node.states |= spi.BITS["showing"]
+    if node.place and node.has("enabled"):
+        node.states |= spi.BITS["sensitive"]
 
 
 async def name(bus: Bus, node: Node) -> None:
@@ -102,7 +147,7 @@ async def description(bus: Bus, node: Node) -> None:
 
 
 async def labels(bus: Bus, node: Node) -> list[Key]:
-    """The objects that label this one."""
+    """Return the objects that label this one."""
     relations = (await bus.call(*node.key, spi.ACCESSIBLE, "GetRelationSet"))[0]
     return [(name, path) for kind, targets in relations if kind == spi.LABELLED_BY for name, path in targets]
 
@@ -117,7 +162,7 @@ async def box(bus: Bus, node: Node) -> Rect:
         return Rect(0, 0, 0, 0)
     try:
         x, y, width, height = (await bus.call(*node.key, spi.COMPONENT, "GetExtents", "u", spi.ON_SCREEN))[0]
-    except CallRefused:
+    except CallRefused:  # since not every object has a place
         return Rect(0, 0, 0, 0)
     if spi.NOWHERE in (x, y):
         return Rect(0, 0, 0, 0)
@@ -129,15 +174,17 @@ async def value(bus: Bus, node: Node) -> str:
     try:
         if node.role in spi.VALUES and node.may(spi.VALUE):
             return f"{float(await bus.get(*node.key, spi.VALUE, 'CurrentValue')):g}"
+        if node.place:
+            return str((await bus.call(*node.key, spi.TEXT, "GetText", "ii", 0, -1))[0])[:_VALUE_CHARACTERS]
         if node.role in spi.TEXTS and node.role != spi.SECRET and node.may(spi.TEXT):
             return await text(bus, node)
-    except CallRefused:
+    except CallRefused:  # since not every object has a text
         return ""
     return ""
 
 
 async def text(bus: Bus, node: Node, limit: int = _VALUE_CHARACTERS) -> str:
-    """The beginning of its text. Never asked beyond its end: Qt answers that, and GTK 4 an end of -1, with nothing."""
+    """Return the beginning of the text. Asking beyond its end returns nothing in Qt, and an end of -1 in GTK 4."""
     count = int(await bus.get(*node.key, spi.TEXT, "CharacterCount"))
     if count <= 0:
         return ""
@@ -145,7 +192,7 @@ async def text(bus: Bus, node: Node, limit: int = _VALUE_CHARACTERS) -> str:
 
 
 async def all_of(bus: Bus, ask: Callable[[Bus, _A], Awaitable[_T]], things: Iterable[_A]) -> list[_T | None]:
-    """Ask for all at once; None in the place of each that was refused."""
+    """Ask about all things at once. The result has None in the place of each refused call."""
     return list(await asyncio.gather(*(_or_none(bus, ask, thing) for thing in things)))
 
 
@@ -157,7 +204,7 @@ async def _or_none(bus: Bus, ask: Callable[[Bus, _A], Awaitable[_T]], thing: _A)
 
 
 _SILENT_BEFORE_S = 0.15
-"""What a program may cost that did not answer at the last look."""
+"""How long to wait for a program that did not answer at the last look."""
 _DAEMON = ("org.freedesktop.DBus", "/org/freedesktop/DBus")
 
 
@@ -168,7 +215,7 @@ class Survey:
         self._surveys = surveys
 
     async def active(self) -> Program | None:
-        """The program whose window has the keyboard; None when all have answered and none has it."""
+        """Return the program whose window has the keyboard, or None once all have answered and none has it."""
         for survey in asyncio.as_completed(self._surveys):
             program = await survey
             if program.is_active:
@@ -176,7 +223,7 @@ class Survey:
         return None
 
     async def programs(self, then: Callable[[Program], Awaitable[None]]) -> list[Program]:
-        """All of them, the active one first; `then` is done with each as soon as it has answered."""
+        """Return all programs, the active one first. `then` is called for each as soon as it has answered."""
 
         async def one(survey: asyncio.Task[Program]) -> Program:
             program = await survey
@@ -188,8 +235,9 @@ class Survey:
 
 
 class Surveyor:
-    """Remembers who is who and who was silent. The `own` processes (each Wisp's) and windows that `is_private` are left
-    out.
+    """Finds the programs on the bus, and remembers their names and which did not answer.
+
+    The `own` processes (those of each Wisp) and windows that `is_private` are left out.
     """
 
     def __init__(
@@ -201,13 +249,13 @@ class Surveyor:
         self._known: dict[str, tuple[str, int]] = {}
         self._pids: dict[str, int] = {}
         self.silent: dict[str, str] = {}
-        """Bus names and names of the programs that did not answer when they were last asked."""
+        """The programs that did not answer when they were last asked: their bus names, and their names."""
 
     @asynccontextmanager
     async def look(self, pid: int = 0, patience_s: float = 0.0) -> AsyncIterator[Survey]:
-        """Look at all programs; with `pid` only at that one, where it is on the bus, and for as long as `patience_s`.
+        """Look at all programs. With `pid`, look only at that one, if it is on the bus, for `patience_s`.
 
-        Raises BusLost. Leaving it early cancels the questions that are still open.
+        Raises BusLost. Leaving it early cancels the calls that are still open.
         """
         pids = await self._programs()
         self.silent = {name: told for name, told in self.silent.items() if name in pids}
@@ -221,11 +269,11 @@ class Surveyor:
             await asyncio.gather(*surveys, return_exceptions=True)
 
     def names_of(self, pid: int) -> list[str]:
-        """The bus names of a process, of those that were there at the last look."""
+        """Return the bus names of a process that were there at the last look."""
         return [name for name, known in self._pids.items() if pid and known == pid]
 
     async def of_process(self, pid: int) -> frozenset[str]:
-        """The bus names of a process. Raises BusLost."""
+        """Return the bus names of a process. Raises BusLost."""
         return frozenset([name for name, known in (await self._programs()).items() if known == pid])
 
     async def _programs(self) -> dict[str, int]:
@@ -236,7 +284,7 @@ class Surveyor:
                 names = list(dict.fromkeys(bus_name for bus_name, _ in children))
                 pids = await asyncio.gather(*(self._pid(name) for name in names))
                 self._pids = dict(zip(names, pids, strict=True))
-        except TimeoutError as late:
+        except TimeoutError as late:  # because only a new connection helps if the bus has restarted
             await self._bus.close()
             raise BusLost(f"no answer in {PROGRAM_LIMIT_S:g} s") from late
         except CallRefused as refused:
@@ -266,7 +314,7 @@ class Surveyor:
         return program
 
     async def _note_silence(self, program: Program) -> None:
-        """A program that does not answer is still named: as before, or by what the kernel calls it."""
+        """Name a program that does not answer: by its last known name, or by the kernel's name of its process."""
         program.is_silent = True
         if not program.name:
             program.pid = await self._pid(program.bus_name)
@@ -289,7 +337,7 @@ class Surveyor:
         try:
             kit = await self._bus.get(bus_name, spi.ROOT, spi.APPLICATION, "ToolkitName")
             version = await self._bus.get(bus_name, spi.ROOT, spi.APPLICATION, "Version")
-        except CallRefused:
+        except CallRefused:  # because some programs do not implement Application
             return "", ""
         return str(kit).casefold(), str(version)
 
@@ -298,7 +346,7 @@ class Surveyor:
             return self._pids[bus_name]
         try:
             return int((await self._bus.call(*_DAEMON, _DAEMON[0], "GetConnectionUnixProcessID", "s", bus_name))[0])
-        except CallRefused:
+        except CallRefused:  # because the program may have left the bus meanwhile
             return 0
 
 

@@ -40,11 +40,11 @@ class _Line:
 
 
 class Outliner:
-    """Tells outlines and remembers what it saw, so that a later one can tell what changed since."""
+    """Writes outlines and remembers what it saw, so that a later one can tell what changed since."""
 
     def __init__(self) -> None:
         self._before: dict[Key, dict[str, Element]] = {}
-        """For each window its elements by ref."""
+        """For each window, its elements by ref."""
 
     def told(
         self,
@@ -54,8 +54,9 @@ class Outliner:
         request: OutlineRequest,
         beyond: Sequence[Node] = (),
     ) -> Outline:
-        """The views `interactive`, `full`, `page` and `diff`; the trees must have been read and filled. `beyond` are
-        the controls that one would have to scroll to.
+        """Return the view `interactive`, `full`, `page` or `diff`. The trees must be read and filled before.
+
+        `beyond` are the controls that the page must be scrolled to show.
         """
         seen = {
             window.key: list(_lines(program, window, refs, stack)) for program in programs for window in program.windows
@@ -77,7 +78,7 @@ class Outliner:
         return Outline("\n".join(filter(None, [text, *notes])), elements, left_out, silent, empty, described)
 
     def found(self, matches: Sequence[Match], request: OutlineRequest, silent: tuple[str, ...]) -> Outline:
-        """The view `find`: matches, best first."""
+        """Return the view `find`: the matches, best first."""
         wanted = normal(request.window)
         matches = [match for match in matches if wanted in normal(f"{match.element.app} {match.element.window}")]
         elements = tuple(match.element for match in matches)
@@ -107,7 +108,7 @@ class Outliner:
 
 
 def _beyond(nodes: Sequence[Node]) -> list[str]:
-    """A line for each control out of sight: by its name it is scrolled to."""
+    """Return a line for each control out of sight. Wisp scrolls to such a control when the model names it."""
     told = (node for node in nodes if node.called.strip() and not _is_link_around(node))
     named = (f"{_INDENT}{node.role} {_quoted(node.called)}" for node in told)
     lines = [line for line, _ in groupby(named)]
@@ -118,7 +119,7 @@ _SCREEN_PIXELS = ModelSpace()
 
 
 def line_of(element: Element, space: ModelSpace = _SCREEN_PIXELS) -> str:
-    """One element as a line, without its indent."""
+    """Return one element as a line, without its indent."""
     parts = [element.ref, element.role]
     if element.name.strip():
         parts.append(_quoted(element.name))
@@ -132,7 +133,7 @@ def line_of(element: Element, space: ModelSpace = _SCREEN_PIXELS) -> str:
 
 
 def brief_of(element: Element) -> str:
-    """One element among others of a sentence: without its place, and of its states only what forbids to use it."""
+    """Return one element as part of a sentence: without its place, and with only the states that forbid its use."""
     parts = [element.ref, element.role]
     if element.name.strip():
         parts.append(_quoted(element.name))
@@ -144,7 +145,7 @@ def brief_of(element: Element) -> str:
 
 
 def held_by(shown: Window, programs: Sequence[Program], refs: RefBook) -> tuple[Element, ...]:
-    """What is in a window, by its title; in a menu or the like (and where no window has the title), by its place."""
+    """Return the elements in a window or popup. The title finds the window; without a match, its place does."""
     by_title = not shown.is_popup and any(
         window.name == shown.title for program in programs for window in program.windows
     )
@@ -181,7 +182,7 @@ def _is_focused_field(node: Node) -> bool:
 
 
 def _controls(lines: Sequence[_Line]) -> Iterator[_Line]:
-    """Without texts and groups; what stood in a group moves up to below what holds the group."""
+    """Return the tree without texts and groups. The contents of a group move up to the group's parent."""
     holders: list[int] = []
     for line in lines:
         while holders and holders[-1] >= line.depth:
@@ -204,7 +205,7 @@ def _inside(window: Node, *, by_place: bool) -> Iterator[tuple[int, Node]]:
 
 
 def _place(node: Node) -> tuple[int, int]:
-    """Its top left corner; of what was not worth asking for: that of the first thing in it."""
+    """Return the top left corner of the node. If its place was not read, return that of the first node inside it."""
     if node.box:
         return node.box.y, node.box.x
     return min((_place(child) for child in node.children), default=(0, 0))
@@ -213,6 +214,8 @@ def _place(node: Node) -> tuple[int, int]:
 def _is_told(node: Node) -> bool:
     if node.box is None or node.box.size.area == 0:
         return False
+    if node.place:
+        return bool(node.value) or node.has("focused") or node.has("selected")
     if node.is_operable:
         is_echo = _is_cell_echo(node) or _is_link_around(node)
         return not is_echo and bool(node.called.strip() or node.value or node.role not in spi.WRITTEN)
@@ -225,13 +228,13 @@ def _is_echo(node: Node) -> bool:
 
 
 def _is_cell_echo(node: Node) -> bool:
-    """A part of a cell that says no more than the cell (GTK 3 has one part a renderer)."""
+    """Return whether this part of a cell only repeats the cell's text (GTK 3 has one part per renderer)."""
     above = node.parent
     return node.role in spi.WRITTEN and above is not None and above.role in spi.WRITTEN and node.called in above.called
 
 
 def _is_link_around(node: Node) -> bool:
-    """A cell that says no more than the link in it (Chromium has one around each link of a table)."""
+    """Return whether this cell only repeats the link in it (Chromium puts a cell around each link of a table)."""
     inside = (each for child in node.children for each in child.walk())
     return node.role in spi.WRITTEN and any(each.role == "link" and each.called == node.called for each in inside)
 
@@ -250,7 +253,7 @@ def _note(program: Program) -> str:
 
 
 def _within(lines: Sequence[str], budget: int) -> tuple[str, int]:
-    """As many lines as the budget of tokens allows, and how many it does not."""
+    """Return as many lines as the budget of tokens allows, and the number of lines left out."""
     left, kept = budget * _CHARACTERS_A_TOKEN, 0
     for line in lines:
         left -= len(line) + 1
@@ -261,7 +264,7 @@ def _within(lines: Sequence[str], budget: int) -> tuple[str, int]:
 
 
 def _with_blanks(value: str) -> str:
-    """In quotes, with the blanks at its ends: they are part of what a field holds."""
+    """Return the value in quotation marks, with the blanks at its ends, because they belong to the field's content."""
     inside = clip_line(value, _VALUE_CHARACTERS)
     if not inside or inside.endswith("…"):
         return json.dumps(inside, ensure_ascii=False)

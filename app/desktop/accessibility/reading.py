@@ -1,8 +1,8 @@
-"""Reading what is inside a program's windows in as few round trips as the program allows.
+"""Read the content of a program's windows in as few round trips as the program allows.
 
-GTK 3 hands out its whole tree in one `Cache.GetItems`. Qt, GTK 4 and Chromium do not; theirs is read level by level,
-all calls of a level on the wire at once, and only below what shows. Boxes, texts and values are asked for last, and
-only for nodes somebody wants to know about.
+GTK 3 returns its whole tree from one `Cache.GetItems`. Qt, GTK 4 and Chromium do not; their trees are read level by
+level, with all calls of a level in flight at once, and only below visible objects. Boxes, texts and values are read
+last, and only for nodes that a caller needs.
 """
 
 from __future__ import annotations
@@ -32,21 +32,26 @@ from app.desktop.accessibility.refs import Seen, Stack
 _NODE_LIMIT = 6000
 _ITEM_FIELDS = 10
 _PAGE_LIMIT_S = 2.0
+_SHEET_LIMIT_S = 0.5
+_LARGE_LIMIT_S = 1.0
+_SLOW_LIMIT_S = 3.0
 _ICON = "icon"
 _ICON_VIEW = "layered pane"
 _ICON_LIMIT = 300
-"""What reading a page to its end may take: asked for only where something was looked for in vain, of a program that
+"""The limits above are for reading a whole page. That happens only if a search found nothing, in a program that
 has just answered."""
 
 Pair = tuple[Program, Node]
 
 
 class OutlineReader:
-    """Reads through one bus; each program only for as long as it may cost. `keep` gets each tree that is complete."""
+    """Reads trees through one bus, each within the program's time limit. `keep` gets each complete tree."""
 
     def __init__(self, bus: Bus, keep: Callable[[Program], None]) -> None:
         self._bus = bus
         self._keep = keep
+        self._needed_s: dict[str, float] = {}
+        """A longer limit for programs that were cut off before: LibreOffice reports two thousand objects."""
 
     async def grow(self, program: Program) -> None:
         """Read the tree, once. Marks a program that is slow."""
@@ -55,20 +60,31 @@ class OutlineReader:
         program.is_read = True
         if program.is_silent or not program.windows:
             return
+        program.left_s = max(program.left_s, self._needed_s.get(program.bus_name, 0.0))
         try:
             async with program.limited():
                 await self._grow(program)
+            await self._add_cells(program)
             self._keep(program)
         except TimeoutError:  # so that a slow program gives a partial outline, not none
             program.is_cut = True
+            self._needed_s[program.bus_name] = _LARGE_LIMIT_S
+
+    async def grow_patiently(self, program: Program) -> None:
+        """Read the tree. The active program gets more time if it is cut off: LibreOffice creates its objects first."""
+        await self.grow(program)
+        if program.is_cut and program.is_active:
+            program.is_read = program.is_cut = False
+            program.left_s = _SLOW_LIMIT_S
+            await self.grow(program)
 
     async def read(self, program: Program, stack: Stack) -> None:
-        """The tree, with boxes and values of all that is notable."""
+        """Read the tree, with boxes and values of all notable nodes."""
         await self.grow(program)
         await self.fill([(program, node) for _, node in program.walk() if node.is_notable], stack)
 
     async def fill(self, pairs: Iterable[Pair], stack: Stack) -> None:
-        """Ask for box (on the screen) and value of nodes; what does not answer has an empty box."""
+        """Read box (in screen pixels) and value of nodes. A node that does not answer gets an empty box."""
         nodes: dict[Program, list[Node]] = {}
         for program, node in pairs:
             if node.box is None:
@@ -76,8 +92,8 @@ class OutlineReader:
         await asyncio.gather(*(self._fill(program, wanted, stack) for program, wanted in nodes.items()))
 
     async def out_of_sight(self, program: Program) -> list[tuple[Node, Node]]:
-        """The controls of the program's pages and lists that one would have to scroll to, each after its window."""
-        shown = [(window, holder) for window, holder in program.walk() if _is_scrolled(holder)]
+        """Return the controls of the program's pages and lists that must be scrolled to, each with its window."""
+        shown = [(window, holder) for window, holder in program.walk() if is_scrolled(holder)]
         pages = [(window, Node(page.key, page.role, parent=page.parent)) for window, page in shown]
         try:
             async with asyncio.timeout(_PAGE_LIMIT_S):
@@ -94,9 +110,11 @@ class OutlineReader:
 
     async def again(self, seen: Seen, stack: Stack) -> Node | None:
         """Read one object again. Returns None if it is gone or hidden. Raises ToolFailed if its program is silent."""
-        node, window = Node(seen.key), Node(seen.window)
+        node, window = Node(seen.key, place=seen.place), Node(seen.window)
         try:
             async with asyncio.timeout(PROGRAM_LIMIT_S):
+                if seen.place:
+                    node.key = await objects.cell_at(self._bus, seen.place)
                 await asyncio.gather(objects.state(self._bus, node), objects.role(self._bus, node))
                 is_unsaid = seen.element.role == _ICON and node.has("visible") and not node.has("defunct")
                 if not (node.shows or is_unsaid):
@@ -127,8 +145,19 @@ class OutlineReader:
         _keep_once(program)
         await self._label(program)
 
+    async def _add_cells(self, program: Program) -> None:
+        """Read the visible cells of sheets. They have their own time limit, because there are hundreds."""
+        tables = [node for _, node in program.walk() if node.role == "table" and not node.children]
+        sheets = [table for table in tables if table.may(spi.TABLE)]
+        if sheets:
+            async with asyncio.timeout(_SHEET_LIMIT_S):
+                await objects.all_of(self._bus, objects.add_cells, sheets)
+            program.left_s = max(program.left_s, _SHEET_LIMIT_S)
+
     async def _unsaid(self, view: Node) -> list[Node]:
-        """The icons in sight that do not say so: GTK 2 works out whether one shows before it has placed it."""
+        """Return the visible icons that are not marked as such: GTK 2 decides whether one shows before it has placed
+        it.
+        """
         keys = await objects.family(self._bus, view)
         lacking = set(keys) - {child.key for child in view.children}
         if not lacking or len(keys) > _ICON_LIMIT:
@@ -146,9 +175,13 @@ class OutlineReader:
         wanted = list(dict.fromkeys([*frames, *holders, *nodes]))
         try:
             async with program.limited():
-                await asyncio.gather(*(objects.fill(self._bus, node) for node in wanted))
+                await asyncio.gather(*(objects.fill(self._bus, node) for node in frames))
+                await asyncio.gather(*(objects.fill(self._bus, node) for node in wanted if node.box is None))
         except TimeoutError:  # so that a slow program gives a partial outline, not none
             program.is_cut = True
+            if any(window.box is None for window in frames):
+                for node in wanted:  # because boxes lie elsewhere on the screen as long as their window's is not known
+                    node.box = None
         for window in frames:
             if window.box and (areas := stack.areas(program.pid, window.name)):
                 program.scales[window.key] = scale_of(window.box, areas, stack.corners)
@@ -159,9 +192,9 @@ class OutlineReader:
             node.box = program.scale_for(node).on_screen(node.box or Rect(0, 0, 0, 0))
 
     async def _grow_from_cache(self, program: Program) -> bool:
-        """Build the tree from the program's own cache; False where it has none (Chromium has one some time later).
+        """Build the tree from the program's own cache. False if it has none (Chromium has one some time later).
 
-        GTK 4's holds only what somebody asked for before.
+        GTK 4's cache has only what a client asked for before.
         """
         if program.bus_name in self._bus.vague:
             return False
@@ -193,7 +226,7 @@ class OutlineReader:
             count += len(level)
 
     async def _label(self, program: Program) -> None:
-        """Controls without a name take that of what labels them."""
+        """Give controls without a name the name of their label."""
         nodes = {node.key: node for _, node in program.walk()}
         unnamed = [node for node in nodes.values() if node.is_operable and not node.name.strip()]
         labels = await objects.all_of(self._bus, objects.labels, unnamed)
@@ -206,19 +239,22 @@ class OutlineReader:
 
 
 def is_far_row(node: Node) -> bool:
-    """Whether a node is a row out of sight of a list that shows: Qt does not even call those visible."""
+    """Return whether a node is a hidden row of a visible list: Qt does not even mark those as visible."""
     holder = node.parent
     return not node.shows and node.has("selectable") and holder is not None and holder.role in spi.ROOMY
 
 
-def _is_scrolled(node: Node) -> bool:
-    """Whether a node is a page or a list, and in no other one."""
+def is_scrolled(node: Node) -> bool:
+    """Return whether a node is a page or a list that is inside no other one."""
     scrolled = spi.PAGES | spi.ROOMY
     return node.role in scrolled and not any(above.role in scrolled for above in node.ancestors())
 
 
 def _of_popup(node: Node, popups: Sequence[Rect]) -> Scale | None:
-    """How GTK 4 tells what is in a menu: as if it stood where it was opened from. Its size tells which one it is."""
+    """Return the scale of a GTK 4 menu, which reports positions as if it were at the place it was opened from.
+
+    Its size tells which of the open menus it is.
+    """
     box = node.box
     if box is None or node.parent is None:
         return None
@@ -227,13 +263,13 @@ def _of_popup(node: Node, popups: Sequence[Rect]) -> Scale | None:
 
 
 def _keep_once(program: Program) -> None:
-    """Drop the top levels that also stand inside another one (Chromium's alerts)."""
+    """Drop top-level windows that are also inside another one (Chromium's alerts)."""
     inside = {node.key for window in program.windows for node in window.walk() if node is not window}
     program.windows = [window for window in program.windows if window.key not in inside]
 
 
 def _planted(windows: Iterable[Node], items: dict[Any, Any], *, hidden_too: bool = False) -> list[Node]:
-    """Hang what shows below the windows, from cache items by key; returns the nodes whose children are not cached."""
+    """Attach the visible nodes below the windows, from cached items. Returns the nodes with uncached children."""
     below: dict[Key, list[Any]] = {}
     for item in items.values():
         below.setdefault(tuple(item[2]), []).append(item)
@@ -247,7 +283,7 @@ def _planted(windows: Iterable[Node], items: dict[Any, Any], *, hidden_too: bool
             lacking.append(node)
             continue
         nodes = (
-            Node(tuple(item[0]), states=states_of(item[9]), parent=node)
+            Node(tuple(item[0]), role_of(item[7]), states=states_of(item[9]), parent=node)
             for item in sorted(family, key=lambda item: int(item[3]))
         )
         node.children = [child for child in nodes if hidden_too or child.shows]
@@ -256,7 +292,7 @@ def _planted(windows: Iterable[Node], items: dict[Any, Any], *, hidden_too: bool
 
 
 def _is_lacking(node: Node, known: int, count: int) -> bool:
-    """Whether the cache lacks children of a node. Lists and tables tell no count, and menus neither, open or not."""
+    """Return whether the cache lacks children of a node. Lists, tables and menus report no count."""
     if count < 0:
         return known == 0 and (node.role in spi.ROOMY or node.has("selected"))
     return known < count

@@ -1,4 +1,4 @@
-"""Short names for objects, the same for as long as an object lives: `e12`."""
+"""Short names for objects, the same for as long as an object exists: `e12`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from app.desktop.backends import Window
 from app.desktop.elements import Element
 
 COVERED = "covered"
-"""The state of an element whose middle is behind another window; not one of AT-SPI's."""
+"""The state of an element whose middle is behind another window. AT-SPI has no such state."""
 _POPUPS = frozenset({"window", "popup menu", "menu", "tool tip"})
 
 
 class Stack:
-    """The windows at one moment, topmost first; with none known nothing is covered. `corners` are the monitors'."""
+    """The windows at one moment, topmost first. If it is empty, nothing is covered. `corners` are the monitors'."""
 
     def __init__(self, windows: Sequence[Window] = (), monitors: Sequence[Rect] = ()) -> None:
         self.corners = tuple(Point(monitor.x, monitor.y) for monitor in monitors)
@@ -25,20 +25,22 @@ class Stack:
         self._windows = list(own)  # because a menu without a process may be an overlay that clicks pass through
 
     def areas(self, pid: int, title: str) -> list[Rect]:
-        """The areas that a program's window of that title may have, frames included (GTK's dialogs tell no title)."""
+        """Return the areas that a program's window of that title may have, frames included (GTK's dialogs have no
+        title).
+        """
         own = [known for known in self._windows if known.pid == pid and not known.is_popup]
         return [known.area for known in own if known.title == title] or [known.area for known in own]
 
     def popups(self, pid: int) -> list[Rect]:
-        """The areas of a program's menus and the like."""
+        """Return the areas of a program's menus and tool tips."""
         return [known.area for known in self._windows if known.pid == pid and known.is_popup]
 
     def hides(self, program: Program, window: Node, node: Node) -> bool:
-        """Whether a click into the middle of the node would reach another window."""
+        """Return whether a click on the middle of the node would reach another window."""
         return node.box is not None and self.hides_at(node.box.center, program, window, node)
 
     def hides_at(self, point: Point, program: Program, window: Node, node: Node) -> bool:
-        """Whether a click at a point of the node would reach another window."""
+        """Return whether a click at a point of the node would reach another window."""
         own = [known for known in self._windows if known.pid == program.pid]
         top = self._top(point)
         if top is None or not own or is_in_popup(window, node):
@@ -52,7 +54,7 @@ class Stack:
 
 
 def is_in_popup(window: Node, node: Node) -> bool:
-    """Menus and drop-down lists lie over everything and are in no list of windows."""
+    """Return whether the node is in a menu or drop-down list, which lie over everything and in no window list."""
     return window.role in _POPUPS or any(above.role in _POPUPS for above in node.ancestors())
 
 
@@ -63,7 +65,8 @@ _KEPT = 20_000
 class Seen:
     """An object that has a ref: its key, its window's key, the scale of its coordinates, and its last state.
 
-    `is_apart`: its coordinates do not follow its window's scale, because it is in a page or a menu.
+    `place` is set for a cell of a sheet. `is_apart`: its coordinates do not follow its window's scale, because it is in
+    a page or a menu.
     """
 
     key: Key
@@ -71,10 +74,11 @@ class Seen:
     scale: Scale
     is_apart: bool
     element: Element
+    place: Key | None = None
 
 
 class RefBook:
-    """Gives refs and finds objects by them; the oldest are forgotten after 20 000."""
+    """Gives refs to objects and finds objects by them. Forgets the oldest after 20 000."""
 
     def __init__(self) -> None:
         self._next = counter("e")
@@ -82,10 +86,10 @@ class RefBook:
         self._seen: dict[str, Seen] = {}
 
     def element(self, program: Program, window: Node, node: Node, *, is_covered: bool = False) -> Element:
-        """The node as a value, under its ref."""
+        """Return the node as a value, with its ref."""
         assert node.box is not None, "fill() comes first"
         element = Element(
-            ref=self.ref_of(node.key),
+            ref=self.ref_of(node.place or node.key),
             role=node.role,
             name=node.called,
             value=node.value or "",
@@ -98,11 +102,11 @@ class RefBook:
         )
         scale = program.scale_for(node)
         is_apart = node.is_in_page or scale != program.scales.get(window.key, scale)
-        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element)
+        self._seen[element.ref] = Seen(node.key, window.key, scale, is_apart, element, node.place)
         return element
 
     def renewed(self, ref: str, node: Node) -> Element:
-        """The element under a ref, as it was just read again."""
+        """Return the element under a ref, as it was just read again."""
         seen = self._seen[ref]
         before = seen.element
         assert node.box is not None
@@ -115,7 +119,7 @@ class RefBook:
             states=state_names(node.states),
             description=node.description,
         )
-        self._seen[ref] = replace(seen, element=element)
+        self._seen[ref] = replace(seen, element=element, key=node.key)
         return element
 
     def ref_of(self, key: Key) -> str:
@@ -128,19 +132,19 @@ class RefBook:
         return ref
 
     def key_of(self, ref: str) -> Key | None:
-        """The object under a ref; None for a ref that names none."""
+        """Return the object under a ref, or the place of a cell; None for an unknown ref."""
         seen = self._seen.get(ref)
-        return seen.key if seen else None
+        return seen.place or seen.key if seen else None
 
     def known(self, key: Key | None) -> str:
-        """The ref that an object has already; "" where it has none."""
+        """Return the ref that an object already has, or ""."""
         return self._refs.get(key, "") if key else ""
 
     def name_of(self, key: Key) -> str | None:
-        """What an object was called when it was last read; None where it never was."""
+        """Return what an object was called when it was last read, or None if it never was."""
         seen = self._seen.get(self._refs.get(key, ""))
         return seen.element.name if seen else None
 
     def last_seen(self, ref: str) -> Seen | None:
-        """The object and how it looked when it was last read."""
+        """Return the object and its state when it was last read."""
         return self._seen.get(ref)

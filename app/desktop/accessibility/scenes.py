@@ -1,6 +1,6 @@
-"""What judging a press of a control needs: what surrounds it in its window, and whether a press reaches it.
+"""Collect what the policy needs to judge a press: the control's surroundings, and whether a press reaches it.
 
-Both as far as the control's own program tells.
+Both only as far as the control's own program reports them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ _ASKING = _DIALOGS | {"file chooser"}
 _LINES = frozenset({"entry", "text"})
 _MOST_FIELDS = 20
 _LONGEST_FIELD_CHARS = 200
-"""So much of a text is read."""
+"""How much of a text is read; a longer text counts as unreadable."""
 _ITEMS = frozenset({"list", "list box", "table", "tree", "tree table", "layered pane", "icon"})
+_SELECTED = frozenset({"icon", "list item", "table cell", "tree item", "table row"})
+_TOGETHER, _MOST_SELECTED = 2, 100
 _SENTENCES = frozenset({"label", "static", "heading", "paragraph", "section"})
 _BUTTONS = frozenset({"button", "toggle button"})
 _MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item", "menu", "tearoff menu item"})
@@ -31,14 +33,14 @@ _MENUS = frozenset({"menu", "popup menu", "window", "unknown", "list", "filler",
 _PAGES = frozenset({"document web", "document frame"})
 _BARE = spi.WINDOWS | _PAGES | {"panel", "filler", "section", "layered pane", "scroll pane", "viewport"}
 _SMALL = 12
-"""A window with at most so many controls is taken for a question, whatever it calls itself."""
+"""A window with at most this many controls is treated as a question, whatever its role."""
 _MOST_SENTENCES = 60
 _MOST_BOUND = 300
 _SENTENCE_CHARACTERS = 400
 
 
 def scene_of(program: Program, window: Node, node: Node | None, element: Element | None) -> Scene:
-    """The scene around a node of a window that has been read; without a node, that of the window."""
+    """Return the scene around a node of a window that was read; without a node, that of the window."""
     nodes = list(window.walk())
     dialog = next((above for above in _upwards(node or window) if above.role in _DIALOGS), None)
     operable = [one for one in nodes if one.is_operable]
@@ -57,14 +59,14 @@ def scene_of(program: Program, window: Node, node: Node | None, element: Element
 
 
 def marked_item(program: Program) -> tuple[bool, tuple[Node, Node] | None]:
-    """Whether a menu is open, and its window and entry that the keyboard would choose."""
+    """Return whether a menu is open, and the window and entry that the keyboard would choose."""
     items = list(_menu_items(program))
     marked = [pair for pair in items if pair[1].has("selected") or pair[1].has("focused")]
     return bool(items), marked[-1] if marked else None
 
 
 async def bindings_of(bus: Bus, program: Program, window: Node) -> tuple[Binding, ...] | None:
-    """The controls of a window and of open menus with the chords that press them; None where there are too many."""
+    """Return the controls of a window and of open menus with their chords; None if there are too many."""
     roots = dict.fromkeys([window, *(holder for holder, _ in _menu_items(program))])
     nodes = [node for root in roots for node in root.walk() if node.is_operable and node.role not in spi.WRITTEN]
     if len(nodes) > _MOST_BOUND:
@@ -80,7 +82,7 @@ def is_bare(node: Node) -> bool:
 
 
 async def fields_of(bus: Bus, window: Node) -> tuple[str, ...] | None:
-    """What stands now in the fields of a dialog that take a line; None where it is none, or they cannot be read."""
+    """Return the contents of a dialog's one-line fields; None if it is no dialog, or they cannot be read."""
     if window.role not in _ASKING:
         return None
     shown = [node for node in window.walk() if node.role in _LINES and node.shows and node.may(spi.TEXT)]
@@ -94,13 +96,31 @@ async def _chord_of(bus: Bus, node: Node) -> str:
     return str((await bus.call(*node.key, spi.ACTION, "GetKeyBinding", "i", 0))[0])
 
 
+async def selected_of(bus: Bus, window: Node) -> tuple[str, ...] | None:
+    """Return the names of the window's selected items, if there are several; None if there are too many to read."""
+    marked = [node for node in window.walk() if node.role in _SELECTED and node.has("selected")]
+    if len(marked) < _TOGETHER:
+        return ()
+    if len(marked) > _MOST_SELECTED:
+        return None
+    told = await objects.all_of(bus, objects.text, [node for node in marked if not node.called and node.may(spi.TEXT)])
+    names = [node.called for node in marked if node.called] + [text or "" for text in told]
+    return tuple(names) if len(names) == len(marked) else None
+
+
 def _upwards(node: Node) -> Iterator[Node]:
     yield node
     yield from node.ancestors()
 
 
+def buttons_of(window: Node) -> tuple[str, ...]:
+    """Return the names of the window's buttons that can be pressed now."""
+    nodes = (one for one in window.walk() if one.role in _BUTTONS and one.shows and one.has("sensitive"))
+    return tuple(dict.fromkeys(one.called for one in nodes))
+
+
 def _menu_items(program: Program) -> Iterator[tuple[Node, Node]]:
-    """The entries of menus that are open, each after its window: those of menu bars always show."""
+    """Yield the entries of open menus, each with its window. Those of menu bars are always visible."""
     for window, node in program.walk():
         is_inside = node.parent is not None and node.parent.role in _MENUS
         if node.role in _MENU_ITEMS and is_inside and node.has("showing") and not node.is_in_page:
@@ -108,7 +128,7 @@ def _menu_items(program: Program) -> Iterator[tuple[Node, Node]]:
 
 
 def _sentences(root: Node) -> Iterable[str]:
-    """What a dialog says; nothing of one that only tells something and has a single button."""
+    """Return what a dialog says; nothing for one that only informs and has a single button."""
     told = [root.name, root.description]
     buttons = [node for node in root.walk() if node.role in _BUTTONS]
     for node in root.walk():
@@ -131,7 +151,7 @@ _NAME_CHARACTERS = 60
 
 
 async def obstacle(bus: Bus, seen: Seen, point: Point, popups: Sequence[Rect]) -> str:
-    """A sentence on what keeps a press at the point from reaching the object; "" where nothing is known to.
+    """Describe what keeps a press at the point from reaching the object; "" if nothing known does.
 
     `popups` are the areas of its program's open menus. A program that answers late is not waited for.
     """
@@ -150,7 +170,7 @@ async def obstacle(bus: Bus, seen: Seen, point: Point, popups: Sequence[Rect]) -
 
 
 async def _closed_combo(bus: Bus, key: Key) -> Node | None:
-    """The combo box that holds a choice and is not open; None where there is none."""
+    """Return the closed combo box that contains a choice, or None."""
     for above in await _above(bus, key, _CHOICE_DEPTH):
         node = Node(above)
         await objects.role(bus, node)
@@ -161,12 +181,13 @@ async def _closed_combo(bus: Bus, key: Key) -> Node | None:
 
 
 async def _covering(bus: Bus, seen: Seen, point: Point) -> str:
-    """What lies over the object in its own window: a dialog or another control, and no part or holder of it."""
+    """Describe what covers the object in its own window: a dialog or another control, no part or container of it."""
     hit = await _hit(bus, seen.window, point)
     if hit is None or hit == seen.key:
         return ""
     over = [hit, *await _above(bus, hit, _DEEPEST)]
-    if seen.key in over:
+    sheet = (seen.key[0], seen.place[1].split()[0]) if seen.place else None
+    if seen.key in over or sheet in over:
         return ""
     holders = {seen.key, *await _above(bus, seen.key, _DEEPEST)}
     apart = [Node(key) for key in over[: next((n for n, key in enumerate(over) if key in holders), len(over))]]
@@ -180,7 +201,7 @@ async def _covering(bus: Bus, seen: Seen, point: Point) -> str:
 
 
 async def _hit(bus: Bus, window: Key, point: Point) -> Key | None:
-    """The innermost object under a point of a window."""
+    """Return the innermost object under a point of a window."""
     found: Key | None = None
     for _ in range(_DEEPEST):
         asked = found or window
@@ -194,7 +215,7 @@ async def _hit(bus: Bus, window: Key, point: Point) -> Key | None:
 
 
 async def _above(bus: Bus, key: Key, most: int) -> list[Key]:
-    """The objects that hold this one, from its parent on."""
+    """Return the objects that contain this one, from its parent up."""
     found: list[Key] = []
     while len(found) < most:
         name, path = await bus.get(*(found[-1] if found else key), spi.ACCESSIBLE, "Parent")

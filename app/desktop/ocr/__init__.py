@@ -1,1 +1,1 @@
-"""Reading text off pixels, where programs tell nothing about themselves."""
+"""Read text from pixels, for programs that report nothing about themselves."""

@@ -1,4 +1,4 @@
-"""Read text from pixels where accessibility tells nothing: whole windows, or parts of them. Each line has a ref: `t3`.
+"""Read text from pixels where accessibility reports nothing: whole windows or parts of them. Lines get refs: `t3`.
 
 A ref means a line of text in a window. It is valid while the same pixels are at the same place of that window.
 Otherwise the window is read again: the line is found at its new place, or an error says that it is gone.
@@ -31,8 +31,8 @@ _NEAR_PX = 8
 _NAME_CHARACTERS = 60
 _NEAREST = 3
 _ROW_PX, _LINE_PX = 160, 24
-"""So far to both sides of what changed, and above and below it, it is read, too: at an edge lines are not found."""
-_MOST_PX = 500_000
+"""How far to read around a change, sideways and vertically: OCR finds no lines at the edge of a picture."""
+_MOST_PX = 500_000  # because reading a larger region takes longer than a receipt may wait
 _STATES = frozenset({"showing", "visible", "sensitive"})
 
 Grab = Callable[[Rect], Awaitable[Frame]]
@@ -40,7 +40,7 @@ Grab = Callable[[Rect], Awaitable[Frame]]
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """`within` is its box measured from its window's corner; `looks` tells its pixels from others."""
+    """A line that was read. `within` is its box relative to its window; `looks` is a hash of its pixels."""
 
     element: Element
     window: str
@@ -49,12 +49,12 @@ class _Line:
 
 
 def is_written(ref: str) -> bool:
-    """Whether a ref names a line of text that was read off the screen, rather than an element."""
+    """Return whether a ref names a line of text that OCR read, rather than an element."""
     return ref.startswith(_PREFIX)
 
 
 class OcrElements:
-    """Reads windows and remembers the lines. `grab` gives the pixels of an area without our own windows."""
+    """Reads windows and remembers the lines. `grab` returns the pixels of an area without Wisp's windows."""
 
     def __init__(self, backend: Backend, grab: Grab, ocr: Ocr) -> None:
         self._backend = backend
@@ -66,20 +66,20 @@ class OcrElements:
         """The refs by window and text. A text that occurs several times has several refs."""
 
     def mute(self, outline: Outline) -> list[Window]:
-        """The windows that tell nothing of what is in them, topmost first."""
+        """Return the windows that describe nothing of their content, topmost first."""
         known = {name for element in outline.elements for name in (element.window, element.app)} - set(outline.empty)
         showing = (window for window in self._showing() if not self._backend.is_private(window))
         return [window for window in showing if window.title not in known]
 
     async def inside(self, window: Window, area: Rect | None = None) -> tuple[Element, ...]:
-        """The lines in a window (or in a part of it) that no other window covers. ToolFailed as `Ocr.read_text`."""
+        """Return the lines in a window (or a part of it) that no other window covers. Raises as `Ocr.read_text`."""
         frame, lines = await self._read(window, area or self._whole(window))
         return tuple(self._named(window, line.text, line.box, frame) for line in lines if frame)
 
     async def silent_parts(self, window: Window, outline: Outline, least_share: float = 0.0) -> list[Rect]:
-        """Return the parts of a window that show something which its program does not describe, the largest first.
+        """Return the parts of a window that show content which its program does not describe, the largest first.
 
-        A part is at least that share of its window; an undescribed menu always counts.
+        A part covers at least `least_share` of its window. A menu without a description always counts.
         """
         if window.is_minimised or window.is_own or self._backend.is_private(window):
             return []
@@ -96,13 +96,13 @@ class OcrElements:
     async def fitting(
         self, window: Window, ways: Sequence[Description], area: Rect | None = None
     ) -> list[tuple[Element, float]]:
-        """The lines of a window (or of a part of it), or parts of lines, that are called so, and how well each fits."""
+        """Return the lines or parts of lines in a window that match a name, and how well each does."""
         frame, lines = await self._read(window, area or self._whole(window))
         fits = texts_that_fit(lines, ways)
         return [(self._named(window, fit.text, fit.box, frame), fit.score) for fit in fits if frame]
 
     async def changed(self, window: Window, before: Frame, after: Frame, parts: Sequence[Rect]) -> list[str]:
-        """Sentences on what is written differently around parts of a window. ToolFailed as `Ocr.read_text`."""
+        """Describe which texts changed around parts of a window. Raises ToolFailed as `Ocr.read_text` does."""
         region = _around(parts, self._whole(window).overlap(after.area))
         if region is None or self._backend.is_private(window):
             return []
@@ -111,7 +111,7 @@ class OcrElements:
         async def lines(frame: Frame) -> list[TextBox]:
             read = await self._ocr.read_text(blackened(part_of(frame, region), secrets))
             near = [line for line in read if any(line.box.overlap(_grown(part, _EDGE_PX)) for part in parts)]
-            # A frame around a text shows the focus, and makes it be read where it was not before.
+            # Check the pixels inside, because a focus frame around a text can make OCR read it for the first time.
             there = [line for line in near if _has_changed_inside(before, after, line.box)]
             return [line for line in there if _is_of(window, line.box.center, stack)]
 
@@ -133,7 +133,7 @@ class OcrElements:
         return await self._found_anew(ref, known, window)
 
     async def _read(self, window: Window, area: Rect) -> tuple[Frame | None, list[TextBox]]:
-        """The pixels and the lines of what shows of a part of a window. Passwords are black in them."""
+        """Return the pixels and lines of the visible part of a window. Passwords are blackened first."""
         region = area.overlap(self._whole(window))
         region = region and region.overlap(self._backend.screen.extent())
         if region is None or self._backend.is_private(window):
@@ -145,7 +145,7 @@ class OcrElements:
         return frame, [line for line in await self._ocr.read_text(frame) if _is_of(window, line.box.center, stack)]
 
     async def _secrets(self, window: Window) -> list[Rect]:
-        """The boxes of a window's password fields: what they hold is never read, even where they show it."""
+        """Return the boxes of a window's password fields: their content is never read, even if they show it."""
         try:
             outline = await self._backend.accessibility.outline(OutlineRequest(OutlineView.FULL, window=window.title))
         except ToolFailed:  # because a window may be read where no program can be asked
@@ -153,26 +153,26 @@ class OcrElements:
         return [one.box for one in outline.described or outline.elements if one.role == SECRET]
 
     async def _ink(self, part: Rect, window: Window) -> Rect | None:
-        """What a part holds, with a margin; None where it is blank."""
+        """Return the part of an area that has content, with a margin; None if it is blank."""
         shown = part.overlap(self._backend.screen.extent())
         ink = ink_of(await self._grab(_grown(shown, -_EDGE_PX))) if shown and _is_roomy(shown) else None
         return ink and _grown(ink, _MARGIN_PX).overlap(self._whole(window))
 
     def _menus(self, window: Window) -> list[Rect]:
-        """The areas of a window's open menus."""
+        """Return the areas of a window's open menus."""
         return [shown.area for shown in self._backend.windows.shown() if shown.is_popup and shown.ref == window.ref]
 
     def _whole(self, window: Window) -> Rect:
-        """A window's area with that of its menus."""
+        """Return a window's area together with its menus."""
         return bounds_of([window.area, *self._menus(window)]) or window.area
 
     def _stack(self) -> list[Window]:
-        """What is drawn, topmost first, without what belongs to no program: clicks may go through that."""
+        """Return the visible windows, topmost first, except those of no program, which may let clicks through."""
         drawn = self._backend.windows.shown()
         return [window for window in drawn if window.ref and not window.is_minimised]
 
     async def _stands_still(self, known: _Line, window: Window) -> bool:
-        """Whether its very pixels stand at its place in the window."""
+        """Return whether the same pixels are at the line's place in the window."""
         box = _moved(known.within, window.area)
         if box.overlap(self._backend.screen.extent()) != box:
             return False
@@ -190,7 +190,7 @@ class OcrElements:
         return self._lines[ref].element
 
     def _named(self, window: Window, text: str, told: Rect, frame: Frame) -> Element:
-        """The line under its ref: the old one where it was read before."""
+        """Return the line with its ref: the old one if it was read before."""
         box = told.overlap(frame.area) or frame.area  # because recognised boxes may reach beyond the picture
         within = Rect(box.x - window.area.x, box.y - window.area.y, box.width, box.height)
         refs = self._refs.setdefault((window.ref, text), [])
@@ -215,7 +215,7 @@ class OcrElements:
 
 
 SIZEABLE = 1 / 8
-"""A part that takes this share of its window is worth reading where nothing in particular is looked for."""
+"""A part of at least this share of its window is read even if no particular text is searched for."""
 _CELL_PX = 16
 _PARTS = 6
 _SMALLEST_PART_PX = 48 * 16
@@ -229,14 +229,14 @@ def _is_told_of(element: Element, window: Window) -> bool:
 
 
 def _is_telling(element: Element) -> bool:
-    """Whether an element tells what is seen in its box. A field without text does; a button without a name does not."""
+    """Return whether an element describes its box. A field without text does; a button without a name does not."""
     if element.role in spi.SURFACES:
         return False
     return bool(element.name.strip() or element.value.strip()) or element.role in spi.TEXTS
 
 
 def _is_described(menu: Rect, told: Iterable[Rect]) -> bool:
-    """Whether elements fill a menu: those of a list behind it reach beyond its sides."""
+    """Return whether elements fill a menu. Only elements wholly inside it count: those behind it are often wider."""
     inside = [box for box in told if box.overlap(menu) == box]
     return sum(box.size.area for box in inside) >= menu.size.area * _DESCRIBED_SHARE
 
@@ -250,7 +250,7 @@ def _grown(area: Rect, by_px: int) -> Rect:
 
 
 def empty_parts(area: Rect, boxes: Sequence[Rect], least_px: int, most: int) -> list[Rect]:
-    """The largest rectangles of an area that hold none of the boxes, each of at least so many pixels."""
+    """Return the largest rectangles of an area that contain none of the boxes, each of at least so many pixels."""
     columns, rows = area.width // _CELL_PX, area.height // _CELL_PX
     free = [[True] * columns for _ in range(rows)]
     for box in boxes:
@@ -270,7 +270,7 @@ def empty_parts(area: Rect, boxes: Sequence[Rect], least_px: int, most: int) -> 
 
 
 def _cells(box: Rect, area: Rect) -> Rect:
-    """The cells whose middle lies in a box."""
+    """Return the cells whose middle is inside a box."""
     half = _CELL_PX // 2
     left, top = -((half - box.x + area.x) // _CELL_PX), -((half - box.y + area.y) // _CELL_PX)
     right = -((half - box.right + area.x) // _CELL_PX)
@@ -279,13 +279,14 @@ def _cells(box: Rect, area: Rect) -> Rect:
 
 
 def _take(free: list[list[bool]], part: Rect, columns: int, rows: int) -> None:
-    left, right = max(part.x, 0), min(part.right, columns)
+    left = max(part.x, 0)
+    right = max(min(part.right, columns), left)  # because a box beside the area takes nothing of it
     for y in range(max(part.y, 0), min(part.bottom, rows)):
-        free[y][left:right] = [False] * max(right - left, 0)
+        free[y][left:right] = [False] * len(free[y][left:right])
 
 
 def _largest(free: Sequence[Sequence[bool]]) -> Rect:
-    """The largest rectangle of free cells: for each row, the largest under the heights of the columns above it."""
+    """Return the largest rectangle of free cells: for each row, the largest under the column heights above it."""
     best, heights = Rect(0, 0, 0, 0), [0] * (len(free[0]) if free else 0)
     for y, row in enumerate(free):
         heights = [height + 1 if is_free else 0 for height, is_free in zip(heights, row, strict=True)]
@@ -301,7 +302,7 @@ def _largest(free: Sequence[Sequence[bool]]) -> Rect:
 
 
 def _trimmed(part: Rect, boxes: Iterable[Rect]) -> Rect:
-    """A part without its rims that lie in boxes."""
+    """Cut off the edges of a part that are inside boxes."""
     for box in boxes:
         rim = part.overlap(box)
         if rim is None:
@@ -316,7 +317,7 @@ def _trimmed(part: Rect, boxes: Iterable[Rect]) -> Rect:
 
 
 def _around(parts: Sequence[Rect], within: Rect | None) -> Rect | None:
-    """The rows of the parts, of the first ones where all would take too long to read."""
+    """Return the rows around the parts, or around the first ones if all would take too long to read."""
     for count in range(len(parts), 0, -1):
         rows = (Rect(p.x - _ROW_PX, p.y - _LINE_PX, p.width + 2 * _ROW_PX, p.height + 2 * _LINE_PX) for p in parts)
         around = bounds_of(itertools.islice(rows, count))
@@ -333,7 +334,7 @@ def _has_changed_inside(before: Frame, after: Frame, box: Rect) -> bool:
 
 
 def _is_of(window: Window, point: Point, stack: Sequence[Window]) -> bool:
-    """Whether a click at the point would reach the window."""
+    """Return whether a click at the point would reach the window."""
     top = next((other for other in stack if other.area.contains(point)), None)
     return top is None or top.ref == window.ref
 

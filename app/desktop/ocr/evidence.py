@@ -1,4 +1,4 @@
-"""What recognised text and pixels tell: whether a line is what was asked for, and what an act changed."""
+"""Decide from recognised text and pixels whether a line matches a name, and what an action changed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from app.desktop.accessibility.matching import Description, name_fit, normal
 from app.desktop.backends import Frame, Window
 from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged, part_of
 from app.desktop.ocr.rapid import TextBox
+from app.desktop.programs import is_terminal
 
 _PART_OF_LINE = 0.93
 _RUN_TOGETHER = 0.97
@@ -23,12 +24,12 @@ _MISREAD = 0.9
 _MISREAD_PART = 0.86
 _ALIKE = str.maketrans({"i": "l", "1": "l", "|": "l", "!": "l", "0": "o", "\u2019": "'", "\u00df": "b"})
 _ALIKE_PAIRS = (("ss", "b"), ("rn", "m"))
-"""What recognition takes for each other, as `_folded` writes both; the sharp s is "ss" in a normalised name."""
+"""Letters that OCR confuses, as `_folded` writes them; the sharp s is "ss" in a normalised name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A line, or the part of one that was asked for, and how well it fits: 1.0 is the whole line, surely read."""
+    """A line, or a part of one, that matches a name, and how well: 1.0 is the whole line, read with certainty."""
 
     text: str
     box: Rect
@@ -36,13 +37,13 @@ class Fit:
 
 
 def texts_that_fit(lines: Sequence[TextBox], ways: Sequence[Description]) -> list[Fit]:
-    """The best fit of each line that fits at all."""
+    """Return the best match of each line that matches at all."""
     names = [way.name for way in ways if way.name]
     return [best for line in lines if (best := max(_fits(line, names), key=lambda fit: fit.score, default=None))]
 
 
 def _fits(line: TextBox, names: Sequence[str]) -> Iterator[Fit]:
-    """The ways in which a line of recognised text is, or holds, one of the names."""
+    """Yield the ways in which a line of recognised text is, or contains, one of the names."""
     whole = normal(line.text)
     sureness = 0.9 + 0.1 * line.score
     for name in names:
@@ -58,7 +59,7 @@ def _fits(line: TextBox, names: Sequence[str]) -> Iterator[Fit]:
 
 
 def _part(line: TextBox, whole: str, name: str) -> Rect | None:
-    """The box of a name inside a longer line, by its share of the characters."""
+    """Return the box of a name inside a longer line, by its share of the characters."""
     start = f" {whole} ".find(f" {name} ")
     if start < 0 or whole == name:
         return None
@@ -67,14 +68,14 @@ def _part(line: TextBox, whole: str, name: str) -> Rect | None:
 
 
 def _look_fit(whole: str, name: str) -> float:
-    """How well a line fits a name that recognition may have read with a letter that looks alike, or without blanks."""
+    """Score a line that OCR may have read with a similar letter, or without blanks."""
     if _run_together(whole) == _run_together(name):
         return _RUN_TOGETHER
     return _MISREAD if _run_together(_folded(whole)) == _run_together(_folded(name)) else 0.0
 
 
 def _folded(text: str) -> str:
-    """One spelling for all that look alike: no accents, and one letter of each that are taken for each other."""
+    """Write all letters that look alike the same way, without accents."""
     bare = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     for pair, letter in _ALIKE_PAIRS:
         bare = bare.replace(pair, letter)
@@ -82,19 +83,19 @@ def _folded(text: str) -> str:
 
 
 def _run_together(text: str) -> str:
-    """Text without blanks: recognition often loses them."""
+    """Remove blanks, because OCR often loses them."""
     return text.replace(" ", "")
 
 
 _CLOCK = re.compile(r"\d:\d\d")
 _DOTS = "•●○◦◉◎·° "
-"""A radio button is read along with its name."""
+"""OCR reads a radio button's dot along with its name."""
 _LEAST_LETTERS = 2
-"""A tick or a dot is read as a letter, too."""
+"""OCR may read a tick or a dot as a letter."""
 
 
 def rewritten(before: Sequence[TextBox], after: Sequence[TextBox]) -> list[str]:
-    """Sentences on lines that differ by more than what recognition confuses; nothing of what tells the time."""
+    """Describe the lines that differ by more than what OCR confuses, except clocks."""
     gone, came = _lacking_in(after, before), _lacking_in(before, after)
     told: list[str] = []
     for new in list(came):
@@ -108,7 +109,7 @@ def rewritten(before: Sequence[TextBox], after: Sequence[TextBox]) -> list[str]:
 
 
 def _lacking_in(those: Sequence[TextBox], lines: Sequence[TextBox]) -> list[TextBox]:
-    """The lines whose text is not among those, each as often as it is missing."""
+    """Return the lines whose text is not among the others, each as often as it is missing."""
     left = Counter(_spelt(line) for line in those)
     left.subtract(_spelt(line) for line in lines)
     found: list[TextBox] = []
@@ -130,7 +131,7 @@ def _in_quotes(line: TextBox) -> str:
 _NEAR_PX = 48
 _SAME_PLACE_PX = 8
 _NAME_CHARACTERS = 60
-_KNOWN_FRAMES = 4
+_KNOWN_FRAMES = 2
 _LEAST_PX = 10_000
 _RESTLESS_S = 10.0
 _MARK_PX = (4, 28)
@@ -139,11 +140,11 @@ _CURSOR_PX = 20
 _MOST_TEXTS = 12
 
 TextsChanged = Callable[[Window, Frame, Frame, Sequence[Rect]], Awaitable[list[str]]]
-"""Sentences on what is written differently in parts of a window, before and after."""
+"""Returns sentences on the texts that differ in parts of a window, before and after."""
 
 
 class PixelEvidence:
-    """What the pixels of a window prove where its program tells nothing: other texts, ticks, a terminal's cursor.
+    """Proves an effect by a window's pixels if its program reports nothing: other texts, ticks, a cursor.
 
     What changes by itself between two actions, as clocks do, proves nothing.
     """
@@ -156,12 +157,12 @@ class PixelEvidence:
         self._carets: list[Rect] = []
 
     def note(self, frame: Frame) -> None:
-        """This showed after the last action."""
+        """Note what was visible after the last action."""
         if frame.area.size.area >= _LEAST_PX:
             self._known.append(frame)
 
     def begin(self, before: Frame) -> None:
-        """An action begins: what differs from what was known changed by itself."""
+        """Note that an action begins: what differs from the known frames changed by itself."""
         now = self._clock.now()
         self._carets.clear()
         self._restless = [one for one in self._restless if now - one[0] < _RESTLESS_S]
@@ -172,6 +173,10 @@ class PixelEvidence:
                 self._restless += [(now, _grown(area, TILE_PX)) for area in areas]
         self._known.clear()
 
+    def may_tell(self, window: Window, changed: Sequence[Rect]) -> bool:
+        """Return whether anything changed in the window that does not change by itself."""
+        return bool(self._caused(window, changed))
+
     async def of(
         self,
         window: Window,
@@ -179,24 +184,39 @@ class PixelEvidence:
         after: Frame,
         changed: Sequence[Rect],
         place: Rect | None,
-        *,
-        is_terminal: bool,
     ) -> tuple[str, ...]:
-        """Sentences on the effect, none where nothing proves one. ToolFailed where text cannot be read."""
-        # A terminal's cursor is filled as soon as it has the keyboard: that is no clock.
-        spared = [_grown(caret, TILE_PX) for caret in self._carets] if is_terminal else []
-        restless = [area for _, area in self._restless if area not in spared]
-        tiles = [tile for tile in changed if not any(tile.overlap(area) for area in restless)]
-        parts = [part for tile in merged(tiles) if (part := tile.overlap(window.area))]
+        """Return sentences on the effect, none if nothing proves one. Raises ToolFailed if OCR does not work."""
+        parts = self._caused(window, changed)
         told = await self._texts_changed(window, before, after, parts) if parts else []
         bounds = bounds_of(parts)
         if not told and place is not None:
             near = [part for part in parts if part.overlap(_grown(place, _NEAR_PX))]
             spots = [spot for part in near for spot in spots_in(before, after, part)]
             told = ["A mark there changed."] if any(is_mark(before, after, spot) for spot in spots) else []
-        if not told and place is None and is_terminal and bounds and bounds.width <= _CURSOR_PX < bounds.height:
+        if (
+            not told
+            and place is None
+            and is_terminal(window.app)
+            and bounds
+            and bounds.width <= _CURSOR_PX < bounds.height
+        ):
             told = ["The cursor went to another line."]
         return tuple(told[:_MOST_TEXTS])
+
+    def _caused(self, window: Window, changed: Sequence[Rect]) -> list[Rect]:
+        """Return what changed in the window and does not change by itself."""
+        # Ignore the cursor, because a terminal fills it when it gets the keyboard: it is no clock.
+        spared = [_grown(caret, TILE_PX) for caret in self._carets] if is_terminal(window.app) else []
+        restless = [area for _, area in self._restless if area not in spared]
+        # A clock's text moves as a whole where it gets longer, as from 9 to 10.
+        lines = [line for line in merged(changed, 1) if any(_is_beside(line, area) for area in restless)]
+        tiles = [tile for tile in changed if not any(map(tile.overlap, (*restless, *lines)))]
+        return [part for tile in merged(tiles) if (part := tile.overlap(window.area))]
+
+
+def _is_beside(line: Rect, restless: Rect) -> bool:
+    """Return whether a change continues what changes by itself, to its left or right."""
+    return line.overlap(restless) is not None and line.height <= restless.height - 2 * TILE_PX
 
 
 def _is_cursor(area: Rect) -> bool:
@@ -204,7 +224,7 @@ def _is_cursor(area: Rect) -> bool:
 
 
 def spots_in(before: Frame, after: Frame, part: Rect) -> list[Rect]:
-    """The areas in a part that changed apart from each other, as the dots of two radio buttons do."""
+    """Return the separate areas that changed in a part, such as the dots of two radio buttons."""
     from PIL import Image, ImageChops
 
     size = (part.width, part.height)
@@ -218,7 +238,7 @@ def spots_in(before: Frame, after: Frame, part: Rect) -> list[Rect]:
 
 
 def _runs(line: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Start and end of each run of what changed; gaps of a few pixels belong to it."""
+    """Yield start and end of each run of changed pixels. Gaps of a few pixels belong to it."""
     places = [place for place, has_changed in enumerate(line) if has_changed]
     breaks = [at for at in range(1, len(places)) if places[at] - places[at - 1] > _MARK_GAP_PX + 1]
     for first, after in pairwise([0, *breaks, len(places)] if places else []):
@@ -226,7 +246,7 @@ def _runs(line: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def is_mark(before: Frame, after: Frame, area: Rect) -> bool:
-    """Whether what changed is as small as a tick, and no frame around something: that only shows the focus."""
+    """Return whether a change is as small as a tick, and no frame around something, which only shows the focus."""
     least, most = _MARK_PX
     if not (least <= area.width <= most and least <= area.height <= most):
         return False

@@ -1,4 +1,4 @@
-"""RapidOCR in its own process, started at the first picture and ended when it is no longer used."""
+"""RapidOCR in its own process, started for the first picture and ended when it is no longer used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from app.desktop.ocr import worker
 
 @dataclass(frozen=True, slots=True)
 class TextBox:
-    """A line of text as it was recognised, in screen pixels; `score` from 0 to 1 is how sure the recognition is."""
+    """A recognised line of text, in screen pixels. `score` from 0 to 1 is the certainty of the recognition."""
 
     text: str
     box: Rect
@@ -33,27 +33,27 @@ class Ocr(Protocol):
     """Recognises text."""
 
     async def read_text(self, frame: Frame) -> tuple[TextBox, ...]:
-        """The lines in a picture, from the top. Never blocks the loop. ToolFailed when it cannot be done."""
+        """Return the lines in a picture, from the top, without blocking the event loop. Raises ToolFailed."""
         ...
 
     async def close(self) -> None:
-        """Let go of models and memory, for good."""
+        """Release models and memory for good."""
         ...
 
 
 _LIMIT_S = 45.0
-_IDLE_S = 90.0
+_IDLE_S = 90.0  # because the models take half a gigabyte while the process lives
 _REMEMBERED = 64
 _SMALLEST_PX = 8
 _UNLIKELY = 0.6
-"""Below that sureness it is a picture that was taken for a character."""
+"""Below this certainty it is usually a picture that was taken for a character."""
 
 Lines = tuple[tuple[str, Rect, float], ...]
 """Text, box within the picture, score."""
 
 
 class RapidOcr:
-    """Implements `Ocr`. Pictures are read one at a time; the same pixels are read once. Lives on one event loop.
+    """Implements `Ocr`. Reads one picture at a time, and the same pixels only once. Stays on one event loop.
 
     The process ends with `close`, with this object, or with this program, whichever comes first.
     """
@@ -61,7 +61,7 @@ class RapidOcr:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._ending: weakref.finalize[..., RapidOcr] | None = None
-        self._one_at_a_time = asyncio.Lock()
+        self._one_at_a_time = asyncio.Lock()  # because the process answers in order on one pipe
         self._read: OrderedDict[bytes, Lines] = OrderedDict()
         self._dropping: asyncio.TimerHandle | None = None
 
@@ -81,7 +81,7 @@ class RapidOcr:
         self._drop()
 
     async def _lines(self, frame: Frame) -> Lines:
-        """From memory where the same pixels were read before."""
+        """Return the lines of a picture, from memory if the same pixels were read before."""
         key = hashlib.blake2b(frame.bgrx, digest_size=16, salt=frame.area.width.to_bytes(16, "big")).digest()
         async with self._one_at_a_time:
             if key not in self._read:
@@ -129,7 +129,10 @@ def _started() -> subprocess.Popen[bytes]:
 
 
 def _exchange(process: subprocess.Popen[bytes], frame: Frame) -> list[tuple[str, list[int], float]]:
-    """Blocks. Raises EOFError or OSError when the process ends, ToolFailed when it says why."""
+    """Send a picture and read the answer. Blocks.
+
+    Raises EOFError or OSError if the process ends, and ToolFailed with its reason if it sent one.
+    """
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(worker.HEADER.pack(frame.area.width, frame.area.height) + frame.bgrx)
     process.stdin.flush()

@@ -1,1 +1,1 @@
-"""Linux with X11: the platform on which things are proven."""
+"""The backend for Linux with X11, on which all tests of the desktop run."""

@@ -1,4 +1,4 @@
-"""Programs by their desktop entries (freedesktop.org), started in a session of their own."""
+"""Programs from their desktop entries (freedesktop.org), started in a session of their own."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from typing import IO
 from app.base import resources
 from app.base.errors import NeedsPerson, ToolFailed
 from app.base.texts import clip_line
-from app.desktop.backends import App, Launched, Window
-from app.desktop.x11.launchers import Launchers
+from app.desktop.backends import App, Launched, TerminalFront, Window
+from app.desktop.x11.launchers import Launchers, fronts
 from app.settings.providers import key_variables
 
 _WORDS = {"QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1", "QT_ACCESSIBILITY": "1", "ACCESSIBILITY_ENABLED": "1"}
 _SILENCING = frozenset({"NO_AT_BRIDGE"})
-_FLAG = "--force-renderer-accessibility"
-_GTK_2_BRIDGE = "gail:atk-bridge"
+_FLAG = "--force-renderer-accessibility"  # because Chromium describes its pages only after it has seen a screen reader
+_GTK_2_BRIDGE = "gail:atk-bridge"  # GTK 2 needs a module for it, because its own core has no accessibility bus.
 
 
 def describing(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which programs tell what they show."""
+    """Return an environment in which programs describe their content to assistive technology."""
     told = {name: value for name, value in environment.items() if name not in _SILENCING}
     modules = told.get("GTK_MODULES", "")
     if "atk-bridge" not in modules and any(Path("/usr/lib").glob("*/gtk-2.0/modules/libatk-bridge.so")):
@@ -39,12 +39,12 @@ def describing(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_flags(command: list[str]) -> list[str]:
-    """A command line with what programs of Chromium's kind must be started with."""
+    """Return the command line, with the accessibility flag added for programs based on Chromium."""
     return [command[0], _FLAG, *command[1:]] if needs_flags(command) and _FLAG not in command else command
 
 
 def needs_flags(command: list[str]) -> bool:
-    """Whether it starts a program of Chromium's kind."""
+    """Return whether the command starts a program based on Chromium."""
     return bool(command) and Path(command[0]).name in _of_chromiums_kind()
 
 
@@ -58,11 +58,11 @@ _TOOLKITS = (
     b"libtk8", b"libelementary",
 )  # fmt: skip
 _ELF = b"\x7fELF"
-_LARGEST_BYTES = 64 << 20
+_LARGEST_BYTES = 64 << 20  # because the whole file is searched for toolkit names
 
 
 def windowed_program(name: str, search_path: str | None) -> Path | None:
-    """Where the program of that name is, if it opens windows; None for anything else, or anything unclear."""
+    """Return the path of the program of that name if it opens windows, otherwise None."""
     if not _NAME.fullmatch(name):
         return None
     found = shutil.which(name, path=search_path)
@@ -71,9 +71,10 @@ def windowed_program(name: str, search_path: str | None) -> Path | None:
     path = Path(found).resolve()
     try:
         told = path.stat()
+        # Refuse set-id and world-writable files, because another user may decide what they do.
         is_plain = not told.st_mode & (stat.S_ISUID | stat.S_ISGID | stat.S_IWOTH) and told.st_size <= _LARGEST_BYTES
         return path if is_plain and _has_toolkit(path.read_bytes()) else None
-    except OSError:
+    except OSError:  # because the launcher may name a program that is gone
         return None
 
 
@@ -81,12 +82,14 @@ def _has_toolkit(program: bytes) -> bool:
     return program.startswith(_ELF) and any(toolkit in program for toolkit in _TOOLKITS)
 
 
+# A file manager watches the folder that it shows, and the kernel lists the watches in fdinfo:
+# https://man.archlinux.org/man/proc_pid_fdinfo.5.en
 _WATCHED = re.compile(r"^inotify wd:[0-9a-f]+ ino:([0-9a-f]+)", re.MULTILINE)
 _MOST_FOLDERS = 400
 
 
 def shown_folders(window: Window) -> tuple[str, ...]:
-    """The folders by the title's name that the window's process watches; none where that cannot be known."""
+    """Return the folders that the window's process watches and whose name is in its title."""
     watched = _watched(window.pid)
     if not watched:
         return ()
@@ -95,7 +98,7 @@ def shown_folders(window: Window) -> tuple[str, ...]:
 
 
 def _watched(pid: int) -> frozenset[int]:
-    """The inodes that the process watches."""
+    """Return the inodes that the process watches."""
     folder = Path("/proc") / str(pid) / "fdinfo"
     found: set[int] = set()
     try:
@@ -110,7 +113,7 @@ def _watched(pid: int) -> frozenset[int]:
 
 
 def _candidates(window: Window) -> Iterator[Path]:
-    """Folders that the title may mean: near those that the program was started with, its own, and the home."""
+    """Yield folders that the title may mean: near the program's arguments, its own folder, and the home."""
     process = Path("/proc") / str(window.pid)
     names = [part.strip() for part in re.split(r" [-–—] ", window.title)]
     try:
@@ -145,13 +148,14 @@ _FIELD_CODES = ("%f", "%F", "%u", "%U")
 _LAST_WORDS_CHARS = 300
 _ASKING_LIMIT_S = 2.0
 _COMMAND = "command:"
+_VIEWER = "Viewer"
 _TERMINALS = ("x-terminal-emulator", "xterm", "gnome-terminal", "konsole", "xfce4-terminal")
 
 
 class DesktopEntries:
-    """Start programs from desktop entries. They outlive Wisp.
+    """Starts programs from desktop entries. They keep running when Wisp ends.
 
-    They get `environment` without Wisp's secrets, and with the variables that switch accessibility on.
+    They get `environment` without Wisp's secrets, and with the variables that enable accessibility.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -161,9 +165,13 @@ class DesktopEntries:
         self._running: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
         self._known: tuple[App, ...] = ()
         self._stamp: tuple[tuple[str, float], ...] = ()
-        self._launchers = Launchers(self.installed)
+        self._launchers = Launchers(self.described)
 
     def installed(self) -> tuple[App, ...]:
+        return tuple(app for app in self.described() if app.is_listed)
+
+    def described(self) -> tuple[App, ...]:
+        """Return all programs with an entry, including those that menus hide."""
         stamp = tuple((str(folder), folder.stat().st_mtime) for folder in self._folders())
         if stamp != self._stamp or not self._known:
             found: dict[str, App] = {}
@@ -194,6 +202,9 @@ class DesktopEntries:
     def is_launcher(self, window: Window | None, role: str = "") -> bool:
         return self._launchers.is_launcher(window, role)
 
+    def fronts(self, window: Window) -> tuple[TerminalFront, ...]:
+        return fronts(window.pid)
+
     def builds(self, window: Window | None) -> bool:
         return self._launchers.builds(window)
 
@@ -222,6 +233,8 @@ class DesktopEntries:
                 raise NeedsPerson(f"{app.name} runs in a terminal and none is installed. Install one, such as xterm.")
             yield from (terminal, "-e")
         taken = False
+        # Replace the field codes, because programs would take them for file names:
+        # https://specifications.freedesktop.org/desktop-entry-spec/desktop-entry-spec-latest.html#exec-variables
         for part in shlex.split(entry.getExec()):
             if part in _FIELD_CODES:
                 yield from arguments
@@ -243,13 +256,13 @@ class DesktopEntries:
         return self.launch(browser, [address]) if browser else self._start(address, [opener, address])
 
     def _browser_to_tell(self) -> App | None:
-        """Return the person's browser if it needs a flag to switch accessibility on, else None."""
+        """Return the person's browser if it needs a flag to enable accessibility, otherwise None."""
         asked = ["xdg-mime", "query", "default", "x-scheme-handler/https"]
         try:
             told = subprocess.run(
                 asked, env=self._environment, capture_output=True, text=True, timeout=_ASKING_LIMIT_S, check=False
             )
-        except (OSError, subprocess.TimeoutExpired):
+        except (OSError, subprocess.TimeoutExpired):  # because xdg-open finds the default browser itself
             return None
         found = next((app for app in self.installed() if Path(app.ref).name == told.stdout.strip()), None)
         return found if found and needs_flags(list(self._command(found, ()))) else None
@@ -281,21 +294,22 @@ class DesktopEntries:
         return f"exit code {process.returncode}. {words}" if process.returncode else ""
 
     def close(self) -> None:
-        """Leave what runs running."""
+        """Close the log files. The programs keep running."""
         for process, said in self._running.values():
             said.close()
             process.poll()
+            # Claim an exit code, because Popen warns about a child that still runs when it is deleted.
             process.returncode = process.returncode if process.returncode is not None else 0
         self._running.clear()
 
 
 def launchers_here(environment: Mapping[str, str]) -> Launchers:
-    """What is known of the installed programs."""
-    return Launchers(DesktopEntries(environment).installed)
+    """Return what the installed programs can start."""
+    return Launchers(DesktopEntries(environment).described)
 
 
 def _read(path: Path) -> App | None:
-    """None for entries that are broken, hidden, or not programs."""
+    """Read a desktop entry. None if it is broken, hidden, or no program."""
     from xdg.DesktopEntry import DesktopEntry
     from xdg.Exceptions import Error
 
@@ -304,7 +318,10 @@ def _read(path: Path) -> App | None:
     except (Error, OSError, UnicodeDecodeError):  # so that one broken entry does not hide the others
         return None
     program = entry.getExec()
-    if entry.getType() != "Application" or entry.getHidden() or entry.getNoDisplay() or not program:
+    if entry.getType() != "Application" or entry.getHidden() or not program:
+        return None
+    is_listed = not entry.getNoDisplay()
+    if not is_listed and _VIEWER not in entry.getCategories():
         return None
     if entry.getTryExec() and not shutil.which(entry.getTryExec()):
         return None
@@ -313,24 +330,25 @@ def _read(path: Path) -> App | None:
     options = tuple(word for word in program.split()[1:] if word.startswith("-"))
     is_offered = not entry.getTerminal() and path.stem not in _unoffered()
     known_as = tuple(dict.fromkeys(w.lower() for w in words if w))
-    return App(str(path), entry.getName(), known_as, categories, is_offered, options)
+    return App(str(path), entry.getName(), known_as, categories, is_offered, options, is_listed)
 
 
 def defaults_in(environment: Mapping[str, str], kind: str) -> tuple[str, ...]:
-    """The entries that the lists of defaults name for a type of file or address: those of the person come first."""
+    """Return the default programs for a file type or URL scheme, the person's own choice first."""
     home, desktops = environment.get("HOME", ""), environment.get("XDG_CURRENT_DESKTOP", "").lower().split(":")
     folders = [environment.get("XDG_CONFIG_HOME") or f"{home}/.config"]
     folders += (environment.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")
     data = [environment.get("XDG_DATA_HOME") or f"{home}/.local/share"]
     data += (environment.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
     folders += [f"{folder}/applications" for folder in data]
+    # The order of the files decides: https://specifications.freedesktop.org/mime-apps-spec/mime-apps-spec-1.0.html
     names = (*(f"{desktop}-mimeapps.list" for desktop in desktops if desktop), "mimeapps.list")
     found = (entry for folder in folders if folder for name in names for entry in _named(Path(folder, name), kind))
     return tuple(dict.fromkeys(found))
 
 
 def _named(listed: Path, kind: str) -> tuple[str, ...]:
-    """What a list of defaults names for a type."""
+    """Return the default programs that one file names for a type."""
     table = ConfigParser(strict=False, interpolation=None, delimiters=("=",), comment_prefixes=("#",))
     try:
         table.read_string(listed.read_text(encoding="utf-8"))
@@ -341,5 +359,5 @@ def _named(listed: Path, kind: str) -> tuple[str, ...]:
 
 
 def _unoffered() -> frozenset[str]:
-    """Load the names of programs that are not offered, because they have no window."""
+    """Load the names of programs that are not suggested, because they have no window."""
     return resources.words("desktop/unoffered.txt")

@@ -1,4 +1,4 @@
-"""All seams of an X11 desktop over one connection."""
+"""The X11 backend: all interfaces over one connection."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ _ENDING_S, _ENDING_STEP_S = 1.0, 0.02
 def make_backend(
     environment: Mapping[str, str], stop: StopFlag, private: Private, *, is_portable: bool = False
 ) -> Backend:
-    """On the desktop thread, inside its running loop. Raises NeedsPerson where the display cannot be opened."""
+    """Make the backend, on the desktop thread and inside its running event loop.
+
+    Raises NeedsPerson if the display cannot be opened.
+    """
     connection = Connection(environment)
     screen = X11Screen(connection)
     keyboard = X11Keyboard(connection)
@@ -59,6 +62,7 @@ def make_backend(
     async def close() -> None:
         with ExitStack() as leaving:
             for leave in (connection.close, screen.close, apps.close, keyboard.give_all_back):
+                # Leave in reverse order, because the lent keys are given back over the connection.
                 leaving.callback(leave)
             await accessibility.close()
 
@@ -84,7 +88,7 @@ def make_backend(
 
 
 def _reach(windows: Windows, screen: X11Screen, *, is_wayland: bool) -> None:
-    """Raise NeedsPerson where the screen is locked, and where nothing of a Wayland session can be seen."""
+    """Raise NeedsPerson if the screen is locked, or if a Wayland session shows Wisp nothing."""
     top = next((window for window in windows.shown() if not window.is_own), None)
     if top is not None and not top.ref and top.app.lower() in _lockers() and _covers(top.area, screen.extent()):
         raise NeedsPerson(
@@ -115,9 +119,10 @@ def _reach_through_xwayland(windows: Windows) -> None:
 
 
 class PortableX11Keyboard(PortableKeyboard):
-    """Presses keys by pynput. What the layout has, and what no layout key carries, is X11's knowledge.
+    """Presses keys through pynput. The layout and the spare keys are those of `X11Keyboard`.
 
-    Keys go by their symbol: of characters pynput makes events that programs can tell from real ones, and xterm drops.
+    Keys are sent by symbol: for a character, pynput makes events that programs can tell from real ones, and xterm
+    drops.
     """
 
     def __init__(self, layout: X11Keyboard, sent: SentInput) -> None:
@@ -147,7 +152,7 @@ class PortableX11Keyboard(PortableKeyboard):
                 self._press(symbol, down=False)
 
     def _symbol(self, name: str) -> int:
-        """What its key carries without modifiers: by that, Xlib finds the key again."""
+        """Return the symbol of the key without modifiers, by which Xlib finds the key."""
         stroke, keymap = self._layout.stroke(name), self._layout.keymap()
         return keymap.rows[stroke.keycode - keymap.first][0] if stroke else 0
 
@@ -185,7 +190,7 @@ class PortableX11Keyboard(PortableKeyboard):
 
 
 class _Announced:
-    """Types exactly as `exact` does, and tells the listener that those keys are Wisp's."""
+    """Types exactly as `exact` does, and tells the listener that those keys are Wisp's own."""
 
     def __init__(self, exact: ExactTyping, sent: SentInput) -> None:
         self._exact = exact
@@ -204,10 +209,10 @@ class _Announced:
 
 
 class PortableX11Listener(PortableListener):
-    """Ends before its display may go."""
+    """A listener that ends before its display may close."""
 
     def _end(self, listener: Any) -> None:
-        """Disable the recording over a connection of its own, until the thread has seen it.
+        """Disable the recording over a separate connection, until the thread has noticed.
 
         pynput's own `stop` does nothing before its thread has begun, and queues its request on the connection that the
         thread reads: python-xlib sends it with the next event only (https://github.com/moses-palmer/pynput/pull/583).
@@ -227,9 +232,9 @@ class PortableX11Listener(PortableListener):
 
 
 def with_portable_input(backend: Backend, environment: Mapping[str, str], layout: X11Keyboard) -> Backend:
-    """The same desktop, seen by mss, driven by pyautogui and pynput, and listened to by pynput.
+    """Return the same desktop with capture by mss, and input by pyautogui and pynput.
 
-    Raises NeedsPerson where one of them does not load.
+    Raises NeedsPerson if one of them does not load.
     """
     _aim(environment.get("DISPLAY", ""))
     sent, screen = SentInput(), PortableScreen()
@@ -255,7 +260,7 @@ def with_portable_input(backend: Backend, environment: Mapping[str, str], layout
 
 
 def _aim(display: str) -> None:
-    """The three libraries take the display of this process's environment; pyautogui does so once, when it loads."""
+    """Point the three libraries at a display. They read it from the environment, pyautogui only once, when it loads."""
     os.environ["DISPLAY"] = display
     mouse_driver()
     module: Any = sys.modules["pyautogui._pyautogui_x11"]

@@ -1,8 +1,7 @@
-"""A connection to the X server, and the windows' own pixels, also where others cover them.
+"""A connection to the X server, and windows' own pixels, even where other windows cover them.
 
-Used on the desktop thread only. Pixels come by the Composite extension: the server keeps the whole window for as long
-as it is redirected. What was covered before is empty at first: the server asks its program to draw that, and gives the
-program a moment for it.
+Used on the desktop thread only. Pixels come from the Composite extension: the server keeps the whole window for as long
+as it is redirected. Parts that were covered are empty at first, so the program gets a moment to draw them.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ Handler = Callable[[Any], None]
 
 
 class Connection:
-    """The display, its root window, its atoms; events go to every handler that asked for them.
+    """The display, its root window and its atoms. Passes events to every handler that listens.
 
-    Asynchronous errors (such as for a window that closed meanwhile) are dropped. A caller that needs to know uses a
-    request that has a reply.
+    Asynchronous errors (such as for a window that was closed meanwhile) are dropped. A caller that needs to know uses a
+    request with a reply.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -47,22 +46,24 @@ class Connection:
             self.display = Display(name)
         except (DisplayError, ConnectionClosedError, XauthError, OSError) as error:
             raise NeedsPerson(f"The display {name} cannot be opened ({error}). Is a desktop running there?") from None
-        self.display.set_error_handler(lambda *_: None)
+        self.display.set_error_handler(lambda *_: None)  # because Xlib prints errors of windows that have just closed
         self.screen = self.display.screen()
         self.root: XWindow = self.screen.root
+        self.held_buttons = 0
+        """The buttons that Wisp holds down, as bits of the server's button state."""
         self._atoms: dict[str, int] = {}
         self._names: dict[int, str] = {}
         self._handlers: list[Handler] = []
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def atom(self, name: str) -> int:
-        """The number of an atom."""
+        """Return the number of an atom."""
         if name not in self._atoms:
             self._atoms[name] = self.display.intern_atom(name)
         return self._atoms[name]
 
     def atom_name(self, atom: int) -> str:
-        """The name of an atom that exists."""
+        """Return the name of an atom that exists."""
         if atom not in self._names:
             self._names[atom] = str(self.display.get_atom_name(atom))
         return self._names[atom]
@@ -71,7 +72,7 @@ class Connection:
         return self.display.create_resource_object("window", number)
 
     def pid_of_client(self, number: int) -> int:
-        """The local process that a window's connection comes from, as the server knows it; 0 where it does not."""
+        """Return the local process that owns a window's connection, as the server knows it; 0 if it does not."""
         if not self.display.has_extension(_X_RESOURCE):
             return 0
         try:
@@ -81,7 +82,7 @@ class Connection:
         return next((int(found.value[0]) for found in asked.ids if found.value), 0)
 
     def listen(self, handler: Handler) -> None:
-        """Hand every event to `handler` from now on; starts reading events on the running loop."""
+        """Pass every event to `handler` from now on. Starts to read events on the running event loop."""
         self._handlers.append(handler)
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
@@ -91,10 +92,10 @@ class Connection:
         self._handlers.remove(handler)
 
     def drain(self) -> None:
-        """Hand out what has arrived.
+        """Pass on the events that have arrived.
 
-        To be called before every wait for an event: replies to own requests bring events along, and then the
-        connection has nothing left to read that would wake the loop.
+        Call this before every wait for an event: replies to own requests bring events along, and then the connection
+        has nothing left to read that would wake the event loop.
         """
         try:
             while self.display.pending_events():
@@ -105,9 +106,10 @@ class Connection:
             self._forget_reader()
 
     def send(self, target: XWindow, kind: str, data: tuple[int, ...], *, mask: int | None = None) -> None:
-        """A client message about `target`, to the root window as window managers expect it."""
+        """Send a client message about `target`, by default to the root window, as window managers expect it."""
         from Xlib.protocol.event import ClientMessage
 
+        # Pad the data, because a client message always carries twenty bytes.
         padded = (32, (*data, *([0] * (5 - len(data)))))
         event = ClientMessage(window=target, client_type=self.atom(kind), data=padded)
         if mask is None:
@@ -131,9 +133,9 @@ class Connection:
 
 
 class X11Drawing:
-    """Implements `Drawing` by the DAMAGE extension.
+    """Implements `Drawing` with the DAMAGE extension.
 
-    The server reports only what lies outside of what it has reported since it was last asked: idle time costs nothing.
+    The server reports only what is outside of the area it has already reported, so idle time costs nothing.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -155,19 +157,20 @@ class X11Drawing:
         return drawn
 
     def _is_possible(self) -> bool:
-        """A compositor draws the screen itself, and not in a way that every server reports."""
+        """Return whether the server reports drawing. With a compositor, not every server does."""
         if not self._display.has_extension(damage.extname):
             return False
         compositor = self._connection.atom(f"_NET_WM_CM_S{self._display.get_default_screen()}")
         return bool(self._display.get_selection_owner(compositor) == X.NONE)
 
     def drain(self) -> None:
-        """Hand out what has arrived."""
+        """Pass on the events that have arrived."""
         self._connection.drain()
 
     def ask_again(self) -> None:
-        """Hand out what was reported; have all reported from now on, also where something was drawn before."""
+        """Pass on what was reported, and have the server report everything again from now on."""
         self._connection.drain()
+        # Empty the reported area, because the server stays silent about it until then.
         self._display.damage_subtract(self._damage)
         self._display.flush()
 
@@ -195,7 +198,7 @@ class _Drawn:
         try:
             async with asyncio.timeout(limit_s):
                 await self._news.wait()
-        except TimeoutError:
+        except TimeoutError:  # because usually nothing changes in time
             return False
         return True
 
@@ -211,27 +214,26 @@ _MOST_MARKS = 256
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Which windows belong to a Wisp, this one or another, by a mark that every Wisp leaves on the display.
+    """Which windows belong to a Wisp, this one or another. Every Wisp leaves a mark on the display for that.
 
-    The root window's property names one window of each Wisp; that window holds the number of its process. All windows
-    of the same connection are that Wisp's: dialogs, menus and pop-ups too, without a mark of their own. A Wisp that
-    ended leaves a name behind that no longer leads to a marked window, and counts no more.
-
-    `connections` are the numbers of the windows' connections, `pids` the processes.
+    The root window's property names one window of each Wisp; that window holds its process number. All windows of the
+    same connection belong to that Wisp: dialogs, menus and pop-ups too, without a mark of their own. The name that an
+    ended Wisp leaves behind leads to no marked window, and is ignored. `connections` are the numbers of the windows'
+    connections, `pids` the processes.
     """
 
     connections: frozenset[int] = frozenset()
     pids: frozenset[int] = frozenset()
     one_client: int = 0
-    """The bits of a window's number that its program chooses."""
+    """The bits of a window's number that its program chooses; the others name its connection."""
 
     def is_on(self, number: int) -> bool:
-        """Whether the window of that number belongs to a Wisp."""
+        """Return whether the window of that number belongs to a Wisp."""
         return bool(self.connections) and number & ~self.one_client in self.connections
 
 
 def read_marks(connection: Connection) -> Marks:
-    """The marks as they are now."""
+    """Read the marks as they are now."""
     one_client = int(connection.display.display.info.resource_id_mask)
     found = {number: pid for number in _numbers(connection, connection.root) if (pid := _pid(connection, number))}
     return Marks(frozenset(number & ~one_client for number in found), frozenset(found.values()), one_client)
@@ -250,12 +252,12 @@ def _numbers(connection: Connection, window: XWindow) -> list[int]:
 
 
 _OF_ONE_CLIENT = 21
-"""Bits of a window's number that its program chooses; those above name the program's connection."""
+"""How many low bits of a window's number its program chooses; the higher ones name its connection."""
 _WITHOUT_KEYS = frozenset(
     f"_NET_WM_WINDOW_TYPE_{kind}" for kind in ("DESKTOP", "DOCK", "DND", "NOTIFICATION", "SPLASH", "TOOLTIP")
 )
 _MOST_TYPES = 16
-_OPAQUE = 0xFFFFFFFF
+_OPAQUE = 0xFFFFFFFF  # Lower values are translucent: the window below shines through.
 
 
 def drawn(connection: Connection, listed: Sequence[Window], is_own: Callable[[int], bool]) -> tuple[Window, ...]:
@@ -303,7 +305,7 @@ def _unlisted(window: Any, programs: Mapping[int, Window]) -> Window:
 
 
 def _is_bare(connection: Connection, window: Any) -> bool:
-    """Whether a program drew it past the window manager, to be used: no frame, panel, note or picture of a drag."""
+    """Return whether a program shows the window without the window manager to take input: no panel or tool tip."""
     told = window.get_property(connection.atom("_NET_WM_WINDOW_TYPE"), X.AnyPropertyType, 0, _MOST_TYPES)
     kinds = {connection.atom_name(number) for number in told.value} if told is not None else set()
     return window.get_wm_class() is not None and not kinds & _WITHOUT_KEYS
@@ -318,7 +320,7 @@ def _is_solid(connection: Connection, window: Any) -> bool:
 
 
 def top_level(connection: Connection, number: int) -> int:
-    """The child of the root that holds a window: its frame, or itself."""
+    """Return the child of the root that contains a window: its frame, or the window itself."""
     window = connection.window(number)
     try:
         while (parent := window.query_tree().parent) and parent.id != connection.root.id:
@@ -335,9 +337,9 @@ _DEPTHS = (24, 32)
 
 
 async def own_pixels(connection: Connection, number: int, has_drawn: Callable[[], Awaitable[None]]) -> Frame | None:
-    """What the window shows, its frame included, once two looks are equal; None where the server gives none.
+    """Capture what the window shows, with its frame, once two captures are equal. None if the server gives none.
 
-    `has_drawn` returns once its program has worked off what it was sent.
+    `has_drawn` returns once the program has handled its events.
     """
     display: Any = connection.display  # extensions add their methods at run time
     if not display.has_extension(composite.extname):
@@ -349,6 +351,7 @@ async def own_pixels(connection: Connection, number: int, has_drawn: Callable[[]
             await has_drawn()
             return await _at_rest(connection, top)
         finally:
+            # Stop again, because a redirected window costs the server a copy at every drawing.
             top.composite_unredirect_window(composite.RedirectAutomatic)
             display.flush()
     except XError:  # because the window closed meanwhile
@@ -368,7 +371,7 @@ async def _at_rest(connection: Connection, top: Any) -> Frame | None:
 
 def _grabbed(connection: Connection, top: Any) -> Frame | None:
     shape = top.get_geometry()
-    if shape.depth not in _DEPTHS:
+    if shape.depth not in _DEPTHS:  # because other depths do not have four bytes for a pixel
         return None
     pixmap = top.composite_name_window_pixmap()
     border = 2 * shape.border_width

@@ -1,37 +1,56 @@
-"""Whether a program starts other programs from what is typed or opened in its windows, by what it is and has.
+"""Decide whether a program starts other programs from what is typed or opened in its windows.
 
 Terminals hold the controlling side of a pseudo-terminal. Terminals, file managers and development environments say so
-in their desktop entries. Run dialogs, menus and finders call the functions that start programs, or use the libraries
-that read the list of installed programs; a program whose entry names another purpose is what the entry says. A script
-is what the entry of its file says; one in Python without an entry is judged like a compiled program, by what its text
-calls. Any other interpreter can start programs.
+in their desktop entries. Run dialogs, menus and finders call functions that start programs, or use libraries that read
+the list of installed programs. A program whose entry names another purpose is what the entry says. A script is what the
+entry of its file says; a Python script without an entry is judged like a compiled program, by what its text calls. Any
+other interpreter can start programs.
 """
 
 from __future__ import annotations
 
+import ast
+import fcntl
 import os
 import re
 import shutil
+import sys
+import termios
 import time
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from app.base import resources
 from app.base.values import dataclass, replace
-from app.desktop.backends import App, Window
+from app.desktop.backends import App, FrontProgram, TerminalFront, Window
 from app.desktop.programs import is_terminal
 
 _PROC = Path("/proc")
+_SHELLS = Path("/etc/shells")
+_STATE, _GROUP, _SESSION, _TERMINAL, _FRONT = 0, 2, 3, 4, 5
+"""Fields behind the name in /proc/PID/stat: the process group, the session, its terminal, the group in front there."""
+_ENDED = "Z"
+_FIRST_PTS = 136
+"""The first device number of pseudo-terminals (https://www.kernel.org/doc/html/latest/admin-guide/devices.html)."""
+_LOCAL_MODES = 3
+"""The place of the flags among what `termios.tcgetattr` returns."""
+_MOST_WORDS = 1000  # because each is looked at; a program with more counts as unknown
+_PARTS = re.compile(r"[\s=,;:'\"]+")
+_OPTION = re.compile(r"--[a-z-]+|-(?!\w*c)\w+")
+"""An option of a shell that leaves it interactive: no command, and no file to run. `+m` takes its job control away."""
 _PTY_ENDS = frozenset({"/dev/ptmx", "/dev/pts/ptmx"})
 _SYSTEM = ("/usr/", "/bin/", "/opt/")
 _MOST_PROCESSES = 64
 _REMEMBERED = 256
 _ELF = b"\x7fELF"
 _TICKS_PER_S = 100
-"""In which Linux tells the time of a start, whatever its kernel counts in (USER_HZ)."""
-_MOST_SCRIPT_BYTES = 256 << 10
+"""The unit in which Linux reports start times (USER_HZ), whatever its kernel counts in."""
+_MOST_SCRIPT_BYTES = 32 << 10
+"""A longer script takes too long to parse, and counts as one that starts programs."""
 _READ_BYTES = 8 << 20
-"""The tables of symbols stand at the start of a program."""
+"""Enough to contain the symbol tables, which are at the start of a program."""
 
 _STARTS_PROGRAMS = frozenset({"TerminalEmulator", "FileManager"})
 _EDITS_PROGRAMS = "IDE"
@@ -64,24 +83,26 @@ _CALM_MODULES = frozenset(
      "typing",
      "unicodedata", "uuid", "warnings", "wx", "zoneinfo"}
 )  # fmt: skip
-"""What a script that draws windows and counts imports: nothing that starts programs by itself."""
+"""Modules that a script may import: none of them starts programs by itself."""
 _EXEC_OF_QT = re.compile(r"\.exec_?\(\s*\)")
 _SCRIPT_CALLS = re.compile(
     r"\b(?:system|popen|Popen|p?spawn\w*|posix_spawn\w*|fork\w*|exec[vl]\w*|startfile|[Ss]ubprocess\w*|startDetached|QProcess|"
-    r"\w*[Ll]aunch\w*|AppInfo\w*|openUrl|show_uri\w*|importlib|ctypes|getattr|globals|vars|modules|"
-    r"__(?:import|builtins|class|subclasses|dict|globals|getattribute|loader|spec)__)\b|"
+    r"\w*[Ll]aunch\w*|AppInfo\w*|openUrl|show_uri\w*|importlib|ctypes|getattr|attrgetter|methodcaller|globals|vars|"
+    r"modules|__(?:import|builtins|class|subclasses|dict|doc|globals|getattribute|loader|spec)__)\b|"
     r"(?<!\.)\b(?:exec|eval|compile)\b|\btk\s*\.\s*(?:eval|call)\b|;[ \t]*(?:import|from)\b"
 )
-"""Whatever may start a program, or hide that something does. In doubt a script is one that starts programs."""
+"""Calls that may start a program, or hide that one is started. In doubt, a script starts programs."""
 _TERMINAL_LIBRARY = re.compile(r"/lib(?:vte|qtermwidget)[-.\w]*\.so")
 _DOCUMENT_ROLE = "text"
 
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """What a process's file, libraries and desktop entry say. `edits` is a development environment; `builds`: it is
-    one, or another tool of those who write programs; `has_purpose`: the entry names a use in which nothing is started,
-    and it holds no terminal (a browser has hundreds of open files, so that is asked once).
+    """What a process's file, libraries and desktop entry say.
+
+    `edits`: it is a development environment. `builds`: it is one, or another tool for writing programs. `has_purpose`:
+    the entry names a use that starts nothing, and it holds no terminal (asked only once, because a browser has hundreds
+    of open files).
     """
 
     starts: bool
@@ -91,9 +112,9 @@ class _Program:
 
 
 class Launchers:
-    """Remembers what it has found of each process; whether it holds a terminal is asked each time until it does.
+    """Remembers what it found for each process. Whether a process holds a terminal is asked until it does.
 
-    A window whose process is not known, or closed to us, may be anything: it counts as one that starts programs.
+    A window whose process is unknown, or cannot be read, may be anything: it counts as one that starts programs.
     """
 
     def __init__(self, installed: Callable[[], Sequence[App]]) -> None:
@@ -102,8 +123,9 @@ class Launchers:
         self._with_terminal: set[tuple[int, str]] = set()
 
     def is_launcher(self, window: Window | None, role: str = "") -> bool:
-        """Whether typed words can start programs in this window. `role` is that of the control that has the keyboard:
-        the document of a development environment is not its terminal.
+        """Return whether text typed into this window can start programs.
+
+        `role` is that of the focused control: the document of a development environment is not its terminal.
         """
         if window is None:
             return False
@@ -125,12 +147,12 @@ class Launchers:
         return has_terminal or program.edits
 
     def builds(self, window: Window | None) -> bool:
-        """Whether keys of the window can build or run what is written in it."""
+        """Return whether keys of the window can build or run the code in it."""
         process = _process(window.pid) if window is not None else None
         return process is not None and self._program(process).builds
 
     def named(self, name: str, role: str = "") -> tuple[bool, bool]:
-        """Whether an installed program starts others, and whether it builds them, as far as its file and entry say."""
+        """Return whether an installed program starts others, and whether it builds code, by its file and entry."""
         file = shutil.which(name) or shutil.which(name.lower())
         if is_terminal(name) or file is None:
             return is_terminal(name), False
@@ -156,7 +178,7 @@ class Launchers:
         return replace(told, has_purpose=told.has_purpose and not _holds_terminal(pid))
 
     def _told(self, file: Path, names: set[str], mapped: str = "") -> _Program:
-        """What the file of a program, its entries under these names, and the libraries that it uses say."""
+        """Judge a program by its file, its entries under these names, and the libraries that it uses."""
         entries = [app for app in self._installed() if names.intersection(app.words)]
         categories = {category for app in entries for category in app.categories}
         content = _content(file)
@@ -170,18 +192,115 @@ class Launchers:
         return _Program(starts=not has_purpose and calls, edits=edits, builds=builds, has_purpose=is_calm)
 
 
-def _process(pid: int) -> tuple[int, str] | None:
-    """A process by its number and the time of its start, because numbers come again."""
+def fronts(pid: int) -> tuple[TerminalFront, ...]:
+    """Return what may receive the keys on each pseudo-terminal that a terminal gave to a program; nothing if unknown.
+
+    An editor, a pager, a password prompt or another machine's shell receives each key directly, a shell at its prompt
+    takes a line.
+    """
+    family = tuple(_family(pid))
+    leaders = [fields for one in family if _leads_terminal(fields := _stat(one), one)]
+    return tuple(map(_front, leaders)) if len(family) < _MOST_PROCESSES else ()
+
+
+def _leads_terminal(fields: Sequence[str], pid: int) -> bool:
+    return len(fields) > _FRONT and fields[_SESSION] == str(pid) and fields[_TERMINAL] != "0"
+
+
+def _front(leader: Sequence[str]) -> TerminalFront:
+    members = tuple(_members(leader[_FRONT]))
+    is_prompt = len(members) == 1 and leader[_FRONT] == leader[_GROUP] and _is_shell(leader[_SESSION])
+    reads_lines, has_unread = _input_of(int(leader[_TERMINAL]))
+    return TerminalFront(tuple(map(_program, members)), is_prompt, reads_lines, has_unread)
+
+
+def _members(group: str) -> Iterator[str]:
+    """Yield the processes of a group. A shell without job control runs programs in its own."""
+    for name in _entries(str(_PROC)) or ():
+        fields = _stat(int(name)) if name.isdecimal() else []
+        if fields and fields[_GROUP] == group and fields[_STATE] != _ENDED:
+            yield name
+
+
+def _is_shell(leader: str) -> bool:
+    """Return whether the first program on a pseudo-terminal is an interactive shell that reads lines."""
+    file = _link(f"{_PROC}/{leader}/exe")
+    words = _command_line(leader)
+    is_interactive = bool(words) and all(_OPTION.fullmatch(word) for word in words[1:])
+    return is_interactive and Path(file).name in resources.words("desktop/line_shells.txt") and file in _shells()
+
+
+def _input_of(device: int) -> tuple[bool, bool]:
+    """Return whether a terminal hands over whole lines, and whether keys wait there to be read; neither if unknown.
+
+    The number holds the device as stat(2) does: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+    """
+    if sys.platform == "linux":
+        place = f"/dev/pts/{os.minor(device) + 256 * (os.major(device) - _FIRST_PTS)}"
+        try:
+            opened = os.open(place, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        except OSError:  # because the terminal was closed, or is no pseudo-terminal of this user
+            return False, False
+        try:
+            if os.fstat(opened).st_rdev == device:
+                waiting = array("i", [0])
+                fcntl.ioctl(opened, termios.FIONREAD, waiting)
+                return bool(termios.tcgetattr(opened)[_LOCAL_MODES] & termios.ICANON), waiting[0] > 0
+        except (OSError, termios.error):  # because the terminal was closed meanwhile
+            return False, False
+        finally:
+            os.close(opened)
+    return False, False
+
+
+def _program(pid: str) -> FrontProgram:
+    file, folder = _link(f"{_PROC}/{pid}/exe"), _link(f"{_PROC}/{pid}/cwd")
+    words = _command_line(pid)[1:]
+    named = (part for word in words[:_MOST_WORDS] for part in (word, *_PARTS.split(word)) if part)
+    files = dict.fromkeys(os.path.normpath(os.path.join(folder, part)) for part in named)
+    is_known = file.startswith(_SYSTEM) and len(words) <= _MOST_WORDS and not _runs_script(Path(file).name, words)
+    return FrontProgram(Path(file).name if is_known else "", tuple(files))
+
+
+def _runs_script(name: str, words: Sequence[str]) -> bool:
+    """Return whether a shell runs commands of its own choice: those may read single keys."""
+    return name in resources.words("desktop/line_shells.txt") and not all(map(_OPTION.fullmatch, words))
+
+
+def _command_line(pid: str) -> list[str]:
+    try:
+        return (_PROC / pid / "cmdline").read_bytes().rstrip(b"\0").decode("utf-8", "replace").split("\0")
+    except OSError:  # because the process has ended or belongs to another user
+        return []
+
+
+def _shells() -> frozenset[str]:
+    """Return the paths of the system's shells, with links resolved. Debian lists `tmux` and `screen` among them."""
+    try:
+        listed = _SHELLS.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # because a small system lists none
+        return frozenset()
+    return frozenset(os.path.realpath(line) for line in listed if line.startswith("/"))
+
+
+def _stat(pid: int) -> list[str]:
+    """Return what the system reports of a process after its name; nothing if it ended or is hidden."""
     try:
         stat = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace") if pid else ""
-    except OSError:  # because the process has ended, or the system hides it
-        return None
-    fields = stat.rpartition(")")[2].split()
+    except OSError:
+        return []
+    return stat.rpartition(")")[2].split()
+
+
+def _process(pid: int) -> tuple[int, str] | None:
+    """Identify a process by its number and start time, because numbers are reused."""
+    fields = _stat(pid)
+    # The start time is field 22, which is the twentieth behind the name: https://man.archlinux.org/man/proc_pid_stat.5.en
     return (pid, fields[19]) if len(fields) > 19 else None
 
 
 def _content(file: Path) -> bytes:
-    """The start of a program's file; nothing of what is no program."""
+    """Return the start of a program's file; empty if it is no compiled program."""
     try:
         with file.open("rb") as opened:
             content = opened.read(_READ_BYTES)
@@ -191,7 +310,7 @@ def _content(file: Path) -> bytes:
 
 
 def _script(pid: int) -> frozenset[str]:
-    """The name of the installed script that the process interprets; a file elsewhere may have any name."""
+    """Return the name of the installed script that the process runs. A script elsewhere may have any name."""
     try:
         given = (_PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[1:]
     except OSError:  # because the process has ended or belongs to another user
@@ -202,36 +321,52 @@ def _script(pid: int) -> frozenset[str]:
 
 
 def _is_calm_script(pid: int) -> bool:
-    """Whether a process interprets one readable Python file that starts no programs and loads nothing that may."""
+    """Return whether the process runs one readable Python file that starts no programs."""
     try:
         given = (_PROC / str(pid) / "cmdline").read_bytes().decode().split("\0")[1:]
         if not given or given[0].startswith("-"):
             return False
         script = Path(_link(f"{_PROC}/{pid}/cwd")) / given[0]
+        # Refuse a file that changed since, because Python runs what it read before.
         if script.stat().st_mtime > _began(pid) or script.stat().st_size > _MOST_SCRIPT_BYTES:
             return False
-        text = script.read_text(encoding="utf-8")
-    except (OSError, ValueError):  # because what cannot be read may start anything
+        text = _code(script.read_bytes())
+    except (
+        OSError,
+        ValueError,
+        SyntaxError,
+        RecursionError,
+        MemoryError,
+    ):  # because what cannot be read may start anything
         return False
     named = {name for found in _IMPORT.finditer(text) for name in _modules(found)}
     return named <= _CALM_MODULES and not _SCRIPT_CALLS.search(_EXEC_OF_QT.sub("", text))
 
 
+def _code(script: bytes) -> str:
+    """Return the code of a script in plain lines, without comments and docstrings."""
+    tree = ast.parse(script)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = None
+    return ast.unparse(tree)
+
+
 def _began(pid: int) -> float:
-    """When a process began, in seconds since 1970."""
+    """Return when a process began, in seconds since 1970."""
     ticks = int((_process(pid) or (0, "0"))[1])
     booted = time.time() - float((_PROC / "uptime").read_text(encoding="ascii").split()[0])
     return booted + ticks / _TICKS_PER_S
 
 
 def _modules(found: re.Match[str]) -> Iterator[str]:
-    """The outermost names of the modules that an import loads; empty for one from beside the script."""
+    """Yield the outermost names of the modules that an import loads; "" for one next to the script."""
     for name in (found["names"] or found["one"]).split(","):
         yield name.strip().split(" ")[0].split(".")[0]
 
 
 def _maps(pid: int) -> str:
-    """The files that the process has mapped."""
+    """Return the list of files that the process has mapped."""
     try:
         return (_PROC / str(pid) / "maps").read_text(encoding="utf-8", errors="replace")
     except OSError:  # because the process has ended or belongs to another user
@@ -239,12 +374,13 @@ def _maps(pid: int) -> str:
 
 
 def _family(pid: int) -> Iterator[int]:
-    """The process and those that it started."""
+    """Yield the process and its descendants."""
     waiting, seen = [pid], 0
     while waiting and seen < _MOST_PROCESSES:
         one = waiting.pop()
         seen += 1
         yield one
+        # Ask every thread, because the kernel lists a child under the thread that started it.
         for thread in _entries(f"{_PROC}/{one}/task") or ():
             waiting.extend(_children(one, thread))
 
@@ -258,13 +394,13 @@ def _children(pid: int, thread: str) -> list[int]:
 
 
 def _holds_terminal(pid: int) -> bool:
-    """Whether the process controls a pseudo-terminal."""
+    """Return whether the process controls a pseudo-terminal."""
     folder = f"{_PROC}/{pid}/fd"
     return any(_link(f"{folder}/{entry}") in _PTY_ENDS for entry in _entries(folder) or ())
 
 
 def _entries(folder: str) -> list[str] | None:
-    """None where this user may not look."""
+    """List a folder, or return None if this user may not."""
     try:
         return os.listdir(folder)
     except OSError:  # because the process has ended or belongs to another user

@@ -1,8 +1,8 @@
-"""Listen to the person's own devices on a separate thread: the stop key, the stop corner, movements of the mouse.
+"""Observe the person's own devices on a separate thread: the stop key, the stop corner, mouse movements.
 
-It needs neither the desktop thread nor an event loop, so it works when they hang. Raw XInput2 events name their
-device, so that events of XTEST (Wisp's own) are ignored. The stop key is also grabbed: no program sees it. It works
-from any device, because a remote desktop types through XTEST as well, and for every Wisp, whichever of them holds it.
+It needs neither the desktop thread nor an event loop, so it works when they hang. Raw XInput2 events name their device,
+so events of XTEST (Wisp's own) are ignored. The stop key is also grabbed: no program sees it. It works from any device,
+because a remote desktop types through XTEST as well, and for every Wisp, whichever of them grabbed it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from app.desktop.x11.keyboard import Keymap, group_of, symbol_of
 
 _log = logging.getLogger(__name__)
 
+# The layout is that of XIRawEvent: https://www.x.org/releases/X11R7.7/doc/inputproto/XI2proto.txt
 _RAW = struct.Struct("<HIIH")
-"""The beginning of a raw event's data: device, time, detail, source device."""
+"""The beginning of a raw event: device, time, detail, source device."""
 _EVENTS = xinput.RawKeyPressMask | xinput.RawButtonPressMask | xinput.RawMotionMask
 _MASKS = {
     "Shift_L": X.ShiftMask,
@@ -36,18 +37,19 @@ _MASKS = {
     "Alt_L": X.Mod1Mask,
     "Super_L": X.Mod4Mask,
 }
+# Grab the key for each combination of locks, because the server compares modifiers exactly.
 _LOCKS = (0, X.LockMask, X.Mod2Mask, X.LockMask | X.Mod2Mask)
 _MODIFIERS = X.ShiftMask | X.ControlMask | X.Mod1Mask | X.Mod4Mask
 _SWITCH_S = 0.001
-"""Python lets a waiting thread run after 5 ms as it comes: time for two slices of typing when all threads are busy."""
+"""Python's default is 5 ms, in which a busy thread can type two more slices before this one runs."""
 _JOLT = 3
-"""So many movements in a row are a hand; a single one may be a bump on the table."""
+"""This many movements in a row mean a hand; a single one may be a bump against the table."""
 
 
 def grab(display: Any, key: Chord) -> tuple[int, int, bool] | None:
-    """Hold the key against all other programs: its code, its modifiers, and whether no other program holds it.
+    """Grab the key, so that no other program gets it. Returns its code, its modifiers, and whether the grab worked.
 
-    None where the keyboard lacks it. Closing the display gives it back.
+    Returns None if the keyboard lacks the key. Closing the display ends the grab.
     """
     root = display.screen().root
     *held, last = key.keys
@@ -63,7 +65,7 @@ def grab(display: Any, key: Chord) -> tuple[int, int, bool] | None:
 
 
 class Listener:
-    """`stop` and `touched` are called on this thread and must return at once."""
+    """Observes input on a thread of its own. `stop` and `touched` are called there and must return at once."""
 
     def __init__(
         self, environment: Mapping[str, str], stop_key: Chord, stop: Callable[[], None], touched: Callable[[], None]
@@ -77,7 +79,7 @@ class Listener:
         self._ours: frozenset[int] = frozenset()
         self._keycode = 0
         self._mask = 0
-        self._wake_read, self._wake_write = os.pipe()
+        self._wake_read, self._wake_write = os.pipe()  # so that `close` can end a thread that waits in select
         self._select_events()
         self._grab(stop_key)
         # Daemon, so that a hung X server does not keep Wisp alive.
@@ -85,7 +87,7 @@ class Listener:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread and give the key back."""
+        """End the thread and release the key."""
         os.write(self._wake_write, b"x")
         self._thread.join(2)
         with suppress(ConnectionClosedError, OSError):  # because the screen may have gone before Wisp does
@@ -121,7 +123,7 @@ class Listener:
                 ready, _, _ = select.select([self._display.fileno(), self._wake_read], [], [])
                 if self._wake_read in ready:
                     return
-        except (ConnectionClosedError, DisplayError, OSError) as error:
+        except (ConnectionClosedError, DisplayError, OSError) as error:  # because the X server may end before Wisp does
             _log.warning("The stop key is no longer heard: %s", error)
 
     def _heard(self, event: Any) -> None:

@@ -1,4 +1,4 @@
-"""The mouse, through XTEST."""
+"""The mouse, through XTEST, and screen captures."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from app.desktop.backends import Button, Frame, WindowCame
 from app.desktop.x11.connection import Connection
 
 _NUMBERS = {Button.LEFT: 1, Button.MIDDLE: 2, Button.RIGHT: 3, Button.BACK: 8, Button.FORWARD: 9}
-_DOUBLE_CLICK_MS = 400
+_DOUBLE_CLICK_MS = 400  # the default of GTK and Qt, because a bare X server has no setting
 _INTEGER, _STRING = 0, 1
 _COLOR_BYTES = 8
 _MOST_WORDS = 1 << 16
-_UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
+_UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7  # X11 has no events for the wheel: each notch is a press of one of these buttons
 
 
 class X11Pointer:
-    """Each event has reached the server when a method returns."""
+    """The mouse. The server has received each event when a method returns."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -37,7 +37,7 @@ class X11Pointer:
         return Point(told.root_x, told.root_y)
 
     def double_click_s(self) -> float:
-        """As the desktop's settings have it, else what GTK and Qt take without them."""
+        """Return the desktop's double-click time, or the default of GTK and Qt."""
         told = _setting(self._connection, "Net/DoubleClickTime")
         return (told or _DOUBLE_CLICK_MS) / 1000
 
@@ -46,7 +46,7 @@ class X11Pointer:
 
     @contextmanager
     def only_at(self, place: str) -> Iterator[None]:
-        """As long as the server is grabbed it does nothing for other programs, so that no window can come up."""
+        """Grab the server meanwhile: it then handles no other program, so no window can open in between."""
         connection = self._connection
         connection.display.grab_server()
         try:
@@ -61,6 +61,9 @@ class X11Pointer:
 
     def button(self, button: Button, *, down: bool) -> None:
         self._send(X.ButtonPress if down else X.ButtonRelease, _NUMBERS[button])
+        bit = X.Button1Mask << _NUMBERS[button] - 1
+        held = self._connection.held_buttons
+        self._connection.held_buttons = held | bit if down else held & ~bit
 
     def scroll(self, dx: int, dy: int) -> None:
         if dy:
@@ -79,7 +82,7 @@ class X11Pointer:
 
 
 class X11Screen:
-    """The monitors from RANDR. A capture handle that fails is opened again, because a monitor may have changed."""
+    """The monitors, from RANDR. A capture handle that fails is opened again, because a monitor may have changed."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -101,7 +104,7 @@ class X11Screen:
     def grab(self, area: Rect) -> Frame:
         try:
             return self._grabbed(area)
-        except ScreenShotError:
+        except ScreenShotError:  # Open a new connection, because one that failed once stays broken.
             self.close()
         try:
             return self._grabbed(area)
@@ -111,6 +114,8 @@ class X11Screen:
     def _grabbed(self, area: Rect) -> Frame:
         if self._handle is None:
             name = self._connection.display.get_display_name()
+            # A handle of this thread's own, because Xlib crashed where two threads shared one:
+            # https://github.com/BoboTiG/python-mss/issues/169
             self._handle = mss.MSS(display=name)
         wanted = {"left": area.x, "top": area.y, "width": area.width, "height": area.height}
         return Frame(area, self._handle.grab(wanted).raw)
@@ -135,7 +140,7 @@ def _setting(connection: Connection, name: str) -> int | None:
 
 
 def _number(data: bytes, wanted: bytes) -> int | None:
-    """The value of a number in the settings' own form; None where it is not there or the form is broken."""
+    """Read a number from the settings' binary format. None if it is missing or the data is broken."""
     order = "<" if data[:1] == b"\0" else ">"
     place = 12
     try:

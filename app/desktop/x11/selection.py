@@ -1,6 +1,7 @@
-"""The clipboard and the primary selection: reading and owning them, in every format, of any length.
+"""The clipboard and the primary selection: read and own them, in every format and of any length.
 
-Content longer than a piece travels in pieces (the INCR way of the ICCCM), in both directions.
+Long content is transferred in pieces in both directions, as the ICCCM describes under INCR:
+https://x.org/releases/X11R7.7/doc/xorg-docs/icccm/icccm.html
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from app.desktop.x11.connection import Connection
 from app.desktop.x11.keyboard import X11Keyboard, symbols_of
 from app.desktop.x11.windows import X11Windows, has_pages_apart
 
-_PIECE_BYTES = 200_000
-_ANSWER_S = 0.7
+_PIECE_BYTES = 200_000  # because a server without big requests takes at most 262,140 bytes in one
+_ANSWER_S = 0.7  # because the owner is another program, which may hang
 _TEXT_FORMATS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "STRING", "TEXT")
 _NOT_CONTENT = {"TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS", "DELETE"}
 _META = ("TARGETS", "TIMESTAMP")
@@ -55,7 +56,7 @@ class Selection:
     # --- owning
 
     def own(self, formats: Formats) -> None:
-        """Answer for the selection from now on, until somebody else takes it."""
+        """Own the selection, until another program takes it."""
         self._owned = formats
         self._served.clear()
         self._times_served = 0
@@ -78,7 +79,7 @@ class Selection:
         return self._owned is not None
 
     async def served(self, limit_s: float) -> bool:
-        """Whether somebody fetched the content (not merely the list of formats) since `own`, within the limit."""
+        """Return whether a program fetched the content (not only the list of formats) within the limit."""
         self._connection.drain()
         try:
             async with asyncio.timeout(limit_s):
@@ -90,7 +91,7 @@ class Selection:
     async def read_to_the_end(self, quiet_s: float, limit_s: float) -> None:
         """Wait until the content was fetched twice and then not requested for `quiet_s`, at most `limit_s`.
 
-        A program that fetches once only costs the limit.
+        If a program fetches it only once, this takes the whole limit.
         """
         loop = asyncio.get_running_loop()
         limit = loop.time() + limit_s
@@ -108,7 +109,7 @@ class Selection:
     # --- reading
 
     async def text(self) -> str:
-        """Its text, empty where it holds none."""
+        """Return the text of the selection, or "" if it has none."""
         if self._owned is not None:
             return _text_of(self._owned)
         names = await self._names()
@@ -118,7 +119,7 @@ class Selection:
         return _text_of({chosen: await self._fetch(chosen) or b""})
 
     async def formats(self) -> Formats:
-        """All it holds, by format."""
+        """Return the whole content, by format."""
         if self._owned is not None:
             return self._owned
         found = {}
@@ -144,7 +145,7 @@ class Selection:
         return _as_bytes(told.value)
 
     async def _property(self, target: str) -> Any:
-        """Ask the owner for one format; None when there is no owner or it does not answer."""
+        """Ask the owner for one format. None if there is no owner or it does not answer."""
         self._arrived = asyncio.Queue()
         place = self._atom("WISP_SELECTION")
         self._window.convert_selection(self._atom(self._name), self._atom(target), place, X.CurrentTime)
@@ -201,6 +202,7 @@ class Selection:
             self._send_piece(event.window, event.atom)
 
     def _answer(self, event: Any) -> None:
+        # Obsolete clients name no property; the ICCCM then takes the target's name.
         place = event.property or event.target
         told = self._put(event, place)
         answer = SelectionNotify(
@@ -213,6 +215,7 @@ class Selection:
         event.requestor.send_event(answer)
         self._connection.display.sync()
         self._asked.set()
+        # Lists do not count, because clipboard managers ask for them without pasting.
         if told and self._connection.atom_name(event.target) not in _META:
             self._times_served += 1
             self._served.set()
@@ -264,9 +267,9 @@ class Selection:
 
 
 def as_formats(text: str) -> Formats:
-    """A text as programs of all ages ask for it."""
+    """Return a text in every format that old and new programs ask for."""
     content = text.encode("utf-8")
-    latin = text.encode("latin-1", "replace")
+    latin = text.encode("latin-1", "replace")  # because the ICCCM defines STRING as Latin-1
     return {name: latin if name == "STRING" else content for name in _TEXT_FORMATS}
 
 
@@ -287,7 +290,7 @@ def _as_bytes(value: Any) -> bytes:
 
 
 class X11Clipboard:
-    """Text in and out; `formats` for keeping and giving back."""
+    """The clipboard as text; `formats` saves everything, so that it can be restored."""
 
     def __init__(self, clipboard: Selection) -> None:
         self._clipboard = clipboard
@@ -311,11 +314,11 @@ _SLEEPS = 4
 _PASTE = "ctrl+v"
 _HELPERS_QUIET_S = 0.06
 _HELPERS_LIMIT_S = 0.4
-"""A browser fetches the text once for itself and once for the page; both come within 20 ms on an idle machine."""
+"""A browser fetches the text once for itself and once for the page, within 20 ms on an idle machine."""
 
 
 class X11ExactTyping:
-    """Both ways wait until the program has worked off what it got before anything is put back."""
+    """Types any text. Nothing is restored before the program has handled its input."""
 
     def __init__(
         self, keyboard: X11Keyboard, windows: X11Windows, selections: tuple[Selection, Selection], stop: StopFlag
@@ -361,14 +364,14 @@ class X11ExactTyping:
                 self._keyboard.key(name, down=False)
 
     async def _taken(self, used: tuple[Selection, ...]) -> bool:
-        """Whether the text was fetched. A busy program gets its time: what comes late must not come twice."""
+        """Return whether the text was fetched. A busy program gets time: late text must not arrive twice."""
         if await _fetched(used, _TAKEN_LIMIT_S):
             return True
         await self._worked_off(_BUSY_LIMIT_S)
         return await _fetched(used, _TAKEN_LIMIT_S)
 
     async def _read(self, used: tuple[Selection, ...]) -> bool:
-        """A page lives in a process of its own, for which its browser asks again, after it has answered everything."""
+        """Wait for a browser's page: its process asks for the text again after the browser has answered."""
         if has_pages_apart(self._windows.pid(self._windows.active())):
             await used[0].read_to_the_end(_HELPERS_QUIET_S, _HELPERS_LIMIT_S)
         return True
@@ -384,9 +387,9 @@ class X11ExactTyping:
             self._keyboard.give_back_later(_KEPT_S)
 
     async def _remap_some(self, text: str) -> str:
-        """Type the longest beginning for which there are spare keys; returns what is left.
+        """Type as much of the text as there are spare keys for, and return the rest.
 
-        What the layout has is typed by its own keys.
+        Characters of the layout are typed with their own keys.
         """
         foreign = list(dict.fromkeys(c for c in text if not self._keyboard.can_type(c)))
         if self._keyboard.room() < len(foreign):
@@ -408,7 +411,7 @@ class X11ExactTyping:
         return text[count:]
 
     async def _read_off(self) -> None:
-        """Return once the program has read the keys: it says so, or all of it sleeps."""
+        """Wait until the program has read the keys: it reports that, or all of its threads sleep."""
         active = self._windows.active()
         if await self._windows.answers(f"w{active:x}", _WORKED_OFF_S):
             return
@@ -425,7 +428,7 @@ class X11ExactTyping:
 
 
 def _is_asleep(pid: int) -> bool:
-    """Whether no thread of a process runs, is about to, or pauses: it waits for input, and has read what there was."""
+    """Return whether all threads of a process wait for input: then it has read what was sent."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         states = [(thread / "stat").read_text().rpartition(")")[2].split()[0] for thread in threads]

@@ -1,6 +1,6 @@
-"""A private desktop for machines without a screen: its own X server, window manager, D-Bus and accessibility bus.
+"""A private desktop for machines without a screen: X server, window manager, D-Bus and accessibility bus.
 
-Everything it starts ends with it, also when this process is killed (each child asks the kernel for that).
+Everything it starts ends with it, even if this process is killed (the kernel then kills each child).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _PROGRAMS = {"Xvfb": "xvfb", "openbox": "openbox", "dbus-daemon": "dbus"}
 _LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
 _START_LIMIT_S = 20.0
 _BACKGROUND = 0x3A4250
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1  # https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
 _SIGKILL = 9
 _libc = ctypes.CDLL(None)
 
 
 def missing_packages() -> list[str]:
-    """Debian packages that a private desktop needs and this machine has not."""
+    """Return the Debian packages that a private desktop needs and this machine lacks."""
     missing = [package for program, package in _PROGRAMS.items() if not shutil.which(program)]
     if not any(os.path.exists(path) for path in _LAUNCHERS):
         missing.append("at-spi2-core")
@@ -36,9 +36,9 @@ def missing_packages() -> list[str]:
 
 
 class VirtualDesktop:
-    """A context manager; `environment` is what programs need to appear on it.
+    """A context manager that runs a private desktop. `environment` is what programs need to appear on it.
 
-    `width_px`, `height_px`: the screen's size. Raises NeedsPerson where something is missing or does not start.
+    `width_px`, `height_px`: the screen's size. Raises NeedsPerson if something is missing or does not start.
     """
 
     def __init__(self, width_px: int = 1280, height_px: int = 800, *, window_manager: bool = True) -> None:
@@ -66,7 +66,7 @@ class VirtualDesktop:
         self.close()
 
     def close(self) -> None:
-        """End everything that was started, last first."""
+        """End everything that was started, the last first."""
         for child in reversed(self._children):
             if child.poll() is None:
                 child.terminate()
@@ -107,12 +107,13 @@ class VirtualDesktop:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=() if fd is None else (fd,),
+                start_new_session=True,  # so that ctrl+c in the terminal reaches Wisp alone
                 preexec_fn=_end_with_parent,  # noqa: PLW1509 - one prctl call, no Python locks taken
             )
         )
 
     def _told(self, command: Sequence[str]) -> str:
-        """Start a server that writes one line to the descriptor `{fd}` once it is ready, and return the line."""
+        """Start a server that writes one line to the descriptor `{fd}` when it is ready. Returns the line."""
         reading, writing = os.pipe()
         with os.fdopen(reading, "rb") as answers:
             try:
@@ -125,30 +126,42 @@ class VirtualDesktop:
         return line
 
     def _wait_for_manager(self) -> None:
-        """Return when the window manager has announced itself on the root window."""
+        """Wait until the window manager answers a request.
+
+        Openbox announces itself (_NET_SUPPORTING_WM_CHECK) before it works, and may ignore a window that is mapped in
+        between until some later event. So it is asked for a window's frame until it answers:
+        https://specifications.freedesktop.org/wm-spec/wm-spec-latest.html, _NET_REQUEST_FRAME_EXTENTS.
+        """
         from Xlib import X
         from Xlib.display import Display
+        from Xlib.protocol.event import ClientMessage
 
         display = Display(self.environment["DISPLAY"])
         try:
             root = display.screen().root
-            root.change_attributes(event_mask=X.PropertyChangeMask, background_pixel=_BACKGROUND)
+            root.change_attributes(background_pixel=_BACKGROUND)
             root.clear_area()
-            announced = display.intern_atom("_NET_SUPPORTING_WM_CHECK")
+            window = root.create_window(0, 0, 1, 1, 0, X.CopyFromParent, event_mask=X.PropertyChangeMask)
+            answer = display.intern_atom("_NET_FRAME_EXTENTS")
+            request = display.intern_atom("_NET_REQUEST_FRAME_EXTENTS")
             limit = time.monotonic() + _START_LIMIT_S
-            while root.get_full_property(announced, X.AnyPropertyType) is None:
+            while window.get_full_property(answer, X.AnyPropertyType) is None:
                 left = limit - time.monotonic()
                 if left <= 0 or self._children[-1].poll() is not None:
                     raise NeedsPerson("The window manager openbox did not start. Try it by hand to see why.")
-                select.select([display.fileno()], [], [], min(left, 0.2))
+                asked = ClientMessage(window=window, client_type=request, data=(32, [0] * 5))
+                root.send_event(asked, X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+                display.flush()
+                select.select([display.fileno()], [], [], min(left, 0.1))
                 while display.pending_events():
                     display.next_event()
+            window.destroy()
         finally:
             display.close()
 
 
 def _clean_environment() -> dict[str, str]:
-    """The person's environment without ties to another desktop session."""
+    """Return the person's environment without links to another desktop session."""
     foreign = ("WAYLAND_DISPLAY", "XAUTHORITY", "SESSION_MANAGER", "AT_SPI_BUS_ADDRESS", "NO_AT_BRIDGE")
     kept: Mapping[str, str] = {name: value for name, value in os.environ.items() if name not in foreign}
     return {
@@ -166,4 +179,4 @@ def _clean_environment() -> dict[str, str]:
 
 
 def _end_with_parent() -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+    _libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL)  # https://man7.org/linux/man-pages/man2/pr_set_pdeathsig.2const.html

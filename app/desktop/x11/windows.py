@@ -1,11 +1,11 @@
-"""Top-level windows, by the window managers' common rules (EWMH), and without a window manager too."""
+"""Top-level windows, through the window manager's standard (EWMH), or directly if there is no window manager."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,11 @@ from app.desktop.x11.connection import Connection, Marks, drawn, own_pixels, rea
 _LIMIT_S = 2.0
 _CLOSING_S = 5.0
 _LOOK_AGAIN_S = 0.1
-_TREE_LAG_S = 0.1
-"""So long after a page has seen a key, a browser's accessibility tree may still show what was before."""
+_BUTTONS = 0x1F00  # the mouse buttons, in the server's button and modifier state
+_TREE_LAG_S = 0.1  # because a browser's accessibility tree is out of date this long after a page has handled a key
 _BETWEEN_LOOKS_S = 0.01
 _WHOLE_REST, _ENOUGH_REST = 3, 6
+# because window managers may refuse a plain program: https://specifications.freedesktop.org/wm-spec/wm-spec-latest.html
 _BY_A_PAGER = 2
 _MOVE_RESIZE_FLAGS = (0b1111 << 8) | (_BY_A_PAGER << 12) | X.StaticGravity
 _NO_WINDOWS = {"_NET_WM_WINDOW_TYPE_DESKTOP", "_NET_WM_WINDOW_TYPE_DOCK", "_NET_WM_WINDOW_TYPE_SPLASH"}
@@ -33,30 +34,18 @@ _DIALOG = "_NET_WM_WINDOW_TYPE_DIALOG"
 _EXTENTS = "_NET_FRAME_EXTENTS"
 _PROPERTY_LENGTH = 4096
 _MATTERING = (
-    "WM_CLASS",
-    "WM_NAME",
-    "WM_TRANSIENT_FOR",
-    "_NET_ACTIVE_WINDOW",
-    "_NET_CLIENT_LIST",
-    "_NET_CLIENT_LIST_STACKING",
-    "_NET_FRAME_EXTENTS",
-    "_NET_SUPPORTING_WM_CHECK",
-    "_NET_WM_DESKTOP",
-    "_NET_WM_NAME",
-    "_NET_WM_PID",
-    "_NET_WM_STATE",
-    "_NET_WM_WINDOW_OPACITY",
-    "_NET_WM_WINDOW_TYPE",
-    WINDOW_MARK,
-)
-"""The properties that change what is told of a window. Programs set others at every click and key."""
+    "WM_CLASS", "WM_NAME", "WM_TRANSIENT_FOR", "_NET_ACTIVE_WINDOW", "_NET_CLIENT_LIST", "_NET_CLIENT_LIST_STACKING",
+    "_NET_FRAME_EXTENTS", "_NET_SUPPORTING_WM_CHECK", "_NET_WM_DESKTOP", "_NET_WM_NAME", "_NET_WM_PID", "_NET_WM_STATE",
+    "_NET_WM_WINDOW_OPACITY", "_NET_WM_WINDOW_TYPE", WINDOW_MARK,
+)  # fmt: skip
+"""The properties that change a `Window`. Programs set others at every click and key."""
 _ORDERING = ("_NET_ACTIVE_WINDOW", "_NET_CLIENT_LIST", "_NET_CLIENT_LIST_STACKING")
+# StructureNotify is included because Qt sends answers to pings only to clients that select it.
 _NEWS = X.PropertyChangeMask | X.SubstructureNotifyMask | X.StructureNotifyMask
-"""Structure: Qt answers pings to those only who ask for that (GTK to the others)."""
 
 
 class X11Windows:
-    """Listens to the root window, so that waiting for a window costs nothing and ends at once."""
+    """The top-level windows. It listens to the root window, so waiting costs nothing and ends at once."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -90,13 +79,13 @@ class X11Windows:
     # --- seeing
 
     def all(self) -> tuple[Window, ...]:
-        """From memory where nothing happened to any window: the server tells of it before it answers anything else."""
+        """Return the known list if no event arrived: the server sends events before any later reply."""
         if self._known is not None:
             self._connection.display.sync()
         return self._heard()
 
     def _heard(self) -> tuple[Window, ...]:
-        """All, where the server has just answered something: what happened before has arrived with that."""
+        """Return all windows. The server has just replied to something, so earlier events have arrived."""
         self._connection.drain()
         if self._is_doubtful and self._known is not None:
             self._is_doubtful = False
@@ -106,11 +95,12 @@ class X11Windows:
         return self._known if self._known is not None else self._asked()
 
     def _order(self) -> tuple[int, ...]:
-        """The active window, and all of them from the top."""
+        """Return the active window, and all windows from the top."""
         return (self.active(), *self._clients())
 
     def _asked(self) -> tuple[Window, ...]:
         self._connection.drain()
+        # Set the list before reading it, so that an event meanwhile clears it and the result is not kept.
         self._known, self._is_doubtful = (), False
         self._known_order = active, *numbers = self._order()
         found = (self._told(number, is_active=number == active) for number in numbers)
@@ -129,12 +119,30 @@ class X11Windows:
     def keyboard(self) -> Landing:
         focus = self._connection.display.get_input_focus().focus
         number = focus if isinstance(focus, int) else int(focus.id)
-        active = next((window for window in self._heard() if window.is_active), None)
-        is_own = self._is_own(number) or (active is not None and active.is_own)
-        return Landing(f"{number:x}", active.ref if active else "", is_own)
+        known = {window.ref: window for window in self._heard()}
+        ref = self._window_around(number, known)
+        is_own = self._is_own(number) or (ref in known and known[ref].is_own)
+        return Landing(f"{number:x}", ref, is_own)
+
+    def _window_around(self, focused: int, known: Mapping[str, Window]) -> str:
+        """Return the ref of the window that contains the focused X window, or of the active one."""
+        # Do not ask the window manager, because it reports windows and the active one late (_NET_ACTIVE_WINDOW):
+        # https://specifications.freedesktop.org/wm-spec/wm-spec-latest.html
+        inner = focused
+        while inner > X.PointerRoot:
+            if f"w{inner:x}" in known:
+                return f"w{inner:x}"
+            try:
+                around = self._connection.window(inner).query_tree()
+            except XError:  # because the window closed meanwhile
+                break
+            if around.parent == self._connection.root:
+                return f"w{inner:x}"
+            inner = int(around.parent.id) if around.parent else X.NONE
+        return next((window.ref for window in known.values() if window.is_active), "")
 
     def under(self, point: Point) -> Landing:
-        """As the server finds it: what takes no input there is passed over."""
+        """Ask the server, because it skips windows that take no input at that point."""
         chain: list[int] = []
         window = self._connection.root
         try:
@@ -150,7 +158,7 @@ class X11Windows:
         return Landing(f"{chain[0]:x}" if chain else "", found.ref if found else "", is_own, framed)
 
     def _framed_by(self, number: int) -> str:
-        """The ref of the listed window that has this one for its frame; empty where none has."""
+        """Return the ref of the listed window whose frame this is, or ""."""
         for window in self.all():
             above = self._connection.window(_number(window.ref))
             try:
@@ -178,7 +186,7 @@ class X11Windows:
         return self._marks
 
     def _clients(self) -> list[int]:
-        """Topmost first."""
+        """Return the window numbers, topmost first."""
         told = self._property(self._connection.root, "_NET_CLIENT_LIST_STACKING")
         if told is not None:
             return [int(number) for number in reversed(told)]
@@ -231,7 +239,7 @@ class X11Windows:
         return Rect(corner.x - left, corner.y - top, shape.width + left + right, shape.height + top + bottom)
 
     def _property(self, window: XWindow, name: str) -> Any:
-        """Its value; None where it is not set, or the window is gone."""
+        """Return a property's value. None if it is not set, or the window is gone."""
         try:
             told = window.get_property(self._connection.atom(name), X.AnyPropertyType, 0, _PROPERTY_LENGTH)
         except XError:
@@ -239,19 +247,19 @@ class X11Windows:
         return told.value if told is not None else None
 
     def active(self) -> int:
-        """The number of the window that has the keyboard; 0 when none has it."""
+        """Return the number of the window that has the keyboard, or 0 if none has it."""
         told = self._property(self._connection.root, "_NET_ACTIVE_WINDOW")
         if told is not None and len(told) and told[0]:
             return int(told[0])
         return self._top_of(self._connection.display.get_input_focus().focus)
 
     def pid(self, number: int) -> int:
-        """The process of a window, as its program says (xterm does not), or else the server; 0 where neither does."""
+        """Return the process of a window, as its program (xterm does not) or the server reports it; 0 if unknown."""
         told = self._property(self._connection.window(number), "_NET_WM_PID")
         return int(next(iter(told or (0,)))) or self._connection.pid_of_client(number)
 
     def _top_of(self, focus: Any) -> int:
-        """The client window around a focused one."""
+        """Return the client window around a focused one."""
         if isinstance(focus, int):
             return 0
         clients = set(self._clients())
@@ -283,7 +291,7 @@ class X11Windows:
         return self._by_ref(ref)
 
     def has_keyboard(self, ref: str) -> bool:
-        """Whether it is the active window and keys go to it or a window inside it."""
+        """Return whether a window is the active one and keys go to it or to a window inside it."""
         number = _number(ref)
         return self.active() == number and self._top_of(self._connection.display.get_input_focus().focus) == number
 
@@ -298,7 +306,7 @@ class X11Windows:
         return await self._is_gone(ref)
 
     async def _is_gone(self, ref: str) -> bool:
-        """Wait until the window is gone, or until its program asks something first."""
+        """Wait until the window is gone, or until its program opens a dialog."""
         before = {window.ref for window in self.all()}
 
         def is_decided() -> bool:
@@ -315,6 +323,7 @@ class X11Windows:
         left, right, top, bottom = (int(n) for n in (self._property(window, "_NET_FRAME_EXTENTS") or (0, 0, 0, 0)))
         inner = Rect(area.x + left, area.y + top, area.width - left - right, area.height - top - bottom)
         if self._is_managed():
+            # Restore it first, because window managers ignore a move of a maximised window.
             for state in ("_NET_WM_STATE_MAXIMIZED_VERT", "_NET_WM_STATE_MAXIMIZED_HORZ", "_NET_WM_STATE_FULLSCREEN"):
                 self._connection.send(window, "_NET_WM_STATE", (0, self._connection.atom(state), 0, _BY_A_PAGER))
             self._connection.send(
@@ -353,10 +362,8 @@ class X11Windows:
 
         return await own_pixels(self._connection, number, has_drawn)
 
-    # --- waiting
-
     async def arranged(self, limit_s: float) -> bool:
-        """By a question that window managers answer on the asking window, in the order of what they got."""
+        """Ask for a frame's size: window managers answer requests in order, on the window that asks."""
         if not self._is_managed():
             return False
         if self._asking is None:
@@ -377,7 +384,7 @@ class X11Windows:
             return
 
     async def until(self, is_so: Callable[[], bool], limit_s: float) -> bool:
-        """Whether it came true before the limit; asks again at every change of the windows, and now and then."""
+        """Wait until the condition is true, and return whether it is. Checked at every change and now and then."""
         limit = time.monotonic() + limit_s
         while not is_so():
             left = limit - time.monotonic()
@@ -387,22 +394,25 @@ class X11Windows:
         return True
 
     def is_answering(self, number: int) -> bool:
-        """Whether a window's program answers `_NET_WM_PING` (Tk's and plain X programs do not)."""
+        """Return whether a window's program answers `_NET_WM_PING` (Tk's and plain X programs do not)."""
         protocols = self._property(self._connection.window(number), "WM_PROTOCOLS") or ()
         return self._connection.atom("_NET_WM_PING") in protocols
 
     async def answers(self, ref: str, limit_s: float, *, whole: bool = False) -> bool | None:
-        """By `_NET_WM_PING`: programs answer it in the order in which they work off their input."""
+        """Send `_NET_WM_PING`: a program answers it after the input that it got before."""
         number = _number(ref)
         if not self.is_answering(number):
             return None
         window, ping = self._connection.window(number), self._connection.atom("_NET_WM_PING")
+        # Programs return the stamp unchanged: https://specifications.freedesktop.org/wm-spec/1.3/ar01s06.html
         stamp = time.monotonic_ns() // 1000 & 0x7FFFFFFF
         answered = self._pings.setdefault(stamp, asyncio.Event())
         try:
-            self._connection.send(window, "WM_PROTOCOLS", (ping, stamp, number), mask=X.NoEventMask)
-            self._connection.drain()
             async with asyncio.timeout(limit_s):
+                if not await self.until(lambda: not self._is_click_held_back(), limit_s):
+                    return False
+                self._connection.send(window, "WM_PROTOCOLS", (ping, stamp, number), mask=X.NoEventMask)
+                self._connection.drain()
                 await answered.wait()
                 if whole and has_pages_apart(pid := self.pid(number)):
                     await _pages_at_rest(pid)
@@ -412,9 +422,15 @@ class X11Windows:
             del self._pings[stamp]
         return True
 
+    def _is_click_held_back(self) -> bool:
+        """Return whether the window manager holds back the last click: a ping would overtake it."""
+        # It uses a synchronous grab (AllowEvents): https://www.x.org/releases/current/doc/xproto/x11protocol.html
+        pressed = int(self._connection.root.query_pointer().mask) & _BUTTONS
+        return bool(pressed & ~self._connection.held_buttons)
+
 
 def _file_of(pid: int) -> str:
-    """The name of the file that a process runs, for windows that do not say whose they are; "" where none."""
+    """Return the name of the file that a process runs, for windows that do not name their program; "" if unknown."""
     try:
         return Path(os.readlink(f"/proc/{pid}/exe")).name
     except OSError:  # because the process has ended or belongs to another user
@@ -422,7 +438,7 @@ def _file_of(pid: int) -> str:
 
 
 _MARKS = (b"--type=", b"-contentproc", b"WebKitWebProcess")
-"""In the command lines of such processes: Chromium's and Electron's, Firefox's, WebKit's."""
+"""Parts of the command lines of page processes: those of Chromium and Electron, Firefox, WebKit."""
 
 
 def has_pages_apart(pid: int) -> bool:
@@ -446,10 +462,7 @@ def _command(pid: int) -> bytes:
 
 
 async def _pages_at_rest(pid: int) -> None:
-    """Return once the pages of a browser have worked off their input, and its tree says what that changed.
-
-    The browser hands input on to the processes of the pages, and answers for itself before they have seen it.
-    """
+    """Wait for a browser's page processes, because the browser answers a ping before they see the input."""
     await asyncio.sleep(_TREE_LAG_S)
     family = _family(pid)
     rest = 0
@@ -480,7 +493,7 @@ def _sleeps(thread: Path) -> bool:
 
 
 def _number(ref: str) -> int:
-    """Raises ToolFailed for what is no window's name."""
+    """Raise ToolFailed for a text that is no window's ref."""
     try:
         return int(ref.removeprefix("w"), 16)
     except ValueError:  # because the model invents refs or takes them from other tools

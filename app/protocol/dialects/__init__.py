@@ -1,1 +1,1 @@
-"""Three ways to write the same calls: inline XML, JSON batches, native tool use."""
+"""Three ways to write the same calls: XML inside the text, JSON batches, and the vendor's native tool use."""

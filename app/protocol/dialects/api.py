@@ -1,4 +1,4 @@
-"""What a dialect is: it teaches, reads, answers, and writes calls back into history."""
+"""The interface of a dialect: it explains the tools, reads calls, writes results, and writes calls as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.protocol.spec import ToolSpec
 
 
 class Pacing(Enum):
-    """When closed calls run, and when the provider's stream is cut."""
+    """When Wisp runs the calls of a message, and when it stops the model's stream."""
 
     ONE_FEEDBACK_CALL = "each call as it closes; the stream is cut after the first that feeds back"
     ONE_BATCH = "all calls of the first batch, side by side; the stream is cut when the batch closes"
@@ -21,36 +21,36 @@ class Pacing(Enum):
 
 
 class DialectReader(Protocol):
-    """Reads one message as it streams. Incremental, linear, never raises.
+    """Reads one message while it streams. Works piece by piece, in linear time, and never raises.
 
-    A stream that ends inside a call may be continued: `feed` what the next response brings, then `flush` once.
+    If a stream ended inside a call, another response can continue it: `feed` its text, then `flush` once.
     """
 
     def feed(self, chunk: str) -> list[ReaderEvent]: ...
 
     def flush(self) -> list[ReaderEvent]:
-        """The stream is over: held-back text comes out, an open call is reported as `CallCut`."""
+        """End the message: release the text that was held back, and report an open call as `CallCut`."""
         ...
 
     def drain(self) -> list[Block]:
-        """The finished calls since the last time of asking, for callers that want no events."""
+        """Return the calls finished since the last `drain`, for callers that do not use the events."""
         ...
 
     @property
     def is_open(self) -> bool:
-        """Whether the text so far ends inside a call (its tag, a payload, a batch)."""
+        """Return whether the text so far ends inside a call (inside its tag, a payload or a batch)."""
         ...
 
     def tail(self, limit: int) -> str:
-        """The last `limit` characters of the open call as written, to ask a model for the exact next one."""
+        """Return the last `limit` characters of the open call, so that the model can continue exactly there."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A call (or the reader's complaint about one) with its result, in source order. `call` is None for complaints.
+    """The result of one call, or of one reading error; `call` is None for a reading error.
 
-    `toolset` is the vendor's own that the call was written in, if it was.
+    `toolset` names the vendor's own toolset if the model wrote the call in one.
     """
 
     call_id: str
@@ -64,14 +64,15 @@ INTRODUCES = "What {name} takes:"
 
 
 def introduced(answer: Answer) -> tuple[str, ...]:
-    """The tools whose docs the answer is asked for."""
+    """Return the names of the tools whose docs the model asked for with this call."""
     names = answer.result.payload.get(INTRODUCED)
     return tuple(str(name) for name in names) if isinstance(names, (list, tuple)) else ()
 
 
 class Introductions:
-    """The docs of tools that are taught by less: they come with the answer to the first call of one, to every call that
-    fails, and to a call that asks for them.
+    """Adds the full docs of a tool to an answer if the prompt described that tool by one line only.
+
+    The docs come with the answer to the tool's first call, to each call that fails, and to a call that asks for them.
     """
 
     def __init__(self, write: Callable[[Sequence[ToolSpec]], str]) -> None:
@@ -81,14 +82,15 @@ class Introductions:
         self._given: set[str] = set()
 
     def begin(self, specs: Sequence[ToolSpec], by_line: Iterable[ToolSpec]) -> None:
-        """Of these tools, those `by_line` were taught by one line. Those of an earlier time stay known, because a goal
-        within a conversation has fewer tools.
+        """Start with these tools. The prompt describes those in `by_line` by one line only.
+
+        Tools of an earlier `begin` stay known, because a goal within a conversation has fewer tools.
         """
         self._specs |= {spec.name: spec for spec in specs}
         self._by_line |= {spec.name for spec in by_line}
 
     def due(self, answer: Answer) -> tuple[str, ...]:
-        """What the answer has to tell of its tool; empty where nothing is."""
+        """Return the docs that this answer must carry, or () if it needs none."""
         names = [name for name in introduced(answer) if name in self._specs]
         if (
             not answer.toolset
@@ -105,25 +107,29 @@ class Dialect(Protocol):
     pacing: Pacing
 
     def teach(self, specs: Sequence[ToolSpec]) -> str:
-        """The tool docs for the system prompt, byte-identical for equal specs."""
+        """Return the tool docs for the system prompt. Equal specs give byte-identical text."""
         ...
 
     def schemas(self, specs: Sequence[ToolSpec], met: Sequence[str] = ()) -> tuple[Mapping[str, JsonValue], ...]:
-        """JSON schemas to declare with the request; empty unless calls are native. Rare tools are declared once they
-        were `met`, behind all others and in that order, so that what was declared before stays as it was.
+        """Return the JSON schemas to declare with the request; () unless calls are native.
+
+        A rare tool is declared only after the model has `met` it. Such tools come last, in the order in which the model
+        met them, so that the earlier declarations do not change and the vendor's cache stays valid.
         """
         ...
 
     def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:
-        """A reader of one message. Once the model `has_read` what others wrote, a call in the middle of a sentence is
-        a quotation and reported as `CallQuoted`.
+        """Return a reader for one message.
+
+        If the model `has_read` text that other people wrote, the reader takes a call in the middle of a sentence as a
+        quotation and reports `CallQuoted`.
         """
         ...
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:
-        """Calls as a model would write them; reading it back gives equal calls."""
+        """Return the calls as a model would write them. Reading this text gives equal calls."""
         ...
 
     def answer(self, answers: Sequence[Answer]) -> Message:
-        """The results as the next user message, pictures included; nothing in it can open a call."""
+        """Return the results as the next user message, with pictures. No text in it can begin a call."""
         ...

@@ -1,4 +1,4 @@
-"""The JSON batch: `<think>`, then `<execute>` with an array of calls, `<results>` in return, `<end>` when done."""
+"""The JSON batch dialect: `<think>`, an array of calls in `<execute>`, results in `<results>`, `<end>` at the end."""
 
 from __future__ import annotations
 
@@ -38,11 +38,14 @@ from app.protocol.spec import PROGRESS, ToolSpec
 
 _FENCE = re.compile(r"\s*```[\w+-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[{\]}]', re.DOTALL)
-"""Possessive, because every step that could be taken back is remembered, and strings are long."""
+"""The quantifiers are possessive because a long string would otherwise fill the memory with backtracking points."""
 
 
 class BadBatch(Exception):
-    """`detail` is a stable word, `offset` a place in the batch's text; the message is what is wrong and the repair."""
+    """A batch cannot be read. The message says what is wrong and how to repair it.
+
+    `detail` is a stable error word; `offset` is the place in the batch's text.
+    """
 
     def __init__(self, detail: str, offset: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -51,7 +54,7 @@ class BadBatch(Exception):
 
 
 class _Unfit(Exception):
-    """JSON that Python's parser accepts and other parsers do not: NaN, huge numbers, duplicate keys."""
+    """The text is JSON for Python's parser only: it holds NaN, a huge number or a duplicate key."""
 
     def __init__(self, token: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -59,7 +62,7 @@ class _Unfit(Exception):
 
 
 def calls_of(text: str, limits: Limits) -> list[tuple[str, Mapping[str, JsonValue]]]:
-    """Name and arguments of every call, in order; raises `BadBatch`. One code fence around the array is forgiven."""
+    """Return the name and arguments of every call, in order; raise `BadBatch`. They may be in one code fence."""
     fence = _FENCE.fullmatch(text)
     start = fence.start(1) if fence else 0
     try:
@@ -105,7 +108,7 @@ def _loaded(text: str) -> JsonValue:
         raise BadBatch("invalid_json", error.pos, f"{_repair(error)} ({place})") from None
     except RecursionError:
         raise BadBatch("too_deep", 0, "the JSON is nested too deeply") from None
-    except _Unfit as unfit:
+    except _Unfit as unfit:  # The place is searched in the text, because the parser's hooks do not know it.
         offset = max(text.rfind(unfit.token), 0)
         place = f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
         raise BadBatch("invalid_json", offset, f"{unfit} ({place})") from None
@@ -125,7 +128,7 @@ def _repair(error: json.JSONDecodeError) -> str:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise _Unfit(name, f"{name} is no JSON; use a number or null")
+    raise _Unfit(name, f"{name} is no JSON; use a number or null")  # https://www.rfc-editor.org/rfc/rfc8259#section-6
 
 
 def _finite(text: str) -> float:
@@ -138,6 +141,7 @@ def _finite(text: str) -> float:
 def _without_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     value = dict(pairs)
     if len(value) < len(pairs):
+        # Parsers disagree about duplicate names: https://www.rfc-editor.org/rfc/rfc8259#section-4
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise _Unfit(json.dumps(twice), f'the key "{twice[:40]}" stands twice in one object; keep one')
@@ -162,23 +166,23 @@ def _first(text: str) -> int:
 _CLOSE = re.compile(r"</execute\s{0,16}>")
 _OUTSIDE = re.compile(r'(?:[^"<]++|<(?!/|\Z))*+')
 _INSIDE = re.compile(r'(?:[^"\\\n<]++|\\[^\n]|<(?!/|\Z))*+')
-"""All that needs no look: up to a quote, a close tag, a line break in a string, an escape or tag cut by the chunk."""
+"""Text to skip: up to a quote, a close tag, a line break in a string, or an escape or tag cut by the chunk's end."""
 
 _UNFINISHED = re.compile(r"<(?:/(?:e(?:x(?:e(?:c(?:u(?:t(?:e\s{0,16})?)?)?)?)?)?)?)?\Z")
 _LONGEST_TAG = 32
 _BLANK = re.compile(r"[ \t\r]*")
 _GOES_ON = re.compile(r"\n|<(?:end|think|thinking|results|tool_results)\s*>")
 _MAY_GO_ON = re.compile(r"<[a-z_]{0,12}\s{0,16}")
-"""What stands behind a batch in the protocol, and what may become that."""
+"""What may follow a batch in the protocol, and the beginning of it."""
 
 _MANY = 256
-"""Chunks that may wait to be looked into."""
+"""The most chunks that wait before the reader looks into them."""
 
 _NAME = re.compile(r'"name"\s*:\s*"([^"\\]{1,64})"')
 
 
 class Execute:
-    """Reads one batch. Emits nothing before it is known to be valid as a whole."""
+    """Reads one batch. Reports nothing until the whole batch is valid."""
 
     def __init__(self, tag: Tag, prose: ReaderState, renamed: Mapping[str, str]) -> None:
         self._tag = tag
@@ -193,7 +197,7 @@ class Execute:
         self._waiting: list[str] = []
 
     def take_plain(self, chunk: str, stream: UnreadText) -> list[ReaderEvent] | None:
-        """Keep the chunk for later: inside a batch nothing is reported, and no tag can end it here."""
+        """Keep the chunk for later if no tag in it can end the batch; return None if one might."""
         is_full = len(self._waiting) == _MANY or self._size > stream.limits.payload
         if "</" in chunk or chunk[-1:] == "<" or is_full or self._first_close is not None:
             return None
@@ -250,7 +254,7 @@ class Execute:
         stream.at = stop
 
     def _meet(self, stream: UnreadText) -> ReaderState | None:
-        """At a character that counts. The next state, or None; where nothing is taken, more text is needed."""
+        """Handle a character that matters. Return the next state, or None; if the cursor stays, more text is needed."""
         data, at = stream.data, stream.at
         if data[at] == '"':
             self._in_string = not self._in_string
@@ -278,7 +282,7 @@ class Execute:
         return None
 
     def _find_close(self, stream: UnreadText) -> ReaderState:
-        """In a batch that is broken already: its first close tag ends it."""
+        """In a batch that is already invalid, end it at the first close tag."""
         found = _CLOSE.search(stream.data, stream.at)
         if found:
             self._pass(stream, found.start())
@@ -289,7 +293,7 @@ class Execute:
         return self
 
     def _break(self, stream: UnreadText) -> ReaderState:
-        """A line break in a string is no JSON: quotes can no longer be trusted."""
+        """Handle a line break inside a string. JSON forbids it, so the quotes can no longer be trusted."""
         self._is_broken = True
         return self._fall_back(stream) if self._first_close is not None else self._find_close(stream)
 
@@ -321,7 +325,7 @@ class Execute:
 
 
 class Behind:
-    """Behind a batch that prose stands before: the rest of its line shows whether it was quoted."""
+    """The state after a batch that follows prose on its line. The rest of that line shows whether it is a quotation."""
 
     def __init__(self, prose: ReaderState) -> None:
         self._prose = prose
@@ -356,7 +360,7 @@ _EXACT = TagForm(lambda _attribute: False, is_call=False)
 
 
 class BatchDialect:
-    """`guide` is the text that explains the dialect; the tools follow it."""
+    """The JSON batch dialect. `guide` is the text that explains it in the prompt, before the tool docs."""
 
     name = "batch"
     pacing = Pacing.ONE_BATCH
@@ -379,8 +383,9 @@ class BatchDialect:
         return ()
 
     def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:
-        """Tool names are not checked here: a batch may hold an unknown one, and the others still run. Well-known names
-        of other agents' tools stand for ours.
+        """Return a reader that accepts unknown tool names, so that the other calls of the batch still run.
+
+        Well-known tool names of other agents count as the names of Wisp's tools.
         """
         self._names = tags.names_of(specs)
         return read_batch(self._limits, has_read=has_read, renamed=tags.ours(self._names))
@@ -389,7 +394,7 @@ class BatchDialect:
         return write_batch(calls)
 
     def answer(self, answers: Sequence[Answer]) -> Message:
-        """`<results>` with one object an answer, by position, then the pictures."""
+        """Return `<results>` with one object per call, in the order of the calls, then the pictures."""
         names = self._names | {answer.tool for answer in answers}
         results = (_result(answer, self._introductions.due(answer)) for answer in answers)
         lines = ",\n".join(f"  {json.dumps(result, ensure_ascii=False)}" for result in results)
@@ -402,8 +407,9 @@ class BatchDialect:
 def read_batch(
     limits: Limits = DEFAULT_LIMITS, *, has_read: bool = False, renamed: Mapping[str, str] = _NONE
 ) -> StreamReader:
-    """A reader of one message; it stops at the first valid batch. `has_read` as in `Dialect.reader`; `renamed` are
-    tools that are known under another name.
+    """Return a reader of one message that stops at the first valid batch.
+
+    `has_read` is as in `Dialect.reader`. `renamed` maps other names of a tool to its own.
     """
     prose: Prose
 
@@ -437,7 +443,7 @@ def read_batch(
 
 
 def write_batch(calls: Sequence[ToolCall]) -> str:
-    """The calls as a model writes them; `</` is escaped so that nothing in a string looks like a close tag."""
+    """Return the calls as a model writes them. `</` is escaped so that no string can look like a close tag."""
     lines = ",\n".join(f"  {json.dumps(_call(call), ensure_ascii=False)}" for call in calls)
     text = f"[\n{lines}\n]" if lines else "[]"
     return "<execute>\n" + text.replace("</", r"<\/") + "\n</execute>"
@@ -470,7 +476,7 @@ def _is_batch_meant(text: str, _line: Markdown) -> bool | None:
 
 
 def _is_end_meant(text: str, line: Markdown) -> bool | None:
-    """`<end>` stands at the end of a line; anywhere else it is only spoken of."""
+    """Say whether `<end>` is meant: it is at the end of a line; elsewhere the text only mentions it."""
     rest = text.lstrip(" \t")
     if line.is_bare or rest[:1] in ("\n", "\r", "<"):
         return True

@@ -1,4 +1,4 @@
-"""The dialects by name, each with the words that teach it. The only place here that reads a file."""
+"""Choose a dialect by its name and load the text that explains it. Only this module of the package reads files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = ("xml", "batch", "native")
 
 
 def by_name(name: str) -> Dialect:
-    """A dialect as the settings name it; an unknown name raises `ValueError`."""
+    """Return the dialect that the settings name. Raise `ValueError` for an unknown name."""
     guide = _guide(name) if name in NAMES else ""
     match name:
         case "xml":

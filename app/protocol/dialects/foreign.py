@@ -1,9 +1,9 @@
-"""Calls in other formats, as a last resort: only for a finished reply that holds no call in the dialect it was taught.
+"""Read calls that the model wrote in the format of another agent. Used only if its finished reply has no proper call.
 
-Read are: our own other dialects written as text, Qwen's `<function=name><parameter=name>…`, the `<function_calls>`
+It reads: Wisp's other dialects written as text, Qwen's `<function=name><parameter=name>…`, the `<function_calls>`
 `<invoke name="…">` form, JSON objects with name and arguments (alone, in a code fence, as `tool_calls`, in
-`<tool_call>`), and inline XML in a code fence that reaches to the end of the reply. Well-known tool and argument names
-are translated. A call counts only if its tool exists and its markup is complete; everything else stays text.
+`<tool_call>`), and inline XML in a code fence that reaches to the end of the reply. It translates well-known tool and
+argument names. A call counts only if its tool exists and its markup is complete; everything else stays text.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _PARAMETER = re.compile(r"<parameter(?:=([\w.-]+)|\s+name=[\"']([\w.-]+)[\"'])\s
 _WRAPPER = re.compile(r"\s*</?(?:function_calls|antml:function_calls|tool_calls?)>\s*")
 _FENCE = re.compile(r"(?m)^[ \t]{0,12}(?P<run>`{3,}|~{3,})(?P<info>[^`\r\n]*)\r?$")
 _HINT = re.compile(r"<function=|<invoke\s|\"(?:name|function|tool_calls)\"\s*:|```|~~~|<[A-Za-z_]")
-_LONGEST = 1_000_000
+_LONGEST = 1_000_000  # Longer replies are not read, because several patterns search the whole text.
 _ATTEMPTS = 200
-"""Places at which JSON is tried in one reply."""
+"""The most places in one reply at which the reader tries to parse JSON."""
 
 _ARGUMENT_KEYS = ("arguments", "args", "parameters", "input")
 
 
 def read_foreign(text: str, specs: Sequence[ToolSpec]) -> list[Block]:
-    """The calls in a finished reply, in order; empty where nothing is recognised for certain."""
+    """Return the calls in a finished reply, in order; [] if none is certain."""
     return [part for part in split_foreign(text, specs) if isinstance(part, Block)]
 
 
 def split_foreign(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
-    """The same with the prose between the calls."""
+    """Return the calls and the prose between them, in order."""
     if len(text) > _LONGEST or not _HINT.search(text):
         return [text]
     for read in (_from_batch, _from_inline, _from_markup, _from_json, _from_fence):
@@ -55,7 +55,7 @@ def split_foreign(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
 
 
 def _from_batch(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
-    """A JSON batch between its tags, all of whose tools exist."""
+    """Read a JSON batch between its tags. All its tools must exist."""
     if "<execute" not in text:
         return []
     reader = read_batch()
@@ -65,13 +65,13 @@ def _from_batch(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
 
 
 def _from_inline(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
-    """Inline XML, in a reply that was to call natively or by a batch."""
+    """Read inline XML in a reply that should have used native calls or a batch."""
     reader = read_xml(specs, elsewhere=ELSEWHERE)
     return _parts([*reader.feed(text), *reader.flush()])
 
 
 def _parts(events: Sequence[ReaderEvent]) -> list[str | Block]:
-    """Prose and calls in order; nothing where a call is broken."""
+    """Return the prose and the calls in order; [] if a call is broken."""
     if any(isinstance(event, (Misread, CallCut)) for event in events):
         return []
     parts: list[str | Block] = []
@@ -97,12 +97,12 @@ def _from_markup(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
 
 
 def _is_quoted(text: str, at: int) -> bool:
-    """Whether the place lies in inline code or inside a code fence."""
+    """Say whether this place is in inline code or inside a code fence."""
     return text[:at].count("```") % 2 == 1 or text[:at].endswith("`")
 
 
 def _from_json(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
-    """JSON counts where it ends the reply: what is followed by an explanation is an example."""
+    """Read JSON calls at the end of the reply. JSON that more text follows is an example, not a call."""
     for start, end, value in _json_values(text):
         blocks = [_json_call(item, (start, end), specs) for item in _items(value)]
         known = [block for block in blocks if block]
@@ -113,7 +113,7 @@ def _from_json(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
 
 
 def _json_values(text: str) -> Iterator[tuple[int, int, JsonValue]]:
-    """JSON objects and arrays that begin a line, with their places; one does not begin inside another."""
+    """Yield the JSON objects and arrays that begin a line, with their places. Nested ones are left out."""
     decoder = json.JSONDecoder()
     end = 0
     for attempt, found in enumerate(re.finditer(r"(?m)^[ \t]*(?:<tool_calls?>\s*)?([{\[])", text)):
@@ -123,6 +123,7 @@ def _json_values(text: str) -> Iterator[tuple[int, int, JsonValue]]:
             continue
         try:
             value, end = decoder.raw_decode(text, found.start(1))
+        # Deeply nested JSON makes the parser raise RecursionError instead of ValueError.
         except (ValueError, RecursionError):
             continue
         yield found.start(1), end, value
@@ -144,13 +145,13 @@ def _json_call(item: JsonValue, span: tuple[int, int], specs: Sequence[ToolSpec]
     if isinstance(given, str):
         try:
             given = payload.load(given)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # because some models send the arguments as damaged JSON text
             return None
     return _block(str(item["name"]), given, span, specs) if isinstance(given, dict) else None
 
 
 def _from_fence(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
-    """Our own calls, in a code fence that the reply ends with, and the prose before it."""
+    """Read Wisp's own calls in a code fence that ends the reply, and the prose before it."""
     fence = _last_fence(text)
     if fence is None:
         return []
@@ -164,7 +165,7 @@ def _from_fence(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
 
 
 def _last_fence(text: str) -> tuple[int, str] | None:
-    """Where the fence begins that nothing follows, and what it holds; it need not be closed."""
+    """Return the start and content of a fence that ends the text, closed or not; None if there is none."""
     opened: re.Match[str] | None = None
     for line in _FENCE.finditer(text):
         if opened is None:
@@ -177,7 +178,7 @@ def _last_fence(text: str) -> tuple[int, str] | None:
 
 
 def _block(name: str, given: Mapping[str, JsonValue], span: tuple[int, int], specs: Sequence[ToolSpec]) -> Block | None:
-    """The call under our names; None where the tool does not exist."""
+    """Return the call with Wisp's names, or None if the tool does not exist."""
     spec = _spec(name, specs)
     if spec is None:
         return None
@@ -198,7 +199,7 @@ def _spec(name: str, specs: Sequence[ToolSpec]) -> ToolSpec | None:
 
 
 def _argument(name: str, spec: ToolSpec) -> str:
-    """Our name of an argument; its own where ours has it or nothing is known."""
+    """Return Wisp's name for an argument, or the given name if it is known already or has no translation."""
     if spec.param(name):
         return name
     return next((ours for ours in ARGUMENTS.get(name.lower(), ()) if spec.param(ours)), name)

@@ -1,4 +1,4 @@
-"""Where in the Markdown of an answer a tag stands: in prose, in code, in a quotation."""
+"""Find where in an answer's Markdown a tag is: in prose, in code or in a quotation."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from app.protocol.dialects.stream import ReaderState, UnreadText
 from app.protocol.dialects.tags import Tag
 
 _LINE = 4096
-"""Characters of a line that are looked at."""
+"""How many characters of a line the reader looks at."""
 
 _BLOCK_QUOTE = 0
-_CODE_INDENT = " " * 4
+_CODE_INDENT = " " * 4  # https://spec.commonmark.org/0.31.2/#indented-code-blocks
+# https://spec.commonmark.org/0.31.2/#lists
 _CONTAINER = re.compile(r" {0,3}(?:(?P<quote>>) ?|(?P<mark>[-+*]|\d{1,9}[.)])(?: (?= {4})| {1,4}(?=[^ ])| *$))")
+# https://spec.commonmark.org/0.31.2/#thematic-breaks
 _BREAK_OR_HEADING = re.compile(r" {0,3}(?:([-*_])(?: *\1){2,} *$|#{1,6}(?: |$))")
-_OPENS_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_OPENS_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")  # https://spec.commonmark.org/0.31.2/#fenced-code-blocks
 _CLOSES_FENCE = re.compile(r" {0,3}(`{3,}|~{3,}) *$")
 _PLAIN_LINES = re.compile(
     rf"""(?:(?:[^\W\d_](?:[^\n\t`<\\{signs.OTHER_MARKS}]++|(?<=[^\W_])'|`[^`\n\t]++`(?!`)|<(?![!/A-Za-z]))*+"""
     r"""(?:(?<=\w`)|(?<![\s`'‘‚’(\[{])))?\n)++"""
 )
-"""Empty lines and those that begin with a letter, open no quotation and close what they open: most of prose."""
+"""Lines that cannot change the state: empty ones, and plain sentences whose quotation marks are all closed."""
 
 
 class Quotations:
-    """Follows the blocks of an answer line by line, as CommonMark reads them, for what in it is quoted.
+    """Follows an answer line by line and knows which parts of it are quotations, as CommonMark reads them.
 
-    Quoted is what stands in a fence, in indented code, in a block quote (also on a line that only goes on with its
-    paragraph), in code that an earlier line of the paragraph opened, in quotation marks of any script, in an element
-    that is open, behind a line that ends with an opening sign or holds signs alone, or behind the number of a line. In
-    doubt the text is quoted: that costs one more pass.
+    These count as quoted: text in a fence, in indented code, in a block quote (and a line that continues its
+    paragraph), in inline code that an earlier line of the paragraph opened, in quotation marks of any script, in an
+    open element, after a line that ends with an opening sign or has only signs, and after a line number. In doubt the
+    text counts as quoted: that only costs the model one more pass.
     """
 
     def __init__(self) -> None:
@@ -47,7 +49,7 @@ class Quotations:
         self._is_marked = False
 
     def follow(self, text: str) -> None:
-        """Read on; the text may be cut anywhere."""
+        """Read the next text, which may be cut anywhere."""
         at = 0
         while True:
             if not self._size:
@@ -63,14 +65,14 @@ class Quotations:
 
     @property
     def is_quoted(self) -> bool:
-        """Whether a call that begins here is quoted."""
+        """Return whether a call that begins here is quoted."""
         inside, rest, goes_on = self._place("".join(self._line) + signs.CALL)
         if self._is_marked or (self._fence and goes_on) or _BLOCK_QUOTE in inside or rest.startswith(_CODE_INDENT):
             return True
         return any(self._opened_by(rest, goes_on=goes_on)) or signs.is_copied(rest)
 
     def _pass_plain_lines(self, text: str, at: int) -> int:
-        """Pass whole lines that only begin, continue or end a paragraph, all at once."""
+        """Skip whole lines of plain prose at once. Return the index after them."""
         is_open = self._inside or self._fence or self._ticks or self._marks or self._elements
         plain = None if is_open else _PLAIN_LINES.match(text, at)
         if plain is None or (len(plain[0]) > _LINE and max(map(len, plain[0].split("\n"))) > _LINE):
@@ -105,9 +107,9 @@ class Quotations:
             self._marks = signs.lasting(self._marks)
 
     def _place(self, line: str) -> tuple[tuple[int, ...], str, bool]:
-        """Find the blocks around a line, what stands inside them, and whether the open paragraph or fence goes on.
+        """Return the blocks around a line, the text inside them, and whether the paragraph or fence continues.
 
-        A list item is the number of columns that its text is indented by.
+        A list item is stored as the number of columns by which its text is indented.
         """
         line, at, kept = line.expandtabs(4), 0, 0
         for block in self._inside:
@@ -126,7 +128,7 @@ class Quotations:
         return (*self._inside[:kept], *opened), rest, goes_on and is_whole
 
     def _opened_by(self, rest: str, *, goes_on: bool) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
-        """Code, quotation marks and elements that are open behind a text."""
+        """Return the inline code, quotation marks and elements that are still open after a text."""
         ticks, marks = (self._ticks, self._marks) if goes_on else (0, signs.lasting(self._marks))
         elements = self._elements
         for number, part in enumerate(re.split("(`+)", rest)):
@@ -138,7 +140,7 @@ class Quotations:
 
 
 def _after(line: str, at: int, block: int) -> int | None:
-    """Where the text of an open block goes on in a line; None where the line is not in it."""
+    """Return where the text of an open block continues in a line; None if the line is not in the block."""
     if block != _BLOCK_QUOTE:
         return at + block if line.startswith(" " * block, at) else None if line[at:].strip() else at
     mark = _CONTAINER.match(line, at)
@@ -146,7 +148,7 @@ def _after(line: str, at: int, block: int) -> int | None:
 
 
 def _opened(line: str, at: int, *, in_paragraph: bool) -> tuple[int, list[int]]:
-    """The blocks that begin in a line, and where their text begins."""
+    """Return the blocks that begin in a line, and the index at which their text begins."""
     opened: list[int] = []
     while (begins := _CONTAINER.match(line, at)) and not _BREAK_OR_HEADING.match(line[at:]):
         interrupts = begins["quote"] or (begins["mark"] in ("-", "+", "*", "1.", "1)") and begins.end() < len(line))
@@ -160,25 +162,26 @@ def _opened(line: str, at: int, *, in_paragraph: bool) -> tuple[int, list[int]]:
 
 
 _HEAD = 24
-"""Characters of a line that are remembered: enough for its indentation and list mark."""
+"""How many characters of a line are kept: enough for its indentation and list mark."""
 
 _INDENT = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,3}[.)])[ \t]+)*[ \t]*")
 _FENCE = 3
 _FENCES = ("```", "~~~")
 _FENCE_RUN = re.compile("|".join(_FENCES))
-_RUN = re.compile("``{0,31}|~~{0,31}")
+_RUN = re.compile("``{0,31}|~~{0,31}")  # https://spec.commonmark.org/0.31.2/#code-spans
 _LONGEST_RUN = 32
 _REST_OF_LINE = re.compile(r"[ \t]{0,64}(\r?\n|\r?\Z)?")
 _NO_CODE = -1
 
 _MANY = 512
-"""Pieces of text that may wait to be followed."""
+"""The most pieces of text that wait before the reader follows them."""
 
 
 class Markdown:
-    """Follows the lines of prose. Inline code ends with its line; a line whose code is not closed has none.
+    """Follows the lines of prose and knows which fence or inline code is open. Inline code ends with its line.
 
-    With `quotations` it also follows what is quoted over several lines. The text waits until a tag asks about it.
+    A line whose inline code is not closed has none. With `quotations`, it also follows quotations over several lines.
+    It reads the text only when a tag asks about its place.
     """
 
     def __init__(self, quotations: Quotations | None = None) -> None:
@@ -197,13 +200,13 @@ class Markdown:
 
     @property
     def open_ticks(self) -> int:
-        """The length of the backtick run that may have opened inline code; 0 where none has."""
+        """Return the length of the backtick run that may have opened inline code; 0 if there is none."""
         self._catch_up()
         return max(self._ticks, 0)
 
     @property
     def is_bare(self) -> bool:
-        """Whether the line holds nothing yet but space (a call that ended on it does not count)."""
+        """Return whether the line so far holds only space. A call that ended on this line does not count."""
         self._catch_up()
         return self._is_blank
 
@@ -213,13 +216,13 @@ class Markdown:
 
     @property
     def is_behind_prose(self) -> bool:
-        """Whether words stand before on the line; a list mark is none."""
+        """Return whether words precede this place on its line. A list mark is no word."""
         self._catch_up()
         return self._is_behind_prose or not _INDENT.fullmatch(self._head)
 
     @property
     def is_cited(self) -> bool:
-        """Whether what follows is quoted, whatever stands behind it on its line."""
+        """Return whether the text here is quoted, regardless of the rest of its line."""
         self._catch_up()
         return self._quotations is not None and self._quotations.is_quoted
 
@@ -230,14 +233,14 @@ class Markdown:
             self._catch_up(before_tag=False)
 
     def pass_quoted(self, text: str) -> None:
-        """Pass a tag and what follows it, in which no backtick counts."""
+        """Pass a tag and the text after it without counting backticks."""
         self._catch_up()
         if self._quotations is not None:
             self._quotations.follow(text)
         self._pass(text, 0, len(text))
 
     def _catch_up(self, *, before_tag: bool = True) -> None:
-        """Follow the text that waits. Unless a tag is what comes next, a run at its end may not be decided yet."""
+        """Follow the waiting text. Unless a tag comes next, a backtick run at its end may still grow, so keep it."""
         if not self._waiting:
             return
         text = "".join(self._waiting)
@@ -252,7 +255,7 @@ class Markdown:
             self._quotations.follow(text[:stop])
 
     def _follow(self, text: str, stop: int) -> int:
-        """Where the text up to `stop` is decided up to. Only the last line and those with fences are looked into."""
+        """Follow the text up to `stop` and return where it is decided. Reads only fence lines and the last line."""
         at = 0
         has_fence = any(run in text for run in _FENCES)
         while at < stop:
@@ -273,7 +276,7 @@ class Markdown:
         return stop
 
     def _pass(self, text: str, start: int, stop: int) -> None:
-        """Pass text in which no run counts."""
+        """Pass text in which backticks do not count."""
         newline = text.rfind("\n", start, stop)
         if newline < 0:
             if len(self._head) < _HEAD:
@@ -285,8 +288,9 @@ class Markdown:
             self._is_behind_prose = False
 
     def _pass_run(self, text: str, found: re.Match[str]) -> bool:
-        """Whether a run of backticks or tildes could be judged: it must have ended, and a closing fence stands alone
-        on the rest of its line.
+        """Return whether a run of backticks or tildes can be judged.
+
+        The run must have ended, and a closing fence must be alone on the rest of its line.
         """
         run, stop = found[0], found.end()
         rest = _REST_OF_LINE.match(text, stop) if self._fence else None
@@ -309,12 +313,12 @@ class Markdown:
         return True
 
     def no_code_here(self) -> None:
-        """The open run on this line was no inline code after all."""
+        """Record that the open backtick run on this line was no inline code."""
         self._catch_up()
         self._ticks = _NO_CODE
 
     def begin_afresh(self) -> None:
-        """Start a new line after a closing tag, in the middle of the message."""
+        """Treat the text after a closing tag as the start of a new line."""
         self._catch_up()
         if self._quotations is not None:
             self._quotations.follow(signs.CALL)
@@ -324,7 +328,7 @@ class Markdown:
 
 
 _LOOKAHEAD = 8192
-"""What decides must begin within this many characters."""
+"""The reader looks this many characters ahead for the text that decides."""
 
 _LONGEST_DECIDER = 128
 _PEEK = 96
@@ -333,7 +337,7 @@ _UNDECIDED = re.compile(r"(?:\n[ \t\r]{0,64}|<[^<>]{0,80})\Z")
 
 
 class ProseState(ReaderState, Protocol):
-    """What the look-ahead needs from the prose around it."""
+    """What the look-ahead states need from the prose state around them."""
 
     markdown: Markdown
 
@@ -352,7 +356,7 @@ class ProseState(ReaderState, Protocol):
 
 
 class _Held:
-    """Text read ahead, kept in pieces."""
+    """Text that was read ahead, kept as a list of pieces."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -364,12 +368,12 @@ class _Held:
         stream.at = stop
 
     def find(self, pattern: re.Pattern[str], stream: UnreadText) -> re.Match[str] | None:
-        """The first decider that begins near enough."""
+        """Return the first deciding match that begins within the look-ahead."""
         found = pattern.search(stream.data, stream.at)
         return found if found and self._size + found.start() - stream.at < _LOOKAHEAD else None
 
     def is_enough(self, stream: UnreadText) -> bool:
-        """Whether a decider that is near enough would have been found."""
+        """Return whether the text is long enough that a deciding match would have been found."""
         return self._size + len(stream.data) - stream.at >= _LOOKAHEAD + _LONGEST_DECIDER
 
     @property
@@ -378,7 +382,7 @@ class _Held:
 
 
 class InlineCode:
-    """Holds the text from a tag on that stands after a backtick, until its line shows whether that opened code."""
+    """Holds the text from a tag after a backtick, until the rest of its line shows whether it is inline code."""
 
     def __init__(self, prose: ProseState, ticks: int) -> None:
         self._prose = prose
@@ -418,13 +422,13 @@ class InlineCode:
 
 @lru_cache(maxsize=256)
 def _deciders(name: str, any_open: re.Pattern[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What ends the doubt about a tag of that name in a line, and where it begins one."""
+    """Return the patterns that decide about a tag of that name, before and after a doubt within a line."""
     stops = rf"(?P<close></{re.escape(name)}\s{{0,16}}>)|{any_open.pattern}"
     return re.compile(rf"{stops}|\n[ \t]{{0,64}}\r?\n"), re.compile(stops)
 
 
 class Mention:
-    """After an opening tag without attributes: is it a call, or does the prose only speak of it?"""
+    """The state after an opening tag without attributes. It decides if the tag is a call or only mentioned."""
 
     def __init__(self, prose: ProseState, tag: Tag) -> None:
         self._prose = prose

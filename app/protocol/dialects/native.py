@@ -1,4 +1,4 @@
-"""Native tool use: the vendor's own calls, declared as JSON schemas, answered by id."""
+"""Native tool use: the model calls tools in the vendor's format, declared by JSON schemas and answered by id."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from app.protocol.spec import Param, ToolSpec
 
 
 class NativeDialect:
-    """Its reader reads prose only; the calls come from `native_calls.NativeCalls`.
+    """The native dialect. Its reader reads only prose; the calls come from `native_calls.NativeCalls`.
 
-    Tools are declared in the same words from pass to pass, since what is declared stands in the vendor's cache. Tools
-    that are not `in_full` are declared by a line and the bare names and types of their arguments; their docs come with
-    the answer to their first call, and to every call that fails. Rare tools share one line of the prompt with their
-    family, and are declared once they were met.
+    Tools are declared in the same words on every pass, because the vendor caches the declarations. Tools that are not
+    `in_full` get one line and the bare names and types of their arguments; their docs come with the answer to their
+    first call and to every failed call. Rare tools share one line of the prompt with their family, and are declared
+    after the model has met them.
     """
 
     name = "native"
@@ -53,7 +53,7 @@ class NativeDialect:
         return f"{self._guide.strip()}\n\n{docs.families(specs)}".strip() + "\n"
 
     def schemas(self, specs: Sequence[ToolSpec], met: Sequence[str] = ()) -> tuple[Mapping[str, JsonValue], ...]:
-        """In the neutral form `{"name", "description", "input_schema"}`; providers spell it for their wire."""
+        """Return schemas as `{"name", "description", "input_schema"}`; each provider converts them for its API."""
         known: set[Param] = set()
         with_progress = next((spec for spec in specs if not spec.is_speech), None)
         declared: list[Mapping[str, JsonValue]] = []
@@ -85,11 +85,11 @@ class NativeDialect:
         return StreamReader(prose, self._limits)
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002
-        """For transcripts: vendors take calls as parts of a message, never as text."""
+        """Return the calls as text, for transcripts only: vendors receive calls as parts of a message."""
         return write_batch(calls)
 
     def answer(self, answers: Sequence[Answer]) -> Message:
-        """A result part for every call, by its id; complaints that belong to no call follow as text."""
+        """Return one result part per call, by its id. Complaints without a call follow as text."""
         parts: list[Part] = [self._result(answer) for answer in answers if answer.call_id]
         loose = [answer for answer in answers if not answer.call_id]
         parts += [TextPart(f"{answer.tool}: {answer.result.llm_echo}") for answer in loose]
@@ -107,7 +107,7 @@ _SHOWN_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 class NativeCalls:
-    """Collect the native calls of one answer, by call id."""
+    """Collects the native calls of one answer, by call id."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[str, _Strings]] = {}
@@ -121,13 +121,13 @@ class NativeCalls:
         return [CallOpened(call_id, name)]
 
     def delta(self, call_id: str, piece: str) -> list[ReaderEvent]:
-        """A piece of the arguments' JSON: texts at its top level are shown as they grow."""
+        """Take a piece of the arguments' JSON. Report texts at its top level as they grow, for display."""
         if call_id not in self._open:
             return []
         return [CallDelta(call_id, name, text) for name, text in self._open[call_id][1].feed(piece)]
 
     def ended(self, call_id: str, args: Mapping[str, JsonValue], unread: str = "") -> list[ReaderEvent]:
-        """The call is whole; `unread` is what the vendor sent where that is no JSON object."""
+        """Report a complete call. `unread` is what the vendor sent if it is not a JSON object."""
         name, _ = self._open.pop(call_id, ("", None))
         if unread:
             cut = Block(call_id, name, args={}, partial=True)
@@ -136,7 +136,7 @@ class NativeCalls:
         return [CallClosed(Block(call_id, name, args=args))]
 
     def cut(self) -> list[ReaderEvent]:
-        """The stream is over: what is still open was never completed."""
+        """End the stream: report every call that is still open as cut."""
         events: list[ReaderEvent] = [
             CallCut(Block(call_id, name, args={}, partial=True)) for call_id, (name, _) in self._open.items()
         ]
@@ -155,7 +155,7 @@ def _why(text: str) -> str:
 
 
 class _Strings:
-    """Follows a JSON object as it streams and hands out the text of its top-level strings. For display only."""
+    """Follows a JSON object while it streams and returns the text of its top-level strings. For display only."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -198,7 +198,7 @@ class _Strings:
             events.append((self._key, text))
 
     def _meet(self, data: str, at: int, shown: list[str]) -> int:
-        """Take the token at `at`; where to go on, or -1 while an escape is not complete."""
+        """Take the token at `at`. Return where to continue, or -1 if an escape is not yet complete."""
         letter = data[at]
         if letter == '"':
             self._in_string = not self._in_string
@@ -230,13 +230,13 @@ class _Strings:
         return at + size
 
     def _code_point(self, data: str, at: int, shown: list[str]) -> int:
-        """`\\uXXXX`, or two of them that make one character."""
+        r"""Read `\\uXXXX`, or a pair of surrogates that together form one character."""
         high = re.match(r"\\u[dD][89abAB][0-9a-fA-F]{2}", data[at:])
         if high and len(data) < at + 12 and r"\u".startswith(data[at + 6 : at + 8][:2]):
             return -1
         size = 12 if high and data.startswith(r"\u", at + 6) else 6
         try:
             shown.append(payload.load(f'"{data[at : at + size]}"'))
-        except ValueError:
+        except ValueError:  # because a model may write `\u` without four hexadecimal digits
             shown.append("\ufffd")
         return at + size

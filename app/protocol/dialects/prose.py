@@ -1,12 +1,10 @@
 """Read an answer's prose and find the tags in it that are calls.
 
 A protocol tag inside inline code or a fenced block is a quotation, not a call. (If a reply's only call is in a fence,
-`fallback` reads the whole reply again.) The reader distinguishes a mention ("use <read_file> to look") from a call by
-the text that follows the tag. While that is unclear, it holds the text back until a close tag, another tag, an empty
-line or a few thousand characters decide.
-
-If the turn `has_read` text from others, a call with prose before and after it on the same line is a quotation too,
-and one in anything that `Quotations` follows.
+`foreign` reads the whole reply again.) The reader distinguishes a mention ("use <read_file> to look") from a call by
+the text after the tag. While that is unclear, it holds the text back until a close tag, another tag, an empty line or a
+few thousand characters decide. If the turn `has_read` text from other people, a call with prose before and after it on
+its line is a quotation too, and so is a call in any text that `Quotations` finds quoted.
 """
 
 from __future__ import annotations
@@ -25,22 +23,22 @@ COMMENT = "<!--"
 
 _TAG = re.compile(r"<(?=[A-Za-z_!]|\Z)")
 _PROSE_GOES_ON = frozenset(" \t,.;:!?)/*_")
-"""After a tag that is only mentioned the sentence goes on; a payload rarely begins like this."""
+"""Characters that continue a sentence after a mentioned tag; a payload rarely begins with one."""
 
 _MOST_GUESSES = 64
 _LONGEST_GUESS = 40
 _UNFINISHED_NAME = re.compile(r"[A-Za-z_][\w.:-]{0,39}")
 
 _FRAGMENT = 4
-"""From this length on, `<` and the beginning of a tool's name at the very end of a stream is a call cut short."""
+"""At the end of a stream, `<` plus this much of a tool's name counts as a call that was cut short."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProseTag:
-    """A tag name that means something in prose: its form, the state after its opening tag, what a cut inside it is.
+    """A tag name that has a meaning in prose: its form, the state after the tag, and how to report a cut inside it.
 
-    `is_meant(text after the tag, where it stands)` says whether it is a call for certain; None asks for more text.
-    `skips_space` leaves out the space after the tag before asking. `is_speech` marks a call that only talks.
+    `is_meant(text after the tag, place)` says whether the tag is certainly a call; None asks for more text.
+    `skips_space` leaves out the space after the tag before the question. `is_speech` marks a call that only talks.
     """
 
     form: TagForm
@@ -52,14 +50,14 @@ class ProseTag:
 
 
 def is_text_meant(text: str, _line: Markdown) -> bool | None:
-    """The judgement of tags that hold plain text."""
+    """Say whether a tag that holds plain text is meant as a call."""
     return text[0] not in _PROSE_GOES_ON if text else None
 
 
 class Prose:
-    """The state between tags; one for a whole message, because it follows the Markdown.
+    """The state between tags. One object serves the whole message, because it follows the Markdown.
 
-    `guess` may give a word for a name that is none, such as a tool's with a slip of the pen.
+    `guess` may return a tag for an unknown name, such as a misspelt tool name.
     """
 
     def __init__(
@@ -82,7 +80,7 @@ class Prose:
 
     @cached_property
     def any_open(self) -> re.Pattern[str]:
-        """Any opening tag of a word that was there from the start; compiled for calls with more than attributes."""
+        """A pattern for the opening tag of any known tool, compiled only when a call with a payload needs it."""
         return re.compile("<(?:" + "|".join(map(re.escape, self._first_words)) + r")(?=[\s/>])")
 
     def take(self, stream: UnreadText) -> ReaderState:
@@ -130,7 +128,7 @@ class Prose:
         return Mention(self, tag)
 
     def follow(self, tag: Tag, stream: UnreadText) -> ReaderState:
-        """The tag is meant."""
+        """Enter the state after a tag that is certainly a call."""
         word = self.words[tag.name]
         if self._has_read and word.form.is_call and not word.is_speech and not stream.is_holding:
             stream.is_cited = self.markdown.is_cited
@@ -161,20 +159,20 @@ class Prose:
         return self.words[tag.name].form.is_call
 
     def say(self, text: str, stream: UnreadText) -> None:
-        """Text in which no tag counts."""
+        """Report text in which no tag counts."""
         self.markdown.pass_quoted(text)
         if text:
             self._settle(text, stream)
             stream.emit(Text(text))
 
     def _settle(self, text: str, stream: UnreadText) -> None:
-        """Where calls wait for the rest of their line: whether it holds words."""
+        """If calls wait for the rest of their line, decide by whether that rest holds words."""
         rest = text.lstrip(" \t\r") if stream.is_holding else ""
         if rest:
             stream.settle(is_quoted=rest[0] != "\n", speech=self._speech)
 
     def _begun(self, rest: str) -> list[str]:
-        """The calls whose tag may have begun at the end of the text."""
+        """Return the calls whose tag may have begun at the end of the text."""
         if len(rest) < _FRAGMENT or rest[0] != "<" or self.markdown.in_fence or self.markdown.open_ticks:
             return []
         return sorted(name for name, word in self.words.items() if name.startswith(rest[1:]) and word.form.is_call)
@@ -189,7 +187,7 @@ class Prose:
         return self
 
     def _opening(self, stream: UnreadText, at: int) -> Callable[[UnreadText], ReaderState] | None:
-        """What the `<` there begins, if it is not text."""
+        """Return what the `<` at this place begins, or None if it is text."""
         if stream.data.startswith(COMMENT, at):
             is_code = self.markdown.in_fence or self.markdown.open_ticks
             return None if is_code else lambda _stream: comment(self)
@@ -201,7 +199,10 @@ class Prose:
         return self._open if name[1] in self.words or self._is_guessed(name[1]) else None
 
     def _is_guessed(self, name: str) -> bool:
-        """Whether the name can be taken for a word; it is one from then on. Only so many names are tried."""
+        """Say whether the name resembles a tool's name; if so, it counts as known from then on.
+
+        Only a limited number of names is tried.
+        """
         if self._guess is None or self._guesses == _MOST_GUESSES or len(name) > _LONGEST_GUESS:
             return False
         word = self._guess(name)
@@ -230,7 +231,7 @@ _UNFINISHED = re.compile(r"</?\w{0,24}\s{0,16}\Z|--?\Z")
 
 
 class Opaque:
-    """Reads up to what `close` matches; `piece` gets the text as it arrives, `done` the close itself, or nothing."""
+    """Reads up to a match of `close`. `piece` gets the text as it comes; `done` gets the close tag, or "" if none."""
 
     def __init__(
         self,
@@ -271,7 +272,7 @@ class Opaque:
 
 
 def thinking(following: ReaderState) -> ReaderState:
-    """`<think>` and `<thinking>`; either close tag ends either. A blank thought is none."""
+    """Return a state that reads `<think>` or `<thinking>`. Either close tag ends either. Blank thoughts are dropped."""
     blank: list[str] | None = []
 
     def think(text: str, stream: UnreadText) -> None:
@@ -292,7 +293,7 @@ def thinking(following: ReaderState) -> ReaderState:
 
 
 def invented(name: str, following: ReaderState) -> ReaderState:
-    """Results the model wrote itself, reported as one piece."""
+    """Return a state that reads results which the model wrote itself, and reports them as one piece."""
     pieces: list[str] = []
     return Opaque(
         re.compile(rf"</{name}\s{{0,16}}>"),
@@ -303,7 +304,7 @@ def invented(name: str, following: ReaderState) -> ReaderState:
 
 
 def comment(following: ReaderState) -> ReaderState:
-    """`<!-- … -->`: shown as it is written, and nothing in it runs."""
+    """Return a state that reads `<!-- … -->`, shows it as written, and runs nothing in it."""
 
     def say(text: str, stream: UnreadText) -> None:
         if text:

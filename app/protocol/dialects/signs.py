@@ -1,4 +1,4 @@
-"""What is quoted by signs: quotation marks of any script, open elements, and lines copied from a file."""
+"""Find text that signs mark as quoted: quotation marks of any script, open elements, and lines copied from files."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 import unicodedata
 
 CALL = "\N{OBJECT REPLACEMENT CHARACTER}"
-"""Stands for a call in the line that it is part of."""
+"""The placeholder for a call in the line around it."""
 
 _PLAIN_MARKS = "\"'＂"
 _BLOCKS = ((0xAB, 0xBB), (0x2018, 0x203A), (0x2045, 0x208E), (0x2308, 0x232A), (0x275B, 0x2775), (0x27C5, 0x27EF),
            (0x2983, 0x29FD), (0x2E02, 0x2E5C), (0x3008, 0x301F), (0xFE17, 0xFE5E), (0xFF08, 0xFF63))  # fmt: skip
-"""Where Unicode has quotation marks and the brackets that are used as such."""
+"""The Unicode ranges of quotation marks and of brackets that languages use as quotation marks."""
 
 
 def _pairs() -> dict[str, str]:
-    """The signs that open a quotation, each with those that close it: by their class, then as languages turn them."""
+    """Return each opening sign with its closing signs, by Unicode category and by the customs of languages."""
     signs = [chr(code) for first, last in _BLOCKS for code in range(first, last + 1)]
     kinds = [unicodedata.category(sign) for sign in signs]
     found = {}
@@ -32,32 +32,33 @@ _CLOSERS = _pairs()
 _SIGNS = _PLAIN_MARKS + "".join(_CLOSERS) + "".join(_CLOSERS.values())
 _MARK = re.compile(f"[{re.escape(_SIGNS)}]")
 OTHER_MARKS = re.escape(_SIGNS.replace("’", ""))
-"""For a class of signs: all that open or close a quotation. The curly apostrophe opens none."""
+"""All signs that open or close a quotation, for a character class. The curly apostrophe opens none."""
 _DEEPEST = 64
-"""So many quotations in each other are told apart."""
+"""How many nested quotations are followed."""
 _WEAK = frozenset("'5")
-"""Quotations that end with their paragraph: an apostrophe, and a sign of inches, may look like them."""
+"""Quotations that end with their paragraph, because an apostrophe or an inch sign may look like their mark."""
 _OPENS_QUOTE = re.compile(r"(?:^|[ (:])[\"'`“„«‘‚]+$|^[\"'`“”„«»‘’‚]+$|(?:^|[ \]])[(\[{]$")
 _DELIMITER = re.compile(r"[!-/:-@\[-`{-~]{2,}")
-"""A line of signs alone, such as `$$`, `:::` or `+++`."""
+"""A line with only signs, such as `$$`, `:::` or `+++`."""
 _ELEMENT = re.compile(
     r"(?:(?<!\w)<|<(?P<close>/))(?P<name>[A-Za-z][\w.-]*)(?=[\s/>]|$)(?:[^<>]*(?P<alone>/>))?"
     r"|(?P<data><!\[CDATA\[)|(?P<end>\]\]>)|\\(?P<tex>begin|end)\{"
 )
+# https://html.spec.whatwg.org/multipage/syntax.html#void-elements
 _EMPTY = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 )
 _COPIED_LINE = re.compile(rf"\|.*|(?:[^\s:|]+:|[Ll](?:ine)? ?)?\d+\s*[-|:│→>\s]\s*{CALL}|[!-/:-@\[-`{{-~]+\s*{CALL}")
-"""A call behind the number of its line, as files and hits are shown, behind a sign, or in a row of a table."""
+"""A call after a line number (as tools print file lines), after a sign, or in a table row."""
 
 
 def lasting(marks: tuple[str, ...]) -> tuple[str, ...]:
-    """The quotations that go on behind their paragraph."""
+    """Return the quotations that continue after their paragraph ends."""
     return tuple(sign for sign in marks if sign not in _WEAK) if marks else marks
 
 
 def open_marks(marks: tuple[str, ...], text: str) -> tuple[str, ...]:
-    """The quotations that are open behind a text."""
+    """Return the quotations that are still open after a text."""
     opened = list(marks)
     for found in _MARK.finditer(text):
         sign, before, after = found[0], text[: found.start()][-1:], text[found.end() :][:1]
@@ -79,7 +80,7 @@ def _closes(sign: str, opener: str) -> bool:
 
 
 def open_elements(elements: tuple[str, ...], text: str) -> tuple[str, ...]:
-    """The elements of HTML or XML, and the environments of TeX, that are open behind a text."""
+    """Return the HTML or XML elements and the TeX environments that are still open after a text."""
     opened = list(elements) if "<" in text or "\\" in text or elements else []
     for found in _ELEMENT.finditer(text):
         name = "<![" if found["data"] or found["end"] else "tex" if found["tex"] else found["name"].casefold()
@@ -91,12 +92,12 @@ def open_elements(elements: tuple[str, ...], text: str) -> tuple[str, ...]:
 
 
 def opens_quote(line: str, *, goes_on: bool) -> bool:
-    """Whether what follows the line is quoted, since it ends with an opening sign or holds signs alone."""
+    """Say whether the text after this line is quoted: the line ends with an opening sign or holds only signs."""
     text = line.strip()
     is_underline = goes_on and not text.strip("=")
     return bool(_OPENS_QUOTE.search(text)) or (not is_underline and _DELIMITER.fullmatch(text) is not None)
 
 
 def is_copied(line: str) -> bool:
-    """Whether the call that ends a line stands there as a line of a file does."""
+    """Say whether the line with this call at its end looks like a line copied from a file."""
     return _COPIED_LINE.match(line.lstrip()) is not None

@@ -1,8 +1,8 @@
-"""The machine all text readers share: a cursor over the unread text, and states that move it.
+"""What all text readers share: a cursor over the unread text, and states that move it.
 
-A state takes what it can decide and hands on to the next one. What it cannot decide yet (a possible tag at the end of
-a chunk) it leaves unread, and that rest is always short: longer waits are kept by the states as lists of pieces, so
-that nothing is copied or searched twice and the cost of a message is linear however it is cut.
+A state takes what it can decide and returns the next state. It leaves unread what it cannot decide yet (such as a
+possible tag at the end of a chunk), and that rest is always short. States keep longer waiting text as lists of pieces,
+so that nothing is copied or searched twice: the cost of a message is linear however it is cut.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from app.protocol.message import BatchClosed, CallClosed, CallQuoted, Misread, R
 from app.protocol.payload import DEFAULT_LIMITS, Limits
 
 _TAIL_KEPT = 64 * 1024
-"""Characters of the message that stay available to `tail`, at least."""
+"""At least this many characters of the message stay available to `tail`."""
 
 
 class UnreadText:
-    """The unread text from `at` on, and where the reader's reports go.
+    """The text from the cursor `at` on, and the list of events that the reader reports.
 
-    `is_doubtful` says that the call being read may be a quotation, `is_cited` that its line is one for certain. When a
-    doubtful call closes, the reports from there on are held until `settle` says whether it is quoted.
+    `is_doubtful` means that the current call may be a quotation; `is_cited` means that its line is certainly one. When
+    a doubtful call closes, later events wait until `settle` says whether the call is quoted.
     """
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -38,14 +38,14 @@ class UnreadText:
         self._base = 0
 
     def add(self, chunk: str, stop: int) -> None:
-        """Read on with a chunk that ends at offset `stop` of the message; chunks before it may have passed by."""
+        """Add a chunk that ends at offset `stop` of the message. Earlier chunks may have bypassed this object."""
         at = self.at
         self.data = chunk if at == len(self.data) else self.data[at:] + chunk
         self._base = stop - len(self.data)
         self.at = 0
 
     def replay(self, text: str) -> None:
-        """Put text that was taken before back in front of the unread rest: mostly by stepping back over it."""
+        """Put text that a state took back in front of the unread text, usually by moving the cursor back."""
         back = self.at - len(text)
         if back >= 0 and self.data.startswith(text, back):
             self.at = back
@@ -68,11 +68,14 @@ class UnreadText:
 
     @property
     def is_holding(self) -> bool:
-        """Whether a closed call waits for the rest of its line."""
+        """Return whether a closed call waits for the rest of its line."""
         return self._ready is not None
 
     def settle(self, *, is_quoted: bool, speech: frozenset[str] = frozenset()) -> None:
-        """Report what was held, its calls as quotations or as calls; tools named in `speech` only talk, and do."""
+        """Report the held events, with their calls as quotations or as calls.
+
+        Calls of the tools named in `speech` only talk, so they always run.
+        """
         assert self._ready is not None
         is_quoted = is_quoted or self.is_cited
         held, self.events, self._ready, self.is_doubtful = self.events, self._ready, None, False
@@ -85,7 +88,7 @@ class UnreadText:
                 self.emit(event)
 
     def report(self) -> list[ReaderEvent]:
-        """Hand over the reports that are certain."""
+        """Return the events that are certain, and forget them."""
         if self._ready is not None:
             events, self._ready = self._ready, []
         else:
@@ -95,27 +98,27 @@ class UnreadText:
 
 class ReaderState(Protocol):
     def take(self, stream: UnreadText, /) -> ReaderState:
-        """Move the cursor; the next state, or itself when more text is needed."""
+        """Move the cursor. Return the next state, or this state if it needs more text."""
         ...
 
     def end(self, stream: UnreadText, /) -> ReaderState | None:
-        """No more text will come: report what is open, or put back what must be read differently and go on."""
+        """Handle the end of the text: report what is open, or put back text that must be read in another way."""
         ...
 
     @property
     def opened_at(self) -> int | None:
-        """Offset in the message at which the unfinished call began; None outside a call."""
+        """Return the offset in the message at which the unfinished call began; None outside a call."""
         ...
 
 
 TakePlain = Callable[[str, UnreadText], list[ReaderEvent] | None]
-"""What a state may offer as `take_plain`: to take a chunk that is only text while nothing waits before it, and say
-what is to be reported. None where the chunk may be more than text.
+"""A fast path that a state may offer as `take_plain`: it takes a chunk of plain text and returns the events.
+It returns None if the chunk may be more than text. It is called only while no text waits before the chunk.
 """
 
 
 class Over:
-    """Drops everything: after the first batch, after a message that is too long, after `flush`."""
+    """Ignores all text: after the first batch, after a message that is too long, and after `flush`."""
 
     def take(self, stream: UnreadText) -> ReaderState:
         stream.at = len(stream.data)
@@ -130,7 +133,7 @@ class Over:
 
 
 class StreamReader:
-    """A `Reader` over a machine of states, starting in `state`."""
+    """A `DialectReader` made of states; it begins in `state`."""
 
     def __init__(self, state: ReaderState, limits: Limits = DEFAULT_LIMITS) -> None:
         self._state = state
@@ -198,7 +201,7 @@ class StreamReader:
         return "".join(reversed(pieces))
 
     def _forget(self, room: int) -> None:
-        """Now and then, let go of chunks that `tail` no longer needs."""
+        """From time to time, drop the chunks that `tail` no longer needs."""
         self._older, self._recent = self._recent, []
         self._forget_at = max(room - _TAIL_KEPT, 0)
 
@@ -211,7 +214,7 @@ class StreamReader:
         self._state = state
 
     def _overflow(self, last: str) -> list[ReaderEvent]:
-        """Read what still fits, then say once that the rest is not read."""
+        """Read what still fits, then report once that the rest is not read."""
         if not self._room and self._is_full:
             return []
         events = self.feed(last) + self.flush()

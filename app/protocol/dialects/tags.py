@@ -1,8 +1,8 @@
-"""Opening tags: read piece by piece, so that an attribute may be long and a `>` in quotes ends nothing.
+"""Read opening tags piece by piece, so that an attribute may be long and a `>` in quotes ends nothing.
 
-Whatever cannot be a tag of the protocol is handed back as the text it is: a name that takes attributes only in
-`name="value"` form followed by a word (`<read_file is a tool`), a `<` before the tag has ended, a quote out of place.
-A quote that is never closed ends where another tool's tag opens a line.
+What cannot be a tag of the protocol is returned as text: a tag whose attributes are not `name="value"` pairs
+(`<read_file is a tool`), a `<` before the tag has ended, a misplaced quote. A quote that is never closed ends where the
+tag of another tool begins a line.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _fence(any_open: re.Pattern[str]) -> re.Pattern[str]:
 
 @dataclass(slots=True)
 class Tag:
-    """An opening tag. `start` and `stop` are offsets in the message; `raw` is what was written."""
+    """An opening tag. `start` and `stop` are offsets in the message; `raw` is the text as written."""
 
     name: str
     start: int
@@ -49,7 +49,7 @@ class Tag:
 
 
 class TagOwner(Protocol):
-    """The reader state that found the `<` and continues after the tag."""
+    """The reader state that found the `<` and that continues after the tag."""
 
     @property
     def any_open(self) -> re.Pattern[str]: ...
@@ -57,21 +57,21 @@ class TagOwner(Protocol):
     def tag_read(self, tag: Tag, stream: UnreadText, /) -> ReaderState: ...
 
     def tag_refused(self, name: str, stream: UnreadText, /) -> ReaderState:
-        """`<name` was text, and nothing more was taken."""
+        """Continue after `<name`, which was only text; nothing after it was taken."""
         ...
 
     def tag_cut(self, tag: Tag, stream: UnreadText, /) -> ReaderState | None:
-        """The stream ended inside it."""
+        """Handle the end of the stream inside the tag."""
         ...
 
     def tag_fenced(self, tag: Tag, stream: UnreadText, /) -> ReaderState:
-        """Another tool's tag opened a line inside its quotes."""
+        """Handle another tool's tag that begins a line inside this tag's quotes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TagForm:
-    """What may stand in a tag: `takes` decides by an attribute's name, `bare` names those that need no value."""
+    """What a tag may contain: `takes` accepts attributes by name; `bare` names attributes that need no value."""
 
     takes: Callable[[str], bool]
     bare: frozenset[str] = frozenset()
@@ -79,11 +79,11 @@ class TagForm:
 
 
 class _Refused(Exception):
-    """What was read so far cannot be a tag."""
+    """The text read so far cannot be a tag."""
 
 
 class OpenTag:
-    """Reads from `<name` (not yet taken) to `>`."""
+    """Reads an opening tag from `<name` (not yet taken) to `>`."""
 
     def __init__(self, name: str, form: TagForm, owner: TagOwner, stream: UnreadText) -> None:
         self._tag = Tag(name, stream.position())
@@ -130,7 +130,7 @@ class OpenTag:
         return self._owner.tag_refused(self._tag.name, stream)
 
     def _pass(self, stream: UnreadText, length: int) -> str:
-        """Take `length` characters."""
+        """Take `length` characters and return them."""
         piece = stream.data[stream.at : stream.at + length]
         stream.at += length
         self._size += length
@@ -143,14 +143,14 @@ class OpenTag:
         return piece
 
     def _skip_space(self, stream: UnreadText) -> bool:
-        """Whether something other than space is next."""
+        """Skip space. Return whether another character follows."""
         space = _SPACE.match(stream.data, stream.at)
         if space:
             self._pass(stream, space.end() - stream.at)
         return stream.at < len(stream.data)
 
     def _between(self, stream: UnreadText) -> bool:
-        """Before an attribute or the tag's end."""
+        """Handle the place before an attribute or before the end of the tag."""
         if not self._skip_space(stream):
             return False
         data, at = stream.data, stream.at
@@ -262,12 +262,14 @@ class OpenTag:
 
 _STRUCTURE = ("tool_results", "results", "result", "think", "thinking", "execute", "end", "system", "function_calls")
 _FOREIGN = ("invoke", "parameter", "function", "tool", "assistant", "user", "human")
-"""What other agents' formats and chat templates call their parts."""
+"""Tag names from other agents' formats and from chat templates."""
 
 
 def pattern(names: Iterable[str]) -> re.Pattern[str]:
-    """Matches the `<` of every tag that means something: structure, the named tools, any name with an underscore, and
-    the marks of chat templates (`<|im_start|>`, `<<SYS>>`), which some servers read in any text.
+    """Return a pattern for the `<` of every tag that may mean something to a model or a server.
+
+    These are structure tags, the named tools, any name with an underscore, and the marks of chat templates
+    (`<|im_start|>`, `<<SYS>>`), which some servers interpret in any text.
     """
     known = "|".join(re.escape(name) for name in sorted({*_STRUCTURE, *_FOREIGN, *names}))
     return re.compile(
@@ -277,12 +279,12 @@ def pattern(names: Iterable[str]) -> re.Pattern[str]:
 
 
 def escape(text: str, names: Iterable[str] = ()) -> str:
-    """The text with `&lt;` where a tag would begin."""
+    """Return the text with `&lt;` in place of each `<` that would begin a tag."""
     return pattern(names).sub("&lt;", text)
 
 
 def names_of(specs: Sequence[ToolSpec]) -> frozenset[str]:
-    """Everything by which these tools can be called."""
+    """Return every name and alias of these tools."""
     return frozenset(name for spec in specs for name in (spec.name, *spec.aliases))
 
 
@@ -304,7 +306,7 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
     "webfetch": ("web_fetch",),
     "websearch": ("web_search",),
 }
-"""By the foreign name in lower case; the first of ours that exists is meant."""
+"""Other agents' tool names in lower case, each with Wisp's tools; the first that exists is meant."""
 
 ELSEWHERE = frozenset(
     [
@@ -392,10 +394,10 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 }
 
 DEFAULTS: Mapping[str, Mapping[str, str]] = {"ls": {"recursive": "false"}, "list_dir": {"recursive": "false"}}
-"""What a foreign tool does unless told otherwise, where ours must be told."""
+"""Arguments that Wisp's tool needs to behave as the foreign tool does by default."""
 
 
 def ours(known: Collection[str]) -> Mapping[str, str]:
-    """The foreign names that are none of ours, with the tool of ours that is meant."""
+    """Return the foreign tool names that Wisp does not use itself, each with Wisp's tool that is meant."""
     meant = {name: next((one for one in tools if one in known), "") for name, tools in TOOLS.items()}
     return {name: tool for name, tool in meant.items() if tool and name not in known}

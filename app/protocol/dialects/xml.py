@@ -1,4 +1,4 @@
-"""Inline XML: calls written between sentences, run as they close. The default dialect."""
+"""The default dialect: the model writes XML calls between its sentences, and each runs when it closes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TEXT = "text"
 
 
 def write_xml(calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:
-    """The calls, one a line. A call of a tool that is not among the specs is written with attributes only."""
+    """Return the calls, one per line. A call of a tool without a spec is written with attributes only."""
     known = {spec.name: spec for spec in specs}
     return "\n".join(_call(call, known.get(call.name)) for call in calls)
 
@@ -56,7 +56,7 @@ def _attribute(name: str, value: JsonValue) -> str:
 
 
 def _inside(param: Param, value: JsonValue, spec: ToolSpec) -> str | None:
-    """The value as body or child; None where only an attribute will do."""
+    """Return the value as body or child text; None if only an attribute can hold it."""
     if param is spec.body and not param.many and not param.attrs:
         return _payload(value, spec.name, param) if isinstance(value, str) else None
     if not param.many:
@@ -86,7 +86,7 @@ def _child(param: Param, value: JsonValue) -> str | None:
 
 
 def _payload(text: str, close_name: str, param: Param) -> str | None:
-    """The text so that it reads back exactly; None where no payload can."""
+    """Return the text so that reading gives exactly the same text; None if no payload can."""
     if text and text == text.strip() and text[0].isalnum() and not {"<", "&"} & set(text):
         return text
     if not text or f"</{close_name}" in text:
@@ -101,7 +101,7 @@ _RESULTS = ("tool_results", "results")
 _PEEK = 96
 _SHORTEST_GUESS = 6
 _NEAR = 0.8
-"""How much a name must be like a tool's to be taken for it; `difflib` calls 1 equal."""
+"""How similar a name must be to a tool's name to count as it, as a `difflib` ratio (1 means equal)."""
 
 Meant = Callable[[str, Markdown], bool | None]
 
@@ -113,10 +113,10 @@ def read_xml(
     has_read: bool = False,
     elsewhere: frozenset[str] = frozenset(),
 ) -> StreamReader:
-    """Create a reader of one message for these tools; `has_read` as in `Dialect.reader`.
+    """Return a reader of one message for these tools; `has_read` is as in `Dialect.reader`.
 
-    `elsewhere` names tools of other programs. If given, a tag with one of these names, or with nearly the name of a
-    tool, is also read as a call, so that the executor can answer that no such tool exists.
+    `elsewhere` names tools of other programs. If it is given, a tag with one of these names, or with a name close to a
+    tool's name, is also read as a call, so that the executor can answer that no such tool exists.
     """
     words: dict[str, ProseTag] = {}
     prose_of: list[Prose] = []
@@ -189,7 +189,7 @@ def _invent(prose_of: list[Prose]) -> Callable[[Tag, UnreadText], ReaderState]:
 
 
 def _body_is_meant(spec: ToolSpec) -> Meant:
-    """A tool with a body: certain, unless a sentence seems to go on behind the tag."""
+    """Return the test for a tool with a body: it is a call unless a sentence seems to continue after the tag."""
 
     def is_meant(text: str, line: Markdown) -> bool | None:
         certain = is_text_meant(text, line)
@@ -206,7 +206,7 @@ def _body_is_meant(spec: ToolSpec) -> Meant:
 
 
 def _children_are_meant(spec: ToolSpec, tag_name: str, words: Mapping[str, ProseTag]) -> Meant:
-    """A tool without a body: certain, if a child or its own close tag follows."""
+    """Return the test for a tool without a body: it is a call if a child or its own close tag follows."""
     close = f"</{tag_name}"
 
     def is_meant(text: str, _line: Markdown) -> bool | None:
@@ -223,7 +223,7 @@ def _children_are_meant(spec: ToolSpec, tag_name: str, words: Mapping[str, Prose
 
 
 def _starts_child(spec: ToolSpec, text: str, others: Mapping[str, ProseTag]) -> bool | None:
-    """Whether the text begins with a sub-tag of the tool: a declared one, or one that is no tool of ours."""
+    """Say whether the text begins with a sub-tag: a declared child, or a name that is no known tool."""
     name = NAME.match(text)
     if not name:
         return None if text == "<" else False
@@ -233,14 +233,14 @@ def _starts_child(spec: ToolSpec, text: str, others: Mapping[str, ProseTag]) -> 
 
 
 def finished(reader: StreamReader, text: str) -> list[Block]:
-    """The complete calls of a whole message."""
+    """Return the complete calls of a whole message."""
     reader.feed(text)
     reader.flush()
     return reader.drain()
 
 
 class XmlDialect:
-    """`guide` is the text that explains the dialect; the tools follow it."""
+    """The inline XML dialect. `guide` is the text that explains it in the prompt, before the tool docs."""
 
     name = "xml"
     pacing = Pacing.ONE_FEEDBACK_CALL
@@ -270,9 +270,9 @@ class XmlDialect:
         return write_xml(calls, specs)
 
     def answer(self, answers: Sequence[Answer]) -> Message:
-        """A `<tool_results>` block with one entry an answer, then the pictures.
+        """Return a `<tool_results>` block with one entry per call, then the pictures.
 
-        In the echoes every `<` that would begin a tag of the protocol, or of a tool the last reader knew, is `&lt;`.
+        In the results, each `<` that would begin a protocol tag or the tag of a known tool becomes `&lt;`.
         """
         names = self._names | {answer.tool for answer in answers}
         entries = "\n".join(_entry(answer, names, self._introductions.due(answer)) for answer in answers)

@@ -1,9 +1,9 @@
-"""Between a call's tags: its children, its body, its close tag.
+"""Read what is between a call's tags: its children, its body and its close tag.
 
-Only children declared for this tool are read as such, and only before a body begins: from the first other text on, a
-tool that takes a body reads everything up to its close tag as that body, so that tags inside a file never set an
-argument. Text between the children of a tool without a body is kept for the argument check. Another tool's opening
-tag at the start of a line ends a call that was never closed: it is reported as cut, and does not run.
+Only the children that the tool declares are read as children, and only before a body begins. From the first other text
+on, a tool that takes a body reads everything up to its close tag as that body, so that tags inside a file never set an
+argument. For a tool without a body, text between the children is kept for the argument check. Another tool's opening
+tag at the start of a line ends a call that was never closed: it is reported as cut and does not run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONGEST_TAG = 96
 
 
 class Children:
-    """The state outside all children of an open call."""
+    """The state inside an open call but outside all its children."""
 
     def __init__(self, call: Call, following: ReaderState, any_open: re.Pattern[str]) -> None:
         self._call = call
@@ -72,7 +72,7 @@ class Children:
         return Payload(place, self._outcomes(param, tag))
 
     def tag_refused(self, name: str, stream: UnreadText) -> ReaderState:
-        """Looks like a child, is none (`<path d="…">` in a picture)."""
+        """Continue after text that looks like a child but is none (such as `<path d="…">` in an SVG picture)."""
         if self._takes_body:
             stream.replay(f"<{name}")
             return self._body(stream)
@@ -119,7 +119,10 @@ class Children:
         return self._text(stream, stream.at + 1 + len(name))
 
     def _is_line_start(self) -> bool:
-        """Whether only space stands before on the line; the first line of a tool that takes a body is its body."""
+        """Say whether only space precedes this place on its line.
+
+        For a tool that takes a body, the first line never counts, because it belongs to the body.
+        """
         *earlier, line = self._line.split("\n")
         return bool(earlier) and not line.strip() and (self._call.has_children or not self._takes_body)
 
@@ -129,7 +132,7 @@ class Children:
         return TagForm(takes)
 
     def _fenced(self, stream: UnreadText) -> ReaderState:
-        """The next tool begins, and this call was never closed."""
+        """Report this call as cut, because the next tool begins before it was closed."""
         self._set_stray()
         name = self._call.tag.name
         self._call.cut(stream.position(), stream)
@@ -144,7 +147,7 @@ class Children:
         return None
 
     def _keep(self, stream: UnreadText, stop: int) -> None:
-        """Text that is no child: space before a body, or something stray."""
+        """Keep text that is no child: space before a body, or stray text."""
         piece = stream.data[stream.at : stop]
         stream.at = stop
         (self._gap if self._takes_body else self._stray).append(piece)
@@ -186,7 +189,7 @@ class Children:
         return self._following
 
     def _set_stray(self) -> None:
-        """The text outside the children: with a body declared and no children it is that body."""
+        """Keep the text outside the children. It is the body if the tool declares one and no child was given."""
         pieces = self._gap if self._takes_body and not self._call.has_children else self._stray
         if pieces:
             self._set_body("".join(pieces))
@@ -207,7 +210,7 @@ class Children:
         return Outcomes(closed, unfinished, fenced)
 
     def _child_fenced(self, tag: Tag, stream: UnreadText) -> ReaderState:
-        """The call's close tag came, and behind it the next tool, before the child's own."""
+        """End the call when its close tag and the next tool came before the child's close tag."""
         close = self._close.match(stream.data, stream.at)
         assert close is not None
         stream.at = close.end()
@@ -223,7 +226,7 @@ class Children:
 
 
 class Section:
-    """A comment or CDATA section between children: no tag in it counts."""
+    """A comment or CDATA section between children, in which no tag counts."""
 
     def __init__(self, start: str, stop: str, owner: Children, read: Callable[[str], None]) -> None:
         self._start = start

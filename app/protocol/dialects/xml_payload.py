@@ -1,15 +1,15 @@
-"""The text of one payload, from behind its opening tag to where it truly ends.
+"""Read the text of one payload, from after its opening tag to its true end.
 
 - A plain payload ends at its first close tag.
 - A payload declared `Close.LAST` (file contents, HTML) ends at the last of its close tags before the call's own. That
-  is known only when the call closes, so from the first close tag on nothing more is shown until then.
-- A payload that starts with CDATA ends at the first close tag that follows a `]]>`. A close tag without one is only a
-  candidate, so that a file may hold its own close tag. It counts when the stream ends, and when the next call begins,
-  so that a broken CDATA end never swallows the next file: behind a malformed end (`]]` without `>`, or text between
-  `]]>` and the tag) at any other tool's tag, behind no end at all at one that opens a line or holds CDATA itself.
-  Where another `]]>` follows it, and then nothing, the payload was cut short instead.
-- A child without its close tag ends where its call's close tag does, if another tool's tag opens the next line, or
-  follows at all where the child's CDATA has ended.
+  is known only when the call closes, so nothing more is shown after the first close tag until then.
+- A payload that starts with CDATA ends at the first close tag after a `]]>`. A close tag without `]]>` is only a
+  candidate, so that a file may contain its own close tag. The candidate counts when the stream ends and when the next
+  call begins, so that a broken CDATA end never swallows the next file. After a malformed end (`]]` without `>`, or
+  text between `]]>` and the tag), any other tool's tag begins the next call. After no end at all, only a tag that
+  begins a line or that holds CDATA does. If only another `]]>` follows the candidate, the payload was cut short.
+- A child without a close tag ends at its call's close tag, if another tool's tag begins the next line. After an ended
+  CDATA section, another tool's tag anywhere after it is enough.
 
 The pieces of a payload are kept in a list and joined once.
 """
@@ -35,7 +35,7 @@ _MAY_END = frozenset("\r\n]> \t")
 
 
 class Preview:
-    """Lets text through, without the line break at its start and whatever may be part of its end."""
+    """Passes text on for display, without the line break at its start and without what may belong to its end."""
 
     def __init__(self, *, is_cdata: bool = False, keeps_end: bool = False) -> None:
         self.count = 0
@@ -45,7 +45,7 @@ class Preview:
         self._has_begun = False
 
     def feed(self, text: str) -> str:
-        """What may be shown now; `count` is how much has been in all."""
+        """Return the text that may be shown now. `count` is the number of characters shown so far."""
         if self._held:
             text = self._held + text
             self._held = ""
@@ -63,7 +63,7 @@ class Preview:
         return text
 
     def _end_of(self, text: str) -> int:
-        """Where what may belong to the end of the payload begins."""
+        """Return the index at which the text begins that may belong to the end of the payload."""
         if self._is_cdata and "]" in text[-_LONGEST_END:]:
             ending = _CDATA_END.search(text, max(len(text) - _LONGEST_END, 0))
             if ending:
@@ -74,14 +74,14 @@ class Preview:
 
 
 def child_of(spec: ToolSpec, name: str) -> Param | None:
-    """The argument a sub-tag of that name writes: attributes, children and body are spellings of one thing."""
+    """Return the argument that a sub-tag of that name writes, whether it is declared as attribute, child or body."""
     if name == PROGRESS.name:
         return spec.param(name) or PROGRESS
     return spec.param(name) or (Param(name) if spec.parts_of(name) else None)
 
 
 class Call:
-    """Collects what a call holds. A dead call (over a limit) is read to its end and reports nothing more."""
+    """Collects the contents of one call. A call that exceeded a limit is read to its end but reports nothing more."""
 
     def __init__(self, spec: ToolSpec, tag: Tag) -> None:
         self.spec = spec
@@ -121,7 +121,7 @@ class Call:
             stream.emit(CallCut(self._block(stop, partial=True)))
 
     def kill(self, stream: UnreadText, code: str, detail: str) -> None:
-        """A limit was passed: say so once; nothing of this call will run."""
+        """Report once that a limit was exceeded. Nothing of this call will run."""
         if not self._dead:
             stream.emit(CallCut(self._block(stream.position(), partial=True)))
             stream.emit(Misread(code, detail, self.tag.start))
@@ -153,14 +153,14 @@ class Call:
 
 
 _BEFORE = 80
-"""Characters before a tag that are looked at: for the end of a CDATA section, for the start of a line."""
+"""How many characters before a tag are checked for the end of a CDATA section and for a line start."""
 
 _LONGEST_TAG = 96
 _SHOWN_AT_ONCE = (32, 128)
-"""Characters of a payload that are shown together, in a short and in a long one: a frame or two of a fast model's."""
+"""How many characters of a short and of a long payload are shown at once: one or two frames of a fast model's text."""
 _SHOWN_SHARE = 64
 _GAP = 160
-"""Characters between a call's close tag and the next call that are looked at."""
+"""How many characters between a call's close tag and the next call are checked."""
 
 _MALFORMED_END = re.compile(r"\](?:\s*\]\s*>?|\s*>)\s*\Z")
 _SPACE = re.compile(r"\s*")
@@ -170,7 +170,7 @@ _UNFINISHED_TAG = re.compile(r"</?[\w.:-]*\s{0,16}")
 
 @dataclass(frozen=True, slots=True)
 class PayloadPlace:
-    """Which payload is read: of which call, under which tag name; `body` is written between the call's own tags."""
+    """Where a payload is: its call, its argument and its tag. `is_body` means that the call's own tags hold it."""
 
     call: Call
     param: Param
@@ -180,15 +180,15 @@ class PayloadPlace:
 
 
 Closed = Callable[[str, UnreadText], ReaderState]
-"""Told the raw payload once it has ended; whatever was read past its end has been put back."""
+"""Gets the raw payload after it ended. Text that was read past its end has been put back."""
 
 Unfinished = Callable[[str, UnreadText], ReaderState | None]
-"""Told what there is when the stream ends inside the payload."""
+"""Gets the text so far if the stream ends inside the payload."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """How a payload may end. `fenced` stands at the call's close tag, which another tool's tag follows."""
+    """What to do when a payload ends. `fenced` is for a payload that ends at its call's close tag, not its own."""
 
     closed: Closed
     unfinished: Unfinished
@@ -197,7 +197,7 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    """What may end a payload: its own close tag, and what else matters before and after the first one."""
+    """The patterns that may end a payload: its own close tag, and the other tags that matter."""
 
     close: re.Pattern[str]
     fenced: re.Pattern[str]
@@ -263,7 +263,7 @@ class Payload:
                 return following
 
     def take_plain(self, chunk: str, stream: UnreadText) -> list[ReaderEvent] | None:
-        """Only every now and then is there more to do than to keep the chunk."""
+        """Keep a chunk without tags. Only from time to time is there more to do; then return None."""
         if "</" in chunk or chunk[-1:] == "<":
             return None
         size = self._size + len(chunk)
@@ -294,7 +294,7 @@ class Payload:
         return tag.start
 
     def _is_cut_behind(self) -> bool:
-        """Whether the text ends with the end of the CDATA section that the candidate stood in."""
+        """Return whether the text ends with the end of the CDATA section that contains the candidate."""
         if not self._is_weak or not self._has_cdata_ended():
             return False
         return payload.CDATA_START not in "".join(self._pieces[self._candidate :])
@@ -319,7 +319,7 @@ class Payload:
         return True
 
     def _safe_end(self, stream: UnreadText) -> int:
-        """Up to where the unread text surely holds no beginning of a tag that matters."""
+        """Return the index up to which the unread text certainly holds no beginning of a tag that matters."""
         data = stream.data
         if self._may_be_fenced:
             fence = self._patterns.unfinished_fence.search(data, max(stream.at, len(data) - _LONGEST_FENCE))
@@ -343,7 +343,7 @@ class Payload:
         self._size += len(piece)
 
     def _add(self, stream: UnreadText, stop: int) -> None:
-        """Take text of the payload up to `stop`."""
+        """Take the text of the payload up to `stop`."""
         if stop == stream.at:
             if self._candidate is None and self._shown < len(self._pieces):
                 self._show(stream)
@@ -378,7 +378,7 @@ class Payload:
         self._show_at = limit if self._param.short else min(self._size + step, limit)
 
     def _meet(self, found: re.Match[str], stream: UnreadText) -> ReaderState | None:
-        """A tag that may end the payload: the next state if it does, None if it is part of the text."""
+        """Handle a tag that may end the payload. Return the next state if it does, None if it is text."""
         if found["close"]:
             return self._meet_close(found, stream)
         if self._candidate is None:
@@ -392,7 +392,10 @@ class Payload:
         return None
 
     def _meet_fence(self, found: re.Match[str], stream: UnreadText) -> ReaderState | None:
-        """The call closes and another begins, but this payload did not; a CDATA section must have ended first."""
+        """Handle a call that closes before another begins while this payload is open.
+
+        If the payload is CDATA, its section must have ended first.
+        """
         is_next_line = self._patterns.next_line.match(stream.data, found.end()) is not None
         is_fence = self._has_cdata_ended() if self._is_cdata else is_next_line
         if self._outcomes.fenced is None or not is_fence:
@@ -407,8 +410,9 @@ class Payload:
         return not self._is_weak or stream.ended
 
     def _ends_at_tool(self, *, is_cdata: bool) -> bool:
-        """The next tool's tag is a fence: at the start of a line, right behind the close tag, behind a malformed end,
-        or with CDATA of its own.
+        """Say whether the next tool's tag ends this payload.
+
+        It does at the start of a line, right after the close tag, after a malformed end, or if it holds CDATA itself.
         """
         if is_cdata:
             return self._is_weak and self._has_met_tool
@@ -418,7 +422,7 @@ class Payload:
         return self._is_weak and self._before().rstrip(" \t").endswith("\n")
 
     def _before(self) -> str:
-        """The last characters of the payload so far."""
+        """Return the last characters of the payload so far."""
         pieces: list[str] = []
         missing = _BEFORE
         for piece in reversed(self._pieces):
@@ -445,16 +449,16 @@ class Payload:
         return None
 
     def _is_end_malformed(self) -> bool:
-        """Whether the CDATA section has ended, though not as it should."""
+        """Return whether the CDATA section has ended, but not in the correct form."""
         return _MALFORMED_END.search(self._before()) is not None or payload.CDATA_END in "".join(self._pieces)
 
     def _widen(self) -> None:
-        """From the first candidate on the call's own close tag and other tools' tags matter too."""
+        """After the first candidate, also look for the call's own close tag and for other tools' tags."""
         self._may_be_fenced = False
         self._pattern = self._patterns.body_wide if self._place.is_body else self._patterns.child_wide
 
     def _finish(self, candidate: int, stream: UnreadText) -> ReaderState:
-        """The payload ended where piece `candidate` begins, which is its close tag; the text after it is put back."""
+        """End the payload at piece `candidate`, which is its close tag, and put back the text after it."""
         raw = "".join(self._pieces[:candidate])
         stream.replay("".join(self._pieces[candidate + 1 :]))
         self._show_rest(raw, stream)

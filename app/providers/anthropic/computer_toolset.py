@@ -1,9 +1,9 @@
-"""Anthropic's own computer tools and ours: which member is which tool, and how their arguments are spelled.
+"""Translate between Anthropic's own computer tools and Wisp's tools, and between their arguments.
 
-On models that have it, `computer_toolset_20260801` is declared in place of those of our tools that it covers; older
-models have one tool named `computer` whose `action` is the member. What the model calls becomes a call of our tool,
-so that policy, cards and execution know no vendor; on the way back it becomes the member's call again, exactly as the
-model wrote it. Source: the vendor's page on the computer use tool, September 2026, and its SDK's types.
+Models that have `computer_toolset_20260801` get it in place of Wisp's tools that it covers. Older models have one tool
+named `computer` whose `action` names the member. A call of such a tool becomes a call of Wisp's tool, so that the
+policy, the cards and the execution need not know the vendor. In the history it is the member's call again, exactly as
+the model wrote it. Source: the vendor's page on the computer use tool, September 2026, and its SDK's types.
 """
 
 from __future__ import annotations
@@ -56,8 +56,10 @@ def _notches(args: Mapping[str, Any]) -> Args:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """`fixed` is always given to our `tool`; `spelled` turns single arguments into ours; `joined` turns several, which
-    it names, into ours together. Arguments that are in neither are handed on as they are, for our tool to judge.
+    """How one member of the vendor's tool is expressed with Wisp's `tool`.
+
+    `fixed` arguments are always given. `spelled` converts single arguments; `joined` converts the arguments that it
+    names together. All other arguments pass unchanged, and Wisp's tool checks them.
     """
 
     tool: str
@@ -90,14 +92,17 @@ MEMBERS: Mapping[str, Member] = {
 }
 _NEEDED = frozenset({"screen_capture", "computer_click"})
 _BY_NAME = ("computer_click", frozenset({"x", "y", "capture", "space"}))
-"""Stays declared beside the vendor's clicks, without the arguments that those are for: they know no names and refs."""
+"""Wisp's click stays declared beside the vendor's, without screen places, because only Wisp's takes names and refs."""
 
 _OLDEST = "computer_20250124"
 _NOT_IN_OLDEST = frozenset({"zoom"})
 
 
 def to_our_call(member: str, args: Args) -> tuple[str, Args]:
-    """Our tool and its arguments. An unknown member, or arguments of another shape, are handed on for us to refuse."""
+    """Return Wisp's tool and its arguments for a vendor's call.
+
+    An unknown member, or arguments of another form, pass unchanged, so that Wisp refuses them with its usual sentences.
+    """
     known = MEMBERS.get(member)
     if known is None:
         return f"{FAMILY}.{member}", args
@@ -112,15 +117,16 @@ def to_our_call(member: str, args: Args) -> tuple[str, Args]:
                 ours |= spell(rest[name])
             rest.pop(name, None)
     except (TypeError, ValueError, KeyError):
+        # Let the tool refuse them, because the model may send arguments of any form.
         return known.tool, args
     return known.tool, ours | rest
 
 
 def declared(tool: str, ours: Sequence[Mapping[str, JsonValue]], screen: Size) -> list[Mapping[str, JsonValue]]:
-    """The tools to declare: the vendor's own, and those of ours that it does not cover.
+    """Return the tools to declare: the vendor's own, and those of Wisp's tools that it does not cover.
 
-    Our click stays, to click by name and by ref. Members whose tool we do not have are switched off. Where our tools
-    drive no screen, ours are declared as they are.
+    Wisp's click stays, for clicks by name and by ref. Members without a tool of Wisp's are disabled. If Wisp's tools
+    control no screen, only they are declared.
     """
     names = {str(one["name"]) for one in ours}
     if not tool or not names >= _NEEDED:
@@ -131,7 +137,7 @@ def declared(tool: str, ours: Sequence[Mapping[str, JsonValue]], screen: Size) -
 
 
 def _by_name(one: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Our click, for what the vendor's cannot say; any other tool as it is."""
+    """Return Wisp's click without the arguments that the vendor's clicks cover; any other tool unchanged."""
     shape = one["input_schema"]
     given = shape.get("properties") if isinstance(shape, dict) else None
     if one["name"] != _BY_NAME[0] or not isinstance(shape, dict) or not isinstance(given, dict):

@@ -1,4 +1,4 @@
-"""Claude through the official SDK. The SDK loads in a worker thread: its import alone takes more than a second."""
+"""Stream Claude through the official SDK. A worker thread loads the SDK, because its import takes over a second."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _REFUSALS = (
     ("effort", EFFORT),
     ("adaptive", THINKING),
 )
-"""Words of a refusal that name a field which can be left out. A replayed thinking block is not among them."""
+"""Words of a server's refusal, each with the optional field that it means. Replayed thinking is not optional."""
 
 SERVICE = Service(
     "Anthropic",
@@ -51,10 +51,10 @@ SERVICE = Service(
 
 
 class AnthropicProvider:
-    """Streams Messages. It never tries again by itself: that is the loop's, which knows what was already done.
+    """Streams Messages. It never retries: only the agent's loop does, because it knows what already happened.
 
-    `idle_s` is the longest silence on the wire; the vendor's pings count as life. An empty `base_url` takes
-    `ANTHROPIC_BASE_URL` or the vendor's own address.
+    `idle_s` is the longest allowed silence of the connection; the vendor's pings count as a sign of life. If `base_url`
+    is empty, `ANTHROPIC_BASE_URL` or the vendor's own address is used.
     """
 
     name = "anthropic"
@@ -84,7 +84,7 @@ class AnthropicProvider:
             raise await self._meaning(error, request.model) from error
 
     async def models(self) -> tuple[str, ...]:
-        """The ids of the models that the account may use, newest first."""
+        """Return the ids of the models that the account may use, newest first."""
         client = await self._connected()
         import anthropic
 
@@ -116,7 +116,7 @@ class AnthropicProvider:
         return self._client
 
     async def _asked(self, client: anthropic.AsyncAnthropic, request: Request) -> anthropic.AsyncStream[Any]:
-        """A server that refuses one of the fields that can be left out is asked again without it, and so ever after."""
+        """Send the request. If the server refuses an optional field, ask again without it from now on."""
         import anthropic
 
         facts = facts_of(self._server, request.model)
@@ -153,7 +153,7 @@ class AnthropicProvider:
             raise wire_errors.dropped(SERVICE)
 
     async def _meaning(self, error: Exception, model: str = "") -> ProviderError:
-        """What a failure of the SDK or of the connection under it means for the person or the loop."""
+        """Return the error that tells the person or the loop what a failure of the SDK means."""
         import anthropic
         import httpx2
 
@@ -174,7 +174,7 @@ class AnthropicProvider:
     async def _no_model(self, model: str) -> ProviderError:
         try:
             offered = await self.models()
-        except ProviderError:
+        except ProviderError:  # because the list only completes the sentence about the unknown model
             offered = ()
         return wire_errors.unknown_model(SERVICE, model, offered)
 
@@ -193,7 +193,7 @@ def _client(key: str, base_url: str, idle_s: float) -> anthropic.AsyncAnthropic:
 
 
 def _declined(message: str) -> str:
-    """The field that can be left out and that a refusal names; the most particular first."""
+    """Return the optional field that a refusal names; the most specific words are tried first."""
     return next((name for words, name in _REFUSALS if words in message), "")
 
 
@@ -204,10 +204,11 @@ def _fault(error: anthropic.APIStatusError) -> Fault:
 
 
 def _fault_in_stream(data: str) -> Fault:
-    """The error event of a stream that began well: `{"type": "error", "error": {"type", "message"}}`."""
+    """Read the error event of a stream that began well: `{"type": "error", "error": {"type", "message"}}`."""
     try:
         error = json.loads(data)["error"]
         return Fault(0, str(error.get("type", "")), str(error.get("message", "")))
+    # A proxy may send any text here; the person still gets to read it.
     except (ValueError, KeyError, TypeError, AttributeError):
         return Fault(0, "", data)
 

@@ -1,7 +1,8 @@
-"""A request as Anthropic's Messages API wants it.
+"""Write a request as Anthropic's Messages API wants it.
 
-The prefix stays byte-identical from pass to pass, so that it is read from the cache: system and tools first, the
-facts of the moment last. At most four cache markers: one on the system block, three on the latest user messages.
+The prefix stays byte-identical from pass to pass, so that the vendor reads it from its cache: the system text and the
+tools come first, the facts of the moment last. There are at most four cache markers: one on the system block and three
+on the latest user messages.
 """
 
 from __future__ import annotations
@@ -36,29 +37,29 @@ VENDOR = "anthropic"
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 
 COMPUTER_TOOL, BLOCK_BINDING, EFFORT, THINKING = "computer_tool", "block_binding", "effort", "thinking"
-"""Fields that a server may refuse and that can be left out."""
+"""The optional fields that a server may refuse."""
 
 _SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 _MARKER = {"type": "ephemeral"}
-_MARKED_MESSAGES = 3
+_MARKED_MESSAGES = 3  # https://docs.claude.com/en/docs/build-with-claude/prompt-caching
 
 Wire = dict[str, Any]
 Calls = Mapping[str, Wire]
 
 
 class Contexts:
-    """Which facts of the moment went out with which message.
+    """Remembers which facts of the moment were sent with which message.
 
-    Models that bind their thinking to everything before it lose that thinking when an earlier request is changed
-    afterwards: for them the facts stay where they were sent, and later ones tell only the sections that are new. For
-    all others only the latest are sent.
+    Some models bind their thinking to everything before it and lose it if an earlier part of the request changes. For
+    them, facts stay where they were sent, and later messages carry only the sections that changed. All other models get
+    only the latest facts.
     """
 
     def __init__(self) -> None:
         self._sent: dict[tuple[int, int], str] = {}
 
     def of(self, messages: Sequence[Message], context: str, *, lasting: bool) -> Mapping[int, str]:
-        """The facts to send after each message, by its position."""
+        """Return the facts to send after each message, by the message's index."""
         last = len(messages) - 1
         if not lasting:
             return {last: context}
@@ -74,7 +75,7 @@ class Contexts:
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """How a request is written for one model: its profile, and what its server was found to refuse."""
+    """How to write a request for one model: its profile, and the fields that its server refuses."""
 
     profile: Profile
     declined: frozenset[str] = frozenset()
@@ -85,13 +86,13 @@ class RequestOptions:
 
     @property
     def betas(self) -> tuple[str, ...]:
-        """Features that a header must ask for."""
+        """Return the beta features that a request header must name."""
         binding = (BINDING_BETA,) if self.profile.binds_thinking and BLOCK_BINDING not in self.declined else ()
         return (*binding, *((BETAS[self.computer_tool],) if self.computer_tool in BETAS else ()))
 
 
 def _news(before: str, now: str) -> str:
-    """The sections (`## …`) of `now` that differ, under its title; nothing where all are as they were."""
+    """Return the sections (`## …`) of `now` that changed, under its title; "" if none changed."""
     title, *sections = _SECTION.split(now)
     known = set(_SECTION.split(before))
     news = [section for section in sections if section not in known]
@@ -100,14 +101,14 @@ def _news(before: str, now: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a conversation needs beside its messages: the facts of each moment, and calls as the model wrote them."""
+    """What a conversation needs besides its messages: the facts of each moment, and calls as the model wrote them."""
 
     contexts: Contexts = field(default_factory=Contexts)
     calls: dict[str, Wire] = field(default_factory=dict)
 
 
 def body_of(request: Request, manner: RequestOptions, memory: Memory) -> Wire:
-    """The fields of `messages.create`; sampling parameters are never sent, since current models refuse them."""
+    """Return the fields of `messages.create`. No sampling parameters are sent, because current models refuse them."""
     profile = manner.profile
     history = paired(request.messages)
     contexts = memory.contexts.of(history, request.context, lasting=profile.binds_thinking)
@@ -129,7 +130,7 @@ def body_of(request: Request, manner: RequestOptions, memory: Memory) -> Wire:
 
 
 def _thinking(manner: RequestOptions) -> Wire:
-    """Thinking is shown in summary: without it the screen says nothing while the model plans."""
+    """Return the fields for thinking. Ask for a summary, because otherwise nothing appears while the model plans."""
     if not manner.profile.thinking or THINKING in manner.declined:
         return {}
     thinking: Wire = {"type": manner.profile.thinking, "display": "summarized"}
@@ -139,7 +140,7 @@ def _thinking(manner: RequestOptions) -> Wire:
 
 
 def _screen(history: Sequence[Message], profile: Profile) -> Size:
-    """The size of the pictures that the model points into: the newest one's."""
+    """Return the size of the newest picture, because the model's coordinates refer to that picture."""
     for part in (part for message in reversed(history) for part in reversed(message.parts)):
         media = (part.media,) if isinstance(part, ImagePart) else part.media if isinstance(part, ResultPart) else ()
         shown = [one for one in media if one.label != PAGE_PICTURE]
@@ -149,7 +150,7 @@ def _screen(history: Sequence[Message], profile: Profile) -> Size:
 
 
 def _messages(messages: Sequence[Message], contexts: Mapping[int, str], calls: Calls) -> list[Wire]:
-    """A message's own blocks and its context are kept apart for marking; what is empty is left out."""
+    """Return the messages, each with its own blocks and its context apart, for the markers. Leave out empty ones."""
     wire: list[Wire] = []
     for number, message in enumerate(messages):
         blocks = _without_dangling_thoughts([block for part in message.parts for block in _blocks(part, calls)])
@@ -164,14 +165,17 @@ def _messages(messages: Sequence[Message], contexts: Mapping[int, str], calls: C
 
 
 def _without_dangling_thoughts(blocks: list[Wire]) -> list[Wire]:
-    """A message may not end with thinking: an answer that was cut before its first word leaves nothing to replay."""
+    """Return the blocks without thinking at the end: the API refuses a message that ends with thinking."""
     while blocks and blocks[-1]["type"] in ("thinking", "redacted_thinking"):
         blocks.pop()
     return blocks
 
 
 def _mark(messages: list[Wire], *, sticky: bool) -> None:
-    """Mark the last lasting block of the latest user messages; a context that stays is part of what lasts."""
+    """Put a cache marker on the last block that stays in the history, in each of the latest user messages.
+
+    With `sticky`, the context stays in the history too.
+    """
     for message in [message for message in messages if message["role"] == "user"][-_MARKED_MESSAGES:]:
         lasting = message["context"] if sticky and message["context"] else message["content"]
         if lasting:
@@ -197,8 +201,8 @@ def _blocks(part: Part, calls: Calls) -> Iterable[Wire]:
 
 
 def _result(part: ResultPart, toolset: str | None) -> Iterable[Wire]:
-    """A failed call's result may hold only text: its pictures follow it."""
-    pictures = [block for media in part.media for block in _picture(media, told=part.text)]
+    """Return the blocks for a result. A failed call's result may hold only text, so its pictures come after it."""
+    pictures = [block for media in part.media for block in _picture(media, caption=part.text)]
     text = [_text(part.text)] if part.text.strip() else []
     inside = text if part.is_error else text + pictures
     block: Wire = {"type": "tool_result", "tool_use_id": part.call_id}
@@ -211,24 +215,25 @@ def _result(part: ResultPart, toolset: str | None) -> Iterable[Wire]:
     return [block]
 
 
-def _picture(media: Media, told: str = "") -> list[Wire]:
-    """Return the label, then the picture: the model clicks better when it has read what it sees.
+def _picture(media: Media, caption: str = "") -> list[Wire]:
+    """Return a picture with its label before it: the model clicks better if it reads first what it sees.
 
-    The label is left out if the text `told` already holds it.
+    There is no label if `caption`, the text before the picture, already contains it.
     """
     source = {"type": "base64", "media_type": media.media_type, "data": base64.b64encode(media.data).decode("ascii")}
     image: Wire = {"type": "image", "source": source}
-    return [_text(media.label), image] if media.label.strip() and media.label not in told else [image]
+    return [_text(media.label), image] if media.label.strip() and media.label not in caption else [image]
 
 
 def _text(text: str) -> Wire:
-    """Half a surrogate pair (from a file name, say) cannot be sent and becomes a question mark."""
+    """Return a text block. Half a surrogate pair (from a file name, for example) becomes a question mark."""
     return {"type": "text", "text": text.encode("utf-8", "replace").decode("utf-8")}
 
 
 _STOPS = {
     "end_turn": "end_turn",
     "stop_sequence": "end_turn",
+    # https://docs.claude.com/en/api/handling-stop-reasons
     "pause_turn": "end_turn",
     "tool_use": "tool_use",
     "max_tokens": "max_tokens",
@@ -245,7 +250,7 @@ _FIGURES = {
 
 @dataclass
 class _Block:
-    """A content block while it arrives: as it began, and the text of its growing field."""
+    """A content block while it arrives: its first event, and the text of its growing field."""
 
     start: Mapping[str, JsonValue]
     text: list[str] = field(default_factory=list)
@@ -261,14 +266,14 @@ class _Block:
 
     @property
     def is_plain_call(self) -> bool:
-        """A call of a tool that we declared ourselves."""
+        """Return whether this is a call of a tool that Wisp declared itself."""
         return self.kind == "tool_use" and not self.start.get("toolset_name") and self.start.get("name") != FAMILY
 
 
 class MessageReading:
-    """Turns one message's events into ours. `is_complete` once the vendor has said that the message is over.
+    """Turns one message's events into Wisp's. `is_complete` is true after the vendor's last event.
 
-    Calls of the vendor's own computer tools become calls of ours; `calls` keeps them as they were written, by id.
+    Calls of the vendor's own computer tools become calls of Wisp's tools; `calls` keeps the originals, by id.
     """
 
     def __init__(self, calls: dict[str, Wire]) -> None:
@@ -279,7 +284,7 @@ class MessageReading:
         self.is_complete = False
 
     def read(self, event: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """What one event means; unknown events mean nothing. Raises WireError."""
+        """Yield the meaning of one event; unknown events have none. Raise WireError for a broken one."""
         try:
             yield from self._read(event)
         except (KeyError, TypeError, AttributeError) as error:
@@ -345,7 +350,7 @@ class MessageReading:
                 yield from [told] if block.is_plain_call else self._as_ours(block, told)
 
     def _as_ours(self, block: _Block, told: NativeCallEnded) -> Iterator[StreamEvent]:
-        """A call of the vendor's computer tools. The older tool names its member only among the arguments."""
+        """Yield a call of the vendor's computer tools as Wisp's. The older tool names its member in the arguments."""
         self._calls[block.id] = {**block.start, "input": told.args}
         args, member = dict(told.args), words(block.start["name"])
         if not block.start.get("toolset_name"):

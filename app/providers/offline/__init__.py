@@ -1,28 +1,33 @@
-"""The provider that needs no model, no key and no network: plain commands in, the inline protocol out."""
+"""The provider that needs no model, no key and no network: it reads plain commands and answers with XML calls."""
 
 from __future__ import annotations
 
 import asyncio
+import datetime
 import importlib
 from collections.abc import AsyncIterator
 
+from app.base.clock import Clock, SystemClock
 from app.providers.api import Provider, Request, Stopped, StreamEvent, TextDelta, Usage
 from app.settings.store import Settings
 
 
 class OfflineProvider:
-    """Answer without a model. Stateless: each pass derives the plan and its progress from the messages.
+    """Answers without a model. It is stateless: each pass derives the plan and its progress from the messages.
 
-    It always writes inline XML, whichever dialect the request teaches. The assembly reads `dialect` to set up the
-    session. What reads plain commands is loaded with the first request, which `wisp tool` never makes.
+    It always writes inline XML, whatever dialect the request explains. The assembly reads `dialect` to set up the
+    session. The command reader is imported with the first request, which `wisp tool` never makes.
     """
 
     name = "offline"
     dialect = "xml"
 
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         reading = await asyncio.to_thread(importlib.import_module, "app.providers.offline.provider")
-        reply = reading.reply_to(request.messages)
+        reply = reading.reply_to(request.messages, datetime.datetime.fromtimestamp(self._clock.wall()))
         for piece in reading.pieces(reply.text):
             yield TextDelta(piece)
             await asyncio.sleep(0)  # so that a stop gets through between two pieces

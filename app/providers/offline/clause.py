@@ -1,4 +1,4 @@
-"""One clause: its verb, what the verb is said about, and the steps that follow from both."""
+"""Read one clause: its verb, the verb's object, and the steps that follow from both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAY_STAND_ALONE = "super"
 
 
 def press(tokens: Sequence[Token]) -> Steps:
-    """Keys as one chord, pressed once or several times."""
+    """Read keys that form one chord, pressed once or several times."""
     rest, count = repeats(tokens)
     if len(rest) > 1 and rest[-1].low == "button":
         return _pressed_button(rest, count)
@@ -41,7 +41,7 @@ def _pressed_button(tokens: Sequence[Token], count: int) -> Steps:
 
 
 def chord(tokens: Sequence[Token]) -> str:
-    """The chord in the keyboard tool's spelling, empty where the words are no keys."""
+    """Return the chord as the keyboard tool writes it; "" if the words name no keys."""
     if len(tokens) == 1 and tokens[0].kind is WordKind.QUOTED:
         sign = tokens[0].text.strip()
         if len(sign) == 1:
@@ -59,7 +59,7 @@ def _without_lead(tokens: Sequence[Token]) -> Sequence[Token]:
 
 
 def _pieces(tokens: Sequence[Token]) -> list[Token]:
-    """Words as said, and the parts of `ctrl+shift+t`; a plus or minus sign at the end of one is a key."""
+    """Return the words and the parts of `ctrl+shift+t`. A plus or minus sign at the end is a key itself."""
     keys = lexicon().phrases("keys.keys")
     pieces: list[Token] = []
     for token in tokens:
@@ -72,7 +72,7 @@ def _pieces(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _join(pieces: Sequence[Token]) -> str:
-    """Modifiers, then one key; everything must be used up."""
+    """Return modifiers and one key as a chord. Every piece must be used."""
     modifiers: list[str] = []
     at = 0
     table = lexicon().phrases("keys.modifiers")
@@ -121,7 +121,7 @@ def _waited(duration: float) -> Steps:
 
 
 def _limit(tokens: Sequence[Token]) -> tuple[float, Sequence[Token]]:
-    """Seconds from `up to 20 seconds`, and what follows it."""
+    """Read a limit such as `up to 20 seconds`. Return the seconds and the words after it."""
     length, _ = lexicon().phrases("numbers.waiting.up_to").at(tokens)
     for stop in range(length + 1, min(length + 6, len(tokens)) + 1) if length else ():
         duration = seconds(tokens[length:stop])
@@ -154,7 +154,7 @@ _REFUSED = ("negation", "condition", "question", "past", "outside")
 
 @dataclass(frozen=True, slots=True)
 class ClauseHead:
-    """How a clause begins: its action (empty where there is none) and where its arguments do."""
+    """The beginning of a clause: its action (empty if there is none) and where its arguments begin."""
 
     action: str
     length: int
@@ -162,7 +162,7 @@ class ClauseHead:
 
 
 def without_fillers(tokens: Tokens) -> tuple[Tokens, bool]:
-    """The clause without what is only politeness before it, and whether that made a question of a wish."""
+    """Return the clause without polite words at its start, and whether they made it a question."""
     starts, requests = lexicon().phrases("commands.fillers.start"), lexicon().phrases("commands.fillers.request")
     between = lexicon().phrases("commands.between")
     is_request = False
@@ -179,13 +179,13 @@ def without_fillers(tokens: Tokens) -> tuple[Tokens, bool]:
 
 
 def _is_not_request(tokens: Tokens) -> bool:
-    """`could you mind`, `would you mind opening`: longer question phrases win over the polite ones."""
+    """Say whether a phrase such as `would you mind opening` is a question: the longest phrase decides."""
     asked, _ = lexicon().phrases("commands.fillers.request").at(tokens)
     return lexicon().phrases("commands.refusals.question").at(tokens)[0] > asked
 
 
 def head_of(tokens: Tokens) -> ClauseHead:
-    """The verb that a clause without fillers begins with."""
+    """Return the verb at the start of a clause without fillers."""
     length, action = _verbs().at(tokens)
     if length:
         return ClauseHead(action, length)
@@ -200,12 +200,12 @@ def head_of(tokens: Tokens) -> ClauseHead:
 
 @functools.cache
 def verbs() -> frozenset[str]:
-    """Verbs of one word."""
+    """Return all verbs that are one word."""
     return frozenset(verb for said in lexicon().table("commands.verbs").values() for verb in said if verb.isalpha())
 
 
 def begins_like_command(tokens: Tokens) -> bool:
-    """Whether somebody who reads this would take it for something to do, or not to do."""
+    """Say whether a reader would take the words for a command or a prohibition."""
     rest, _ = without_fillers(tokens)
     phrases = lexicon().phrases
     if head_of(rest).action or phrases("commands.refusals.outside").at(rest)[0]:
@@ -215,7 +215,7 @@ def begins_like_command(tokens: Tokens) -> bool:
 
 
 def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
-    """The steps of a clause, fillers already gone from its start. `implied` is the verb of the clause before."""
+    """Return the steps of a clause without fillers. `implied` is the verb of the clause before it."""
     tokens = without_ending(tokens)
     if look := lexicon().phrases("commands.clauses").whole(tokens):
         return (PlannedCall(_LOOKS[look], {"view": "interactive"} if look == "read" else {}, look),)
@@ -233,12 +233,12 @@ def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
 
 
 def names_keys(tokens: Tokens) -> bool:
-    """Whether the clause is nothing but keys, as in `press tab and enter twice`."""
+    """Say whether the clause has only keys, as in `press tab and enter twice`."""
     return bool(chord(repeats(without_ending(tokens))[0]))
 
 
 def _refused(tokens: Tokens, head: ClauseHead) -> Refusal | None:
-    """A clause that begins with one of the words for things not done here; the longest phrase decides."""
+    """Return why Wisp cannot do a clause that begins with a refused phrase. The longest phrase decides."""
     found = [(*lexicon().phrases(f"commands.refusals.{kind}").at(tokens), kind) for kind in _REFUSED]
     length, said, kind = max(found, key=lambda entry: entry[0])
     if length <= head.length:
@@ -269,7 +269,7 @@ def _focus(tokens: Tokens) -> Steps:
 
 
 def _bring(tokens: Tokens) -> Steps:
-    """`bring X to the front`; without the end it is no window that is to be brought."""
+    """Read `bring X to the front`. Without the last words, no window is meant."""
     rest = typing_text.without_end(tokens, "objects.places.front")
     return _focus(rest) if len(rest) < len(tokens) else Refusal("unreadable", typing_text.name_in(tokens))
 
@@ -298,7 +298,10 @@ _ACTIONS: dict[str, Callable[[Tokens], Steps]] = {
 
 
 def _elided(tokens: Tokens, implied: str) -> Steps:
-    """`open the calculator and the terminal`: only what can be nothing else goes on with the verb before."""
+    """Read a clause without its own verb, as in `open the calculator and the terminal`.
+
+    The verb before applies only if the clause can mean nothing else.
+    """
     if implied in ("open", "close"):
         known = lexicon().phrases("objects.apps.known")
         bare = typing_text.without_end(typing_text.without_article(tokens), "objects.apps.suffixes")
@@ -309,7 +312,7 @@ def _elided(tokens: Tokens, implied: str) -> Steps:
 
 
 def _is_click_target(tokens: Tokens) -> bool:
-    """`on Save`, `"Save"`, `the 7 button`, a single sign."""
+    """Say whether the words name a click target: `on Save`, `"Save"`, `the 7 button`, a single sign."""
     if not tokens:
         return False
     nouns = lexicon().phrases("objects.labels.nouns")
@@ -318,7 +321,7 @@ def _is_click_target(tokens: Tokens) -> bool:
 
 
 def elides_to(steps: Sequence[PlannedCall], action: str) -> str:
-    """The verb that a following clause may leave out; empty where it must be said again."""
+    """Return the verb that the next clause may leave out; "" if it must repeat the verb."""
     if action == "press":
         return "" if steps[-1].arguments.get("keys") == MAY_STAND_ALONE else "press"
     return action if action in ("open", "close", *_CLICKS) else ""

@@ -1,4 +1,4 @@
-"""Clauses about the pointer: clicks on a name or at a place, scrolling, dragging."""
+"""Read clauses about the pointer: clicks on a name or a place, scrolling, dragging."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HALF = 0.5
 
 
 def number(tokens: Sequence[Token]) -> float | None:
-    """`3`, `1.5`, `three`, `twenty-five`, `two and a half`; None for anything else."""
+    """Read `3`, `1.5`, `three`, `twenty-five`, `two and a half`. Return None for anything else."""
     words = [part for token in tokens for part in token.low.split("-")]
     if words[-3:] == ["and", "a", "half"] and len(words) > 3:
         whole = _plain(words[:-3])
@@ -94,7 +94,7 @@ _DRAG_JOINS = {"to", "onto", "into", "until"}
 
 
 def point(tokens: Sequence[Token]) -> tuple[int, int] | None:
-    """`100, 200`, `at (100,200)`, `x=100 y=200`. Two bare one-digit numbers are not surely a place: None."""
+    """Read `100, 200`, `at (100,200)`, `x=100 y=200`. Return None for two bare digits, which may not be a place."""
     if any(token.kind is WordKind.QUOTED for token in tokens):
         return None
     found = _POINT.fullmatch(typing_text.name_in(tokens))
@@ -106,7 +106,7 @@ def point(tokens: Sequence[Token]) -> tuple[int, int] | None:
 
 
 def click(action: str, tokens: Sequence[Token], modifier: str = "") -> Steps:
-    """A click of the kind `action` names, with `modifier` held down."""
+    """Read a click of the kind that `action` names, with the key `modifier` held down."""
     rest, count = repeats(_without_leading_count(tokens))
     extra: dict[str, Value] = dict(_BUTTONS[action])
     if count > 1:
@@ -127,7 +127,7 @@ def click(action: str, tokens: Sequence[Token], modifier: str = "") -> Steps:
 
 
 def _without_leading_count(tokens: Sequence[Token]) -> Sequence[Token]:
-    """`twice on X` said as `X twice`."""
+    """Return `twice on X` as `X twice`."""
     for length in (1, 2):
         head = tokens[:length]
         if len(tokens) > length + 1 and tokens[length].low in ("on", "at") and not repeats(head)[0]:
@@ -136,21 +136,23 @@ def _without_leading_count(tokens: Sequence[Token]) -> Sequence[Token]:
 
 
 def scroll(tokens: Sequence[Token]) -> Steps:
-    """Wheel notches in one direction; down and right are positive."""
+    """Read wheel notches in one direction. Down and right are positive."""
     rest = _without_fillers(tokens)
     phrases = lexicon().phrases
     if end := phrases("numbers.scroll.ends").whole(rest):
-        return _scrolled("up" if end == "top" else "down", lexicon().number("numbers.scroll.end"), f"to the {end}")
-    directions = [i for i, token in enumerate(rest) if token.low in _DIRECTIONS]
+        said = typing_text.name_in(rest)
+        return _scrolled("up" if end == "top" else "down", lexicon().number("numbers.scroll.end"), said)
+    ways = phrases("numbers.scroll.directions")
+    directions = [(i, *way) for i in range(len(rest)) if (way := ways.at(rest, i))[0]]
     if len(directions) != 1:
         return Refusal("which" if not rest else "unreadable", typing_text.name_in(tokens) or "scroll")
-    direction = rest[directions[0]].low
-    amount = _amount([*rest[: directions[0]], *rest[directions[0] + 1 :]])
+    at, length, direction = directions[0]
+    amount = _amount([*rest[:at], *rest[at + length :]])
     if amount is None:
         return Refusal("unreadable", typing_text.name_in(tokens))
     if not 1 <= amount <= lexicon().number("numbers.scroll.most"):
         return Refusal("range", typing_text.name_in(tokens))
-    return _scrolled(direction, amount, direction)
+    return _scrolled(direction, amount, typing_text.name_in(rest[at : at + length]))
 
 
 def _without_fillers(tokens: Sequence[Token]) -> Sequence[Token]:
@@ -177,7 +179,7 @@ def _scrolled(direction: str, amount: float, what: str) -> Steps:
 
 
 def drag(tokens: Sequence[Token]) -> Steps:
-    """From one name or place to another."""
+    """Read a drag from one name or place to another."""
     joins = [i for i, token in enumerate(tokens) if token.low in _DRAG_JOINS]
     if len(joins) != 1:
         return Refusal("which" if not joins else "unreadable", typing_text.name_in(tokens) or "drag")

@@ -1,7 +1,8 @@
-"""The provider that needs no model: it reads plain commands and answers with calls."""
+"""Answer plain commands with calls, without a model."""
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ from app.base.texts import clip_line, clip_middle
 from app.base.values import dataclass
 from app.protocol.message import Message
 from app.protocol.payload import encode
-from app.providers.offline import wording
+from app.providers.offline import forms, wording
 from app.providers.offline.clause import (
     begins_like_command,
     elides_to,
@@ -21,8 +22,9 @@ from app.providers.offline.clause import (
     without_fillers,
 )
 from app.providers.offline.typing_text import name_in, type_plain
-from app.providers.offline.wording import Exchange, StepOutcome, exchanges
+from app.providers.offline.wording import Exchange, Phrasebook, StepOutcome, exchanges, phrasebook
 from app.providers.offline.words import (
+    ENGLISH,
     Plan,
     PlannedCall,
     Reading,
@@ -33,6 +35,7 @@ from app.providers.offline.words import (
     Token,
     Value,
     WordKind,
+    language_of,
     lexicon,
     tokens_of,
 )
@@ -43,7 +46,7 @@ _IMPLIED = ("", "open", "close", "press", "click", "double_click", "triple_click
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A place between clauses: the token a clause before it ends at, and the one a clause after it begins at."""
+    """A place between two clauses: the token where the first ends, and the token where the second begins."""
 
     end: int
     start: int
@@ -53,7 +56,7 @@ class Cut:
 
 
 class Chain:
-    """The reading of one wish, worked out from its end to its beginning so that each place is read once."""
+    """Reads one wish from its end to its beginning, so that each place is read only once."""
 
     def __init__(self, wish: str, tokens: Sequence[Token]) -> None:
         self._wish = wish
@@ -63,7 +66,7 @@ class Chain:
         self._is_request = without_fillers(tokens)[1]
 
     def steps(self) -> Steps:
-        """All steps, or why there are none."""
+        """Return all steps, or why there are none."""
         for cut in reversed(self._cuts):
             for implied in _IMPLIED:
                 self._read[cut.start, implied] = self._from(cut.start, implied)
@@ -85,11 +88,12 @@ class Chain:
         return any(i < len(self._tokens) and self._tokens[i].kind is WordKind.QUOTED for i in (at, at + lead))
 
     def _clause(self, at: int, implied: str) -> Steps:
-        """The shortest clause after which the rest can be read too."""
+        """Read the shortest clause after which the rest is readable too."""
         first: Refusal | None = None
         for cut in self._ends(at)[:_NEAREST_ENDS]:
             tokens = self._tokens[at : cut.end]
-            steps = read_clause(tokens, implied=implied)
+            said = self._raw(without_ending(tokens))
+            steps = self._command(said, cut) or forms.clause(said) or read_clause(tokens, implied=implied)
             if not isinstance(steps, Refusal):
                 if self._is_question(cut) and not _is_look(steps):
                     return Refusal("question", name_in(tokens))
@@ -98,6 +102,16 @@ class Chain:
                 return steps
             first = first or steps
         return first or Refusal("unreadable", name_in(self._tokens[at:]))
+
+    def _command(self, said: str, cut: Cut) -> tuple[PlannedCall, ...]:
+        """Read a command whose last word is a dot, as in `git add .`: it is a folder, and ends no sentence."""
+        end = self._tokens[cut.end - 1].end
+        dots = forms.DOTS.match(self._wish, end) if self._wish[:end].endswith(said) else None
+        steps = forms.clause(said + dots[0]) if dots else ()
+        return steps if steps and steps[0].tool == "execute_command" else ()
+
+    def _raw(self, tokens: Sequence[Token]) -> str:
+        return self._wish[tokens[0].start : tokens[-1].end] if tokens else ""
 
     def _with_rest(self, steps: Steps, cut: Cut, action: str) -> Steps:
         assert not isinstance(steps, Refusal)
@@ -116,7 +130,7 @@ class Chain:
         return ends if ends and ends[-1].start == whole else [*ends, Cut(whole, whole)]
 
     def _typing(self, verb: int, at: int) -> Steps:
-        """Text without quotation marks: up to the first place where a command surely begins."""
+        """Read text without quotation marks, up to the first place where a command certainly begins."""
         for cut in self._cuts:
             if cut.end < at or cut.start >= len(self._tokens):
                 continue
@@ -129,7 +143,7 @@ class Chain:
         return self._typed(verb, at, len(self._tokens), ())
 
     def _end_of_text(self, cut: Cut) -> int:
-        """Return the end of the text before the cut. Marks after it belong to it, except the last. -1 if unclear."""
+        """Return the end of the text before the cut, or -1 if unclear. Of several final marks, the last is not text."""
         end = cut.end
         while end + 1 < cut.start and self._is_mark(end) and self._is_mark(end + 1):
             end += 1
@@ -145,7 +159,7 @@ class Chain:
         return token.kind is WordKind.SEPARATOR and token.start == self._tokens[at - 1].end
 
     def _is_please(self, cut: Cut) -> bool:
-        """`…, please` at the end of a wish is politeness; without the comma it may be text."""
+        """Say whether `…, please` ends the wish as politeness. Without the comma it may be text."""
         return cut.is_comma and [token.low for token in self._tokens[cut.start :] if token.low] == ["please"]
 
     def _typed(self, verb: int, at: int, end: int, rest: Sequence[PlannedCall]) -> Steps:
@@ -154,7 +168,7 @@ class Chain:
         tokens = self._tokens[at:end]
         if not rest:
             tokens = self._without_last_mark(tokens)
-        text = self._wish[tokens[0].start : tokens[-1].end] if tokens else ""
+        text = self._raw(tokens)
         asks = bool(tokens) and tokens[0].low in lexicon().table("objects.typing.question_words")
         if asks and self._is_request:
             return Refusal("ambiguous", name_in(self._tokens[verb:end]))
@@ -162,10 +176,10 @@ class Chain:
         return Refusal(steps.kind, name_in(self._tokens[verb:end])) if isinstance(steps, Refusal) else (*steps, *rest)
 
     def _without_last_mark(self, tokens: Sequence[Token]) -> Sequence[Token]:
-        """Without the mark that ends the wish itself and is no part of the text to type.
+        """Return the tokens without the final mark that belongs to the wish and not to the typed text.
 
-        A full stop is the wish's where the wish begins with a capital letter or holds other sentences, a question mark
-        where the wish was put as a question.
+        A full stop belongs to the wish if the wish begins with a capital letter or has other sentences; a question mark
+        does if the wish is a question.
         """
         marks = [token.text for token in tokens if token.kind is WordKind.SEPARATOR]
         if len(tokens) < 2 or tokens[-1].kind is not WordKind.SEPARATOR:
@@ -177,13 +191,14 @@ class Chain:
 
 
 def _action_of(steps: Steps, tokens: Sequence[Token], implied: str) -> str:
-    """The verb that a clause was read with: its own, or the one before where it names keys only."""
+    """Return the verb of a clause: its own, or the verb before it if the clause has only keys."""
     is_keys = not isinstance(steps, Refusal) and bool(steps) and steps[-1].phrase == "press"
     return "press" if is_keys else head_of(tokens).action or implied
 
 
 def _is_look(steps: Steps) -> bool:
-    return not isinstance(steps, Refusal) and all(step.phrase in ("read", "windows", "capture") for step in steps)
+    looks = ("read", "windows", "capture", *lexicon().table("notes.notes")["answers"])
+    return not isinstance(steps, Refusal) and all(step.phrase in looks for step in steps)
 
 
 def _cuts(tokens: Sequence[Token]) -> list[Cut]:
@@ -215,12 +230,15 @@ _READING_SHOWN = 60
 
 
 def read_wish(wish: str) -> Reading:
-    """Either the whole wish becomes a plan, or none of it does."""
+    """Return what the wish asks for. Either the whole wish becomes a plan, or no part of it does."""
     if len(wish) > lexicon().number("numbers.limits.characters"):
         return Refusal("too_long")
     tokens = tokens_of(wish, verbs())
-    if plan := _of_memory(wish, tokens):
-        return plan
+    rest, _ = without_fillers(tokens)
+    if later := forms.later(wish, rest):
+        return _planned_later(*later)
+    if steps := forms.whole(wish, rest):
+        return Plan(steps)
     unclosed = next((token for token in tokens if token.kind is WordKind.UNCLOSED), None)
     if unclosed:
         return Refusal("quote", clip_line(unclosed.text, _READING_SHOWN))
@@ -228,24 +246,8 @@ def read_wish(wish: str) -> Reading:
     return _in_words(words) or _planned(wish, tokens)
 
 
-_ENDS = " \t\n.!?"
-
-
-def _of_memory(wish: str, tokens: tuple[Token, ...]) -> Plan | None:
-    """What is to be remembered, recalled or forgotten: the whole wish, because a fact may hold any words."""
-    rest, _ = without_fillers(tokens)
-    length, tool = lexicon().phrases("commands.memory").at(rest)
-    if not length or (len(rest) > length and rest[length].low in lexicon().table("commands.not_memory")["before"]):
-        return None
-    text = wish[rest[length].start :].strip(_ENDS) if len(rest) > length else ""
-    if not text:
-        return Plan((PlannedCall("recall", {}, "recall", "everything"),)) if tool == "recall" else None
-    arguments: dict[str, Value] = {"query" if tool == "recall" else "text": text}
-    return Plan((PlannedCall(tool, arguments, tool, f"“{clip_line(text, _READING_SHOWN)}”"),))
-
-
 def _in_words(words: tuple[Token, ...]) -> Reading | None:
-    """Wishes that are a phrase of their own, with or without politeness around them."""
+    """Read a wish that is one known phrase, with or without polite words around it."""
     rest, _ = without_fillers(words)
     for candidate in (words, rest, without_ending(words), without_ending(rest)):
         if topic := lexicon().phrases("commands.talk").whole(candidate):
@@ -255,15 +257,41 @@ def _in_words(words: tuple[Token, ...]) -> Reading | None:
     return None
 
 
+def _planned_later(when: str, task: str) -> Reading:
+    """Return a plan that schedules the task, if Wisp could do the task now; otherwise a refusal."""
+    reading = read_wish(task)
+    if isinstance(reading, Plan) and all(step.phrase != "schedule" for step in reading.steps):
+        return Plan((forms.planned(when, task, reading.steps),))
+    return reading if isinstance(reading, Refusal) else Refusal("unreadable", clip_line(task, _READING_SHOWN))
+
+
 def _planned(wish: str, tokens: tuple[Token, ...]) -> Reading:
     steps = Chain(wish, tokens).steps()
     if isinstance(steps, Refusal):
         return Refusal(steps.kind, clip_line(steps.part, _READING_SHOWN), steps.near)
     if not steps:
         return Refusal("unreadable", clip_line(wish, _READING_SHOWN)) if wish.strip() else Talk("no_wish")
+    if refusal := _for_a_terminal(steps):
+        return refusal
     if len(steps) > lexicon().number("numbers.limits.steps"):
         return Refusal("too_many")
     return Plan(steps)
+
+
+def _for_a_terminal(steps: Sequence[PlannedCall]) -> Refusal | None:
+    """Refuse a command after the opening of a terminal: it is meant to run there, not where Wisp runs commands."""
+    is_open = False
+    for step in steps:
+        is_open = (
+            is_open
+            or str(step.arguments.get("name", step.arguments.get("title", ""))).casefold()
+            in (lexicon().table("objects.apps")["terminals"])
+        )
+        if is_open and step.tool == "execute_command":
+            command = str(step.arguments["command"])
+            near = str(lexicon().table("commands.nearest")["in a terminal"])
+            return Refusal("unreadable", command, near.replace("{rest}", command))
+    return None
 
 
 _ANGLES = str.maketrans("<>", "‹›")
@@ -279,61 +307,75 @@ def completion(text: str) -> str:
 
 
 def call(step: PlannedCall) -> str:
-    """A self-closing tag; plain text to type stands between tags, any other in an attribute, where entities hold."""
+    """Return the call as a self-closing tag. Plain text to type is put between tags; other text is an attribute."""
     arguments = dict(step.arguments)
     body = str(arguments.pop("text")) if step.tool == "computer_type" and _is_plain(step.arguments["text"]) else ""
-    tag = step.tool + "".join(f' {name}="{encode(str(value))}"' for name, value in arguments.items())
+    tag = step.tool + "".join(f' {name}="{encode(_written(value))}"' for name, value in arguments.items())
     return f"<{tag}>{body}</{step.tool}>" if body else f"<{tag}/>"
 
 
+def _written(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def pieces(text: str) -> list[str]:
-    """The text a token at a time."""
+    """Return the text in pieces of about a token."""
     return _TOKEN.findall(text)
 
 
 def _is_plain(text: Value) -> bool:
-    """Whether text reads back from between tags as it is and can be taken for nothing else."""
+    """Say whether text between tags would be read back unchanged and cannot look like anything else."""
     return re.fullmatch(r"\w|\w[^<>&]*[^<>&\s]", str(text)) is not None
 
 
 def _shown(text: str) -> str:
-    """Words for the person. They may quote a tool's result, and nothing in them may become a tag."""
+    """Return words for the person. They may quote a tool's result, so no character in them may begin a tag."""
     return text.translate(_ANGLES).strip()
 
 
 _SHOWN = 1500
-"""Characters of each end of what a look at the screen brought."""
+"""How many characters of the beginning and of the end of a screen reading are shown."""
 _HALT = Talk("halt")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`stop_reason` is `refusal` where the wish was declined or a step failed: the turn then counts as failed. It is
-    `unverified` where nothing shows that a step worked."""
+    """A reply of the offline provider, with the reason why it ended.
+
+    `stop_reason` is `refusal` if Wisp declined the wish or a step failed: the turn then counts as failed. It is
+    `unverified` if nothing shows that a step worked.
+    """
 
     text: str
     stop_reason: str = "end_turn"
 
 
-def reply_to(messages: Sequence[Message]) -> Reply:
-    """The next message of the assistant, worked out from nothing but the conversation."""
+def reply_to(messages: Sequence[Message], now: datetime.datetime) -> Reply:
+    """Return the assistant's next message, derived only from the conversation and the time."""
     said = exchanges(messages)
     if not said:
-        return Reply(completion(wording.talk("no_wish")))
+        return Reply(completion(phrasebook(ENGLISH).talk("no_wish", now)))
+    spoken = (language_of(tokens_of(wish)) for exchange in reversed(said) for wish in exchange.wishes)
+    book = phrasebook(next(filter(None, spoken), ENGLISH))
     reading, outcomes = _current(said)
     match reading:
         case Plan(steps):
-            return _next(steps, outcomes, said[-1].outcomes)
+            return _next(book, steps, outcomes, said[-1].outcomes)
         case Talk(topic):
-            return Reply(completion(wording.talk(topic)))
+            return Reply(completion(book.talk(topic, now)))
         case Refusal():
-            return _declined(wording.refused(reading))
+            return _declined(book.refused(reading, understands))
         case Resume():
-            return Reply(completion(wording.talk("nothing_left")))
+            return Reply(completion(book.talk("nothing_left", now)))
+
+
+def understands(wish: str) -> bool:
+    """Return whether Wisp can do or answer the wish as it is written."""
+    return not isinstance(read_wish(wish), Refusal)
 
 
 def _current(said: Sequence[Exchange]) -> tuple[Reading, list[StepOutcome]]:
-    """What is to be done now, and all that has been done of it, this time and before it was resumed."""
+    """Return what to do now, and all outcomes so far, including those before the wish was resumed."""
     outcomes: list[StepOutcome] = []
     for exchange in reversed(said):
         outcomes = [*exchange.outcomes, *outcomes]
@@ -349,7 +391,7 @@ def _has_more(reading: Reading, outcomes: Sequence[StepOutcome]) -> bool:
 
 
 def _together(wishes: Sequence[str]) -> Reading:
-    """What was wished for first, then what was added while it was carried out."""
+    """Combine the first wish with the wishes that the person added during its execution."""
     readings = [read_wish(wish) for wish in wishes]
     if len(readings) == 1:
         return readings[0]
@@ -360,33 +402,53 @@ def _together(wishes: Sequence[str]) -> Reading:
     return Plan(tuple(steps)) if steps else readings[-1]
 
 
-def _next(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome], latest: Sequence[StepOutcome]) -> Reply:
+def _next(
+    book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome], latest: Sequence[StepOutcome]
+) -> Reply:
     done = sum(outcome.ok for outcome in outcomes)
-    if latest and not latest[-1].ok:
+    steps, is_retried = _as_tried(steps, outcomes)
+    if latest and not latest[-1].ok and not is_retried:
+        if wording.is_denied(latest[-1].text):
+            return Reply(completion(book.left(steps[:done])))
         index = min(done, len(steps) - 1)
-        return _declined(wording.failed(steps[index], steps[:done], wording.reason(steps[index], latest[-1].text)))
+        sentence = book.failed(steps[index], steps[:done], latest[-1].text)
+        return Reply(completion(sentence)) if wording.is_unattended(latest[-1].text) else _declined(sentence)
     if done >= len(steps):
-        return _finished(steps, [outcome for outcome in outcomes if outcome.ok])
+        return _finished(book, steps, [outcome for outcome in outcomes if outcome.ok])
+    if latest and done and steps[done - 1].must_show and not (latest[-1].is_dry or latest[-1].is_confirmed):
+        return Reply(speech(book.doubted(steps[:done], steps[done - 1 : done], ""), "apologetic"), "unverified")
     step = steps[done]
-    return Reply(speech(wording.doing(step, done), "warm") + call(step))
+    return Reply(speech(book.doing(step, done), "warm") + call(step))
 
 
-def _finished(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> Reply:
-    """The end of a plan: what was done, and which of it nothing shows to have worked."""
-    found = _found(steps, [outcome.text for outcome in outcomes])
+def _as_tried(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> tuple[Sequence[PlannedCall], bool]:
+    """Return the steps with those that are done instead of others, and whether the last outcome led to one."""
+    tried, done, is_retried = list(steps), 0, False
+    for outcome in outcomes:
+        otherwise = tried[done].otherwise if done < len(tried) else None
+        is_retried = bool(otherwise) and not outcome.ok and wording.is_missing(outcome.text)
+        if otherwise and is_retried:
+            tried[done] = otherwise
+        done += outcome.ok
+    return tried, is_retried
+
+
+def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> Reply:
+    """Return the last reply of a plan: what was done, and which steps nothing confirms."""
+    found = _found(book, steps, [outcome.text for outcome in outcomes])
     if outcomes and not found and len(outcomes) == len(steps):
-        found = wording.outcome_of(steps[-1], outcomes[-1].text)
+        found = book.outcome_of(steps[-1], outcomes[-1].text)
     if any(outcome.is_dry for outcome in outcomes):
-        return Reply(completion(wording.rehearsed(steps, found)))
+        return Reply(completion(book.rehearsed(steps, found)))
     doubted = [step for step, outcome in zip(steps, outcomes, strict=False) if wording.is_doubted(step, outcome.proof)]
     if doubted:
-        return Reply(speech(wording.doubted(steps, doubted, found), "apologetic"), "unverified")
-    return Reply(completion(wording.finished(steps, [outcome.proof for outcome in outcomes], found)))
+        return Reply(speech(book.doubted(steps, doubted, found), "apologetic"), "unverified")
+    return Reply(completion(book.finished(steps, [outcome.proof for outcome in outcomes], found)))
 
 
-def _found(steps: Sequence[PlannedCall], echoes: Sequence[str]) -> str:
-    """What the looks of a plan brought, each after the other."""
-    looks = [wording.found(step, echo) for step, echo in zip(steps, echoes, strict=False)]
+def _found(book: Phrasebook, steps: Sequence[PlannedCall], echoes: Sequence[str]) -> str:
+    """Return what the plan's readings of the screen found, one after the other."""
+    looks = [book.found(step, echo) for step, echo in zip(steps, echoes, strict=False)]
     return "\n".join(clip_middle(look, _SHOWN, _SHOWN) for look in looks if look)
 
 

@@ -1,4 +1,4 @@
-"""Clauses about text to type. What could be more than text, or less, is refused with the advice to quote it."""
+"""Read clauses about text to type. If the extent of the text is unclear, refuse and advise to quote it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ Tokens = Sequence[Token]
 _APP_WORD = re.compile(r"[\w+][\w+'-]*")
 _WINDOW_WORD = re.compile(r"[\w+][\w+'.-]*|-|–|—")
 _MARKS = re.compile(r"[\"“”„«»`]|<\w|\w>")
-"""What a name without quotation marks does not hold: half a quotation, a tag."""
+"""Marks that a name without quotation marks must not contain: half a quotation, or a tag."""
 _MOST_WORDS = 6
 _SIGN = 2
-"""Characters of what is surely a label of its own beside a word for it."""
+"""A name of at most this length after a word such as `button` is certainly a label."""
 _SHORTEST_GERUND = 5
 
 
 def name_in(tokens: Tokens) -> str:
-    """The words as written, with single blanks between them and quotation marks around what was quoted."""
+    """Return the words as written, with single blanks, and with quotation marks around quoted text."""
     shown = [f"“{token.text}”" if token.kind is WordKind.QUOTED else token.text for token in tokens]
     glued = ["" if token.kind is WordKind.SEPARATOR else " " for token in tokens]
     return "".join(glue + text for glue, text in zip(glued, shown, strict=True)).strip()
 
 
 def app_name(tokens: Tokens) -> str | Refusal:
-    """The name of a program to open."""
+    """Return the name of a program to open."""
     objects = "objects.apps"
     rest = _names_without_lead(without_article(tokens), f"{objects}.prefixes")
     rest = without_end(rest, f"{objects}.suffixes")
@@ -48,7 +48,7 @@ def app_name(tokens: Tokens) -> str | Refusal:
 
 
 def window_name(tokens: Tokens, *, going: bool = False) -> str | Refusal:
-    """The title of a window to close or (`going`) to go to."""
+    """Return the title of a window to close or, with `going`, to go to."""
     rest = without_end(without_article(tokens), "objects.apps.suffixes")
     if quoted := _only_quoted(rest):
         return quoted
@@ -65,7 +65,7 @@ def window_name(tokens: Tokens, *, going: bool = False) -> str | Refusal:
 
 
 def label(tokens: Tokens) -> str | Refusal:
-    """The visible name of something to click or drag."""
+    """Return the visible name of an element to click or drag."""
     rest = _without_short_lead(_names_without_lead(without_article(tokens), "objects.labels.leads"))
     rest = without_end(rest, "objects.labels.nouns")
     if quoted := _only_quoted(rest):
@@ -79,7 +79,7 @@ def label(tokens: Tokens) -> str | Refusal:
 
 
 def is_any_of_a_kind(tokens: Tokens) -> bool:
-    """`the file`, `a folder`: there are many, and nothing says which."""
+    """Say whether the words name only a kind (`the file`, `a folder`), so that it is unclear which one."""
     rest = without_article(tokens)
     return (
         len(rest) == 1 < len(tokens) and rest[0].kind is WordKind.WORD and _is_listed(rest[0], "objects.labels.kinds")
@@ -87,23 +87,23 @@ def is_any_of_a_kind(tokens: Tokens) -> bool:
 
 
 def spoken(name: str | Refusal, tokens: Tokens) -> str:
-    """The name with the article that it was said with."""
-    return f"the {name}" if tokens and tokens[0].low == "the" else str(name)
+    """Return the name with the article that the person used."""
+    return f"{tokens[0].low} {name}" if tokens and _is_listed(tokens[0], "objects.definite") else str(name)
 
 
 def without_article(tokens: Tokens) -> Tokens:
-    """Leaves a lone article, which may be a name."""
+    """Return the words without an article. A lone article stays, because it may be a name."""
     return tokens[1:] if len(tokens) > 1 and _is_listed(tokens[0], "objects.articles") else tokens
 
 
 def without_end(tokens: Tokens, path: str) -> Tokens:
-    """Leaves the tokens alone where nothing else would stay."""
+    """Return the words without a known ending, unless nothing else would remain."""
     length, _ = lexicon().phrases(path).at_end(tokens)
     return tokens[:-length] if 0 < length < len(tokens) else tokens
 
 
 def refused_name(rest: Tokens, whole: Tokens) -> Refusal | None:
-    """Why `rest` cannot be any name, said about `whole`."""
+    """Return why `rest` cannot be a name, with `whole` as the quoted part; None if it can."""
     part = name_in(whole)
     if not rest or all(
         _is_listed(token, "objects.pronouns") or _is_listed(token, "objects.articles") for token in rest
@@ -125,7 +125,7 @@ def _names_without_lead(tokens: Tokens, path: str) -> Tokens:
 
 
 def _without_short_lead(tokens: Tokens) -> Tokens:
-    """`button 7`, `menu item "Save"`; `Text Editor` and `Menu Bar` are names."""
+    """Return the label after a word for its kind: `button 7`, `menu item "Save"`. `Text Editor` is a name."""
     rest = _names_without_lead(tokens, "objects.labels.short_leads")
     return rest if len(rest) == 1 and (rest[0].kind is WordKind.QUOTED or len(rest[0].text) <= _SIGN) else tokens
 
@@ -155,7 +155,7 @@ _MAY_GO_IN = ("enter", "input")
 
 
 def type_quoted(tokens: Sequence[Token]) -> Steps:
-    """`"text"`, `the word "text"`, `"text" into the search box`."""
+    """Read `"text"`, `the word "text"`, `"text" into the search box`."""
     at = next(i for i, token in enumerate(tokens) if token.kind is WordKind.QUOTED)
     if at and not lexicon().phrases("objects.typing.lead_in").whole(tokens[:at]):
         return Refusal("ambiguous", name_in(tokens))
@@ -170,7 +170,7 @@ def typed(text: str) -> PlannedCall:
 
 
 def _place(tokens: Sequence[Token]) -> Steps:
-    """What must be done first for the text to go where it is said to go."""
+    """Return the steps that must come first so that the text goes to the named place."""
     if not tokens or lexicon().phrases("objects.fields.here").whole(tokens):
         return ()
     if tokens[0].low not in lexicon().table("objects.fields.into"):
@@ -186,11 +186,18 @@ def _place(tokens: Sequence[Token]) -> Steps:
             else (PlannedCall("computer_click", {"target": name}, "click", f"“{name}”"),)
         )
     window = window_name(where)
-    return window if isinstance(window, Refusal) else (PlannedCall("focus_window", {"title": window}, "focus", window),)
+    if isinstance(window, Refusal):
+        return window
+    focus = PlannedCall("focus_window", {"title": window}, "focus", window)
+    if len(without_article(where)) < len(where) or lexicon().phrases("objects.apps.known").whole(where):
+        return (focus,)
+    # a name alone may be a field's or a window's, and only the screen tells which
+    field = lexicon().table("objects.fields")["nouns"][0]
+    return (PlannedCall("computer_click", {"target": f"{window} {field}"}, "click", f"“{window}”", focus),)
 
 
 def type_plain(tokens: Sequence[Token], text: str, verb: str) -> Steps:
-    """Text without quotation marks: `text` as written, `tokens` the same cut up, `verb` what it was introduced by."""
+    """Read text without quotation marks: `text` as written, `tokens` its words, `verb` the word that introduced it."""
     lead, text = _without_lead(tokens, text)
     tokens = tokens[lead:]
     refusal = _composition(tokens, text, verb) or _doubt(tokens, text, verb)
@@ -198,7 +205,7 @@ def type_plain(tokens: Sequence[Token], text: str, verb: str) -> Steps:
 
 
 def _without_lead(tokens: Sequence[Token], text: str) -> tuple[int, str]:
-    """How many tokens only introduce the text (`the word hello`), and the text without them."""
+    """Return how many tokens only introduce the text (`the word hello`), and the text without them."""
     lead, said = lexicon().phrases("objects.typing.lead_in").at(tokens)
     if not lead or len(tokens) == lead:
         return 0, text
@@ -209,7 +216,7 @@ def _without_lead(tokens: Sequence[Token], text: str) -> tuple[int, str]:
 
 
 def _composition(tokens: Sequence[Token], text: str, verb: str) -> Refusal | None:
-    """Whether words of our own making are asked for, or a text that was not given."""
+    """Refuse a wish for text that Wisp would have to invent, or that the person did not give."""
     if not text:
         return Refusal("which", "type")
     words = [token.low for token in tokens]
@@ -232,7 +239,7 @@ def _composition(tokens: Sequence[Token], text: str, verb: str) -> Refusal | Non
 
 
 def _doubt(tokens: Sequence[Token], text: str, verb: str) -> Refusal | None:
-    """Whether it is open what belongs to the text."""
+    """Refuse if it is unclear which words belong to the text."""
     phrases = lexicon().phrases
     words = [token for token in tokens if token.kind is not WordKind.SEPARATOR]
     is_doubtful = (
@@ -248,14 +255,14 @@ def _doubt(tokens: Sequence[Token], text: str, verb: str) -> Refusal | None:
 
 
 def _is_torn(tokens: Sequence[Token]) -> bool:
-    """Whether the text begins with a mark before its words, or holds half a quotation."""
+    """Say whether the text begins with a mark before its words, or contains half a quotation."""
     has_words = any(token.kind is not WordKind.SEPARATOR for token in tokens)
     marks = sum(token.text.count('"') for token in tokens if token.kind is WordKind.WORD)
     return (has_words and tokens[0].kind is WordKind.SEPARATOR) or marks % 2 == 1
 
 
 def _names_a_place(words: Sequence[Token]) -> bool:
-    """`hello in the search box`: the end may say where."""
+    """Say whether the end may name a place, as in `hello in the search box`."""
     into = lexicon().table("objects.fields.into")
     nouns = {*lexicon().table("objects.fields.nouns"), *lexicon().table("objects.apps.known"), "window", "app"}
     return len(words) > 2 and words[-1].low in nouns and any(word.low in into for word in words[1:-1])

@@ -1,10 +1,13 @@
-"""What the offline provider says, from `resources/offline/phrases.toml`; the same for the same wish, every time."""
+"""The sentences of the offline provider, from `resources/offline/phrases*.toml`. Equal wishes get equal sentences."""
 
 from __future__ import annotations
 
+import datetime
+import functools
 import json
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from string import Formatter
 from typing import Any
@@ -14,25 +17,155 @@ from app.base.values import dataclass, field
 from app.protocol.dialects.api import INTRODUCES
 from app.protocol.message import Message, Role, TextPart
 from app.providers.offline.clause import verbs
-from app.providers.offline.words import PlannedCall, Refusal, lexicon
+from app.providers.offline.words import ENGLISH, PlannedCall, Refusal, language_of, lexicon, tokens_of
 
 _LEAST_LIKENESS = 75
 _SHORTEST = 3
 
 
-def near(refusal: Refusal) -> str:
-    """A corrected command where a verb was misspelled, a known replacement, or what can be done at all."""
-    table = lexicon().table("phrases.near")
-    if refusal.near:
-        return str(table["hint"]).format(hint=refusal.near)
-    if refusal.kind == "unreadable" and (guess := _respelled(refusal.part)):
-        return str(table["guess"]).format(guess=guess)
-    options: list[str] = table[refusal.kind]
-    return options[len(refusal.part) % len(options)]
+Understands = Callable[[str], bool]
+"""Returns whether Wisp would do or answer a sentence if the person said it."""
+
+
+class Phrasebook:
+    """The sentences of one language."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._file = "phrases" if language == ENGLISH else f"phrases_{language}"
+        self._marks = str.maketrans("“”", self.table("quotes")["marks"])
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        """Return the sentences about one thing."""
+        return lexicon().table(f"{self._file}.{name}")
+
+    def _what(self, step: PlannedCall) -> str:
+        return step.what.translate(self._marks)
+
+    def doing(self, step: PlannedCall, index: int) -> str:
+        """Return the sentence before a step. Neighbouring steps get different sentences if there are several."""
+        return _chosen(self.table(step.phrase)["doing"], index).format(what=self._what(step))
+
+    def finished(self, steps: Sequence[PlannedCall], proofs: Sequence[str], found: str) -> str:
+        """Return the last sentence: the steps, what their receipts claim, and what readings of the screen found."""
+        if len(steps) == 1 and found and steps[0].phrase in lexicon().table("notes.notes")["answers"]:
+            return found  # because a question gets an answer and no report
+        table = self.table("finished")
+        text = _chosen(table["opening"], len(steps)).format(steps=self.listed(steps))
+        unseen = [step for step, proof in zip(steps, proofs, strict=False) if proof == _UNVERIFIABLE]
+        if unseen:
+            text += " " + str(table["unseen"]).format(steps=self.listed(unseen))
+        elif _CONFIRMED in proofs:
+            text += f" {table['seen']}"
+        return f"{text} {found}".strip()
+
+    def outcome_of(self, step: PlannedCall, echo: str) -> str:
+        """Return the result that the last action's receipt reports. Typed text is no result."""
+        table = self.table("finished")
+        if title := _CALLED.search(echo):
+            return str(table["called"]).format(title=title[1].lstrip("*"))
+        typed = str(step.arguments.get("text", ""))
+        values = [found[2].strip() for found in _VALUE.finditer(echo)]
+        return next((str(table["shows"]).format(value=value) for value in values if value and value not in typed), "")
+
+    def rehearsed(self, steps: Sequence[PlannedCall], found: str) -> str:
+        """Return the last sentence of a dry run."""
+        text = str(self.table("finished")["dry"]).format(steps=self.listed(steps))
+        return f"{text} {found}".strip()
+
+    def doubted(self, steps: Sequence[PlannedCall], doubts: Sequence[PlannedCall], found: str) -> str:
+        """Return the last sentence if nothing confirms that some steps worked."""
+        text = str(self.table("doubted")["one" if len(steps) == 1 else "several"])
+        return f"{text.format(steps=self.listed(steps), doubts=self.listed(doubts))} {found}".strip()
+
+    def listed(self, steps: Sequence[PlannedCall]) -> str:
+        """Return the steps in one phrase: `opened calculator, typed “1” and pressed enter`."""
+        table = self.table("finished")
+        done = [str(self.table(step.phrase)["done"]).format(what=self._what(step)) for step in steps]
+        parts = [str(table["join"]).join(done[:-1]), done[-1]]
+        return str(table["last"]).join(part for part in parts if part)
+
+    def failed(self, step: PlannedCall, before: Sequence[PlannedCall], echo: str) -> str:
+        """Say which step did not work, why, and what was done before it."""
+        table, phrase = self.table("failed"), self.table(step.phrase)
+        what = str(phrase["failed"]).format(what=self._what(step))
+        why = _reason(step, echo, table) or str(table["no_reason"])
+        for reason in lexicon().table("notes.reasons").get(self._language, ()):
+            why = re.sub(reason["said"], reason["means"], why)
+        if is_unattended(echo) and "elsewhere" in phrase:
+            why = _elsewhere(phrase["elsewhere"], step)
+        if not before:
+            return str(table["first"]).format(what=what, reason=why)
+        return str(table["later"]).format(what=what, steps=self.listed(before), reason=why)
+
+    def left(self, before: Sequence[PlannedCall]) -> str:
+        """Return the last sentence if the person did not allow a step."""
+        table = self.table("left")
+        return str(table["later"]).format(steps=self.listed(before)) if before else str(table["first"])
+
+    def talk(self, topic: str, now: datetime.datetime) -> str:
+        """Return an answer in words, with the time and the date if the answer names them."""
+        calendar = self.table("calendar")
+        date = str(calendar["date"]).format(
+            weekday=calendar["weekdays"][now.weekday()],
+            day=now.day,
+            month=calendar["months"][now.month - 1],
+            year=now.year,
+        )
+        return str(self.table("talk")[topic]).format(time=f"{now:%H:%M}", date=date)
+
+    def refused(self, refusal: Refusal, understands: Understands) -> str:
+        """Return one sentence: what could not be read, and the nearest possible command."""
+        sentence = str(self.table("refused")[refusal.kind])
+        named = {name for _, name, _, _ in Formatter().parse(sentence) if name}
+        values = {"part": refusal.part, "near": self._near(refusal, understands)}
+        return sentence.format(**{name: values[name] for name in named})
+
+    def _near(self, refusal: Refusal, understands: Understands) -> str:
+        """Return a known replacement, a corrected command or a list of what is possible. Wisp could do each of them."""
+        table = self.table("near")
+        if refusal.near and understands(refusal.near):
+            return str(table["hint"]).format(hint=refusal.near)
+        guess = _respelled(refusal.part) if refusal.kind == "unreadable" else ""
+        if guess and language_of(tokens_of(guess)) == self._language and understands(guess):
+            return str(table["guess"]).format(guess=guess)
+        return str(table[refusal.kind])
+
+    def found(self, step: PlannedCall, echo: str) -> str:
+        """Return what a reading found, with its introduction; "" for steps that only act."""
+        table = self.table(step.phrase)
+        if table.keys().isdisjoint(("found", "many")):
+            return ""
+        echo = _without_docs(step, echo)
+        if "many" in table:
+            return _counted(table, echo, folders=step.phrase == "count_folders")
+        if step.tool == "web_search":
+            hits = _FENCED.search(echo)
+            return f"{table['found']}\n{hits['text']}" if hits else str(table["nothing"])
+        if step.tool == "execute_command":
+            return _printed(table, echo)
+        if "nothing" in table:
+            return f"{table['found']}\n{echo.strip()}" if _ENTRY.match(echo) else str(table["nothing"])
+        lines = list(_elements(echo, table) if step.phrase == "read" else _windows(echo))
+        return "\n".join([table["found"], *lines]) if lines else echo.strip()
+
+
+@functools.cache
+def phrasebook(language: str) -> Phrasebook:
+    return Phrasebook(language)
+
+
+def is_doubted(step: PlannedCall, proof: str) -> bool:
+    """Return whether a receipt with this proof leaves open that the step had any effect.
+
+    Text and keys that changed the screen did arrive. A click that changed it may only have focused a disabled button.
+    """
+    doubts = lexicon().table("notes.doubts")
+    return proof in doubts["clicks" if step.phrase in doubts["phrases"] else "acts"]
 
 
 def _respelled(part: str) -> str:
-    """`opn the calculator` with its first word put right; empty where no verb is near."""
+    """Correct the first word of `opn the calculator`; return "" if no verb is similar."""
     from rapidfuzz import process
 
     first, _, rest = part.partition(" ")
@@ -43,89 +176,8 @@ def _respelled(part: str) -> str:
     return f"{found[0]} {rest}".strip() if found else ""
 
 
-def doing(step: PlannedCall, index: int) -> str:
-    """The sentence before a step; neighbouring steps take different ones where there are several."""
-    return _chosen(_phrase(step)["doing"], index).format(what=step.what)
-
-
-def finished(steps: Sequence[PlannedCall], proofs: Sequence[str], found: str) -> str:
-    """The last sentence, what the receipts of the steps claim, and what looks have brought to light."""
-    table = lexicon().table("phrases.finished")
-    text = _chosen(table["opening"], len(steps)).format(steps=listed(steps))
-    unseen = [step for step, proof in zip(steps, proofs, strict=False) if proof == _UNVERIFIABLE]
-    if unseen:
-        text += " " + str(table["unseen"]).format(steps=listed(unseen))
-    elif _CONFIRMED in proofs:
-        text += f" {table['seen']}"
-    return f"{text} {found}".strip()
-
-
 _CALLED = re.compile(r"is now called '([^']+)'")
 _VALUE = re.compile(r"""(?:holds|became|New:(?: \w[\w ]*)?) (['"])(.+?)\1(?: now)?\.""")
-
-
-def outcome_of(step: PlannedCall, echo: str) -> str:
-    """What the receipt of the last act tells of a result; what was typed is none."""
-    table = lexicon().table("phrases.finished")
-    if title := _CALLED.search(echo):
-        return str(table["called"]).format(title=title[1].lstrip("*"))
-    typed = str(step.arguments.get("text", ""))
-    values = [found[2].strip() for found in _VALUE.finditer(echo)]
-    return next((str(table["shows"]).format(value=value) for value in values if value and value not in typed), "")
-
-
-def rehearsed(steps: Sequence[PlannedCall], found: str) -> str:
-    """The last sentence of a dry run."""
-    text = str(lexicon().table("phrases.finished")["dry"]).format(steps=listed(steps))
-    return f"{text} {found}".strip()
-
-
-def is_doubted(step: PlannedCall, proof: str) -> bool:
-    """Whether a receipt with this proof leaves open that the step had any effect at all.
-
-    Words and keys that changed the screen did arrive. A click that changed it may have given a dead button the focus.
-    """
-    return proof in _phrase(step).get("doubted_where", lexicon().table("phrases.doubted")["where"])
-
-
-def doubted(steps: Sequence[PlannedCall], doubts: Sequence[PlannedCall], found: str) -> str:
-    """The last sentence where nothing shows that some of the steps worked."""
-    table = lexicon().table("phrases.doubted")
-    text = str(table["one" if len(steps) == 1 else "several"]).format(steps=listed(steps), doubts=listed(doubts))
-    return f"{text} {found}".strip()
-
-
-def listed(steps: Sequence[PlannedCall]) -> str:
-    """`opened calculator, typed “1” and pressed enter`."""
-    table = lexicon().table("phrases.finished")
-    done = [str(_phrase(step)["done"]).format(what=step.what) for step in steps]
-    parts = [str(table["join"]).join(done[:-1]), done[-1]]
-    return str(table["last"]).join(part for part in parts if part)
-
-
-def failed(step: PlannedCall, before: Sequence[PlannedCall], reason: str) -> str:
-    """Which step did not work, why, and what had been done by then."""
-    table = lexicon().table("phrases.failed")
-    what = str(_phrase(step)["failed"]).format(what=step.what)
-    if not before:
-        return str(table["first"]).format(what=what, reason=reason or table["no_reason"])
-    return str(table["later"]).format(what=what, steps=listed(before), reason=reason or table["no_reason"])
-
-
-def talk(topic: str) -> str:
-    return str(lexicon().table("phrases.talk")[topic])
-
-
-def refused(refusal: Refusal) -> str:
-    """One sentence: what was not read, and the nearest thing that could be done."""
-    sentence = str(lexicon().table("phrases.refused")[refusal.kind])
-    named = {name for _, name, _, _ in Formatter().parse(sentence) if name}
-    values = {"part": refusal.part, "near": near(refusal)}
-    return sentence.format(**{name: values[name] for name in named})
-
-
-def _phrase(step: PlannedCall) -> dict[str, Any]:
-    return dict(lexicon().table(f"phrases.{step.phrase}"))
 
 
 def _chosen(sentences: Sequence[str], index: int) -> str:
@@ -136,7 +188,7 @@ _RESULT = re.compile(r'<result tool="[^"]*" status="(?P<status>\w+)">(?P<text>.*
 _OK = "ok"
 _UNVERIFIABLE, _CONFIRMED = "unverifiable", "confirmed"
 _PROOFS = ("suspected no-op", _UNVERIFIABLE, _CONFIRMED)
-"""Of receipts, the weakest first."""
+"""The proofs that a receipt may name, the weakest first."""
 
 
 class StepOrigin(Enum):
@@ -148,32 +200,36 @@ class StepOrigin(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """How one call went; `text` is the tool's own words."""
+    """The outcome of one call; `text` is the tool's own words."""
 
     ok: bool
     text: str
 
     @property
     def proof(self) -> str:
-        """What the receipt claims; where several stand in the text, the weakest counts."""
+        """Return the proof that the receipt claims. Of several in the text, the weakest counts."""
         return next((proof for proof in _PROOFS if f"({proof})" in self.text), "")
 
     @property
+    def is_confirmed(self) -> bool:
+        return self.proof == _CONFIRMED
+
+    @property
     def is_dry(self) -> bool:
-        """Whether nothing was really done."""
+        """Return whether this was a dry run."""
         return lexicon().table("notes.notes")["dry"] in self.text
 
 
 @dataclass(slots=True)
 class Exchange:
-    """A wish, what was said while it was carried out, and the outcomes of the calls made for it, in order."""
+    """A wish, what the person said during its execution, and the outcomes of its calls, in order."""
 
     wishes: list[str] = field(default_factory=list)
     outcomes: list[StepOutcome] = field(default_factory=list)
 
 
 def exchanges(messages: Sequence[Message]) -> list[Exchange]:
-    """All wishes of the conversation, the latest last."""
+    """Return all wishes of the conversation, the latest last."""
     found: list[Exchange] = []
     for origin, text in _sorted(messages):
         match origin:
@@ -211,7 +267,7 @@ def _origin(text: str) -> tuple[StepOrigin, str]:
 
 
 def _outcome(text: str) -> StepOutcome:
-    """One pass makes one call; what cannot be read as its success counts as a failure."""
+    """Read the outcome of a pass, which makes one call. A text that does not show success counts as a failure."""
     results = list(_RESULT.finditer(text))
     ok = bool(results) and all(result["status"] == _OK for result in results)
     return StepOutcome(ok, "\n".join(result["text"].strip() for result in results).replace("&lt;", "<"))
@@ -222,48 +278,85 @@ _ELEMENT = re.compile(
     rf"\s*e\d+ (?P<role>[a-z][a-z -]*?)(?: (?P<name>{_QUOTED}))?(?: = (?P<value>{_QUOTED}))? \(-?\d+,.*"
 )
 _WINDOW = re.compile(rf"\S+ (?P<title>{_QUOTED}) (?P<app>.*?) -?\d+x-?\d+ at \(.*?\)(?P<marks>.*)")
+_FENCED = re.compile(r"^--- (?P<fence>\w+) ---\n(?P<text>.*)\n--- (?P=fence) ---$", re.DOTALL | re.MULTILINE)
 _NAMES_CHARACTERS = 400
+_MORE = "[there is more;"
+_ENDED = re.compile(r"Run \S+ ended with exit code (?P<code>\d+) after [\d.]+ s\.")
+_NO_OUTPUT = "(no output)"
+_ENTRY = re.compile(r"\s*(?:#|\d+\. )")
+"""How a list of facts or of schedules begins."""
+_NO_ENTRY = re.compile(r"\[there is more; |\[could not be read: |\(nothing[ )]")
 
 
-def found(step: PlannedCall, echo: str) -> str:
-    """What a look brought, with the sentence before it; empty for steps that only do something."""
-    table = lexicon().table(f"phrases.{step.phrase}")
-    if "found" not in table:
-        return ""
-    echo = echo.partition(f"\n{INTRODUCES.format(name=step.tool)}\n")[0]
-    if step.tool == "recall":
-        return f"{table['found']}\n{echo.strip()}" if echo.lstrip().startswith("#") else str(table["nothing"])
-    lines = list(_elements(echo) if step.phrase == "read" else _windows(echo))
-    return "\n".join([table["found"], *lines]) if lines else echo.strip()
+def _counted(table: Mapping[str, Any], echo: str, *, folders: bool) -> str:
+    """Return how many files or folders a listing names. Hidden ones are counted separately."""
+    entries = echo.splitlines()[1:]
+    told = [entry for entry in entries if entry.endswith("/") == folders and not _NO_ENTRY.match(entry)]
+    hidden = sum(entry.startswith(".") for entry in told)
+    count = len(told) - hidden
+    answer = str(table["one" if count == 1 else "many"]).format(count=count)
+    more = str(table["more"]) if any(entry.startswith(_MORE) for entry in entries) else ""
+    return f"{answer}{str(table['hidden']).format(count=hidden) if hidden else ''}{more}."
 
 
-def reason(step: PlannedCall, echo: str) -> str:
-    """Why a step failed: the tool's own sentences, without those that only a model can follow."""
-    text = " ".join(echo.split()).removeprefix(f"{step.tool}:").strip()
+def _printed(table: Mapping[str, Any], echo: str) -> str:
+    """Return how a command ended if it failed, what it deleted, and what it printed."""
+    state, _, output = echo.strip().partition("\n")
+    ended = _ENDED.match(state)
+    parts = [str(table["code"]).format(code=ended["code"])] if ended and ended["code"] != "0" else []
+    parts.append(for_people(state[ended.end() :] if ended else state))
+    parts.append(f"{table['found']}\n{output.strip()}" if output.strip() != _NO_OUTPUT else str(table["silent"]))
+    return " ".join(filter(None, parts))
+
+
+def is_denied(echo: str) -> bool:
+    """Say whether the person refused the call."""
+    return any(words in echo for words in lexicon().table("notes.notes")["denied"])
+
+
+def is_unattended(echo: str) -> bool:
+    """Return whether the call needed a person's answer and nobody was there."""
+    return any(words in echo for words in lexicon().table("notes.notes")["unattended"])
+
+
+def is_missing(echo: str) -> bool:
+    """Return whether what the call looks for is not on the screen."""
+    return any(words in echo for words in lexicon().table("notes.notes")["missing"])
+
+
+def _elsewhere(sentence: str, step: PlannedCall) -> str:
+    """Return the command with which the person can do the step themselves."""
+    told = {name: shlex.quote(str(value)) for name, value in step.arguments.items()}
+    return sentence.format_map({**told, "allow": f" --allow {told['allow']}" if "allow" in told else ""})
+
+
+def _reason(step: PlannedCall, echo: str, words: Mapping[str, Any]) -> str:
+    """Return why a step failed: the tool's own sentences, without those that only a model can follow."""
+    text = " ".join(_without_docs(step, echo).split()).removeprefix(f"{step.tool}:").strip()
     kept = for_people(text)
-    return (
-        kept
-        if len(kept.split()) == len(text.split())
-        else f"{kept} {lexicon().table('phrases.failed')['instead']}".strip()
-    )
+    is_cut = len(kept.split()) < len(text.split())
+    is_on_screen = step.phrase in lexicon().table("notes.notes")["on_screen"] and not text.startswith("not run.")
+    return f"{kept} {words['instead']}".strip() if is_cut and is_on_screen else kept
 
 
-def _elements(echo: str) -> Iterator[str]:
+def _without_docs(step: PlannedCall, echo: str) -> str:
+    return echo.partition(f"\n{INTRODUCES.format(name=step.tool)}\n")[0]
+
+
+def _elements(echo: str, words: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for each window: its controls by kind, in the order of the outline."""
-    words = lexicon().table("phrases.read")
     window, by_role = "", dict[str, list[str]]()
     for match in filter(None, map(_ELEMENT.fullmatch, echo.splitlines())):
         name = _plain(match["name"]) or _plain(match["value"])
-        if match["role"] in words["windows"]:
-            yield from _group(window, by_role)
+        if match["role"] in lexicon().table("notes.notes")["windows"]:
+            yield from _group(window, by_role, words)
             window, by_role = name, {}
         elif name:
             by_role.setdefault(match["role"], []).append(name)
-    yield from _group(window, by_role)
+    yield from _group(window, by_role, words)
 
 
-def _group(window: str, by_role: dict[str, list[str]]) -> Iterator[str]:
-    words = lexicon().table("phrases.read")
+def _group(window: str, by_role: dict[str, list[str]], words: Mapping[str, Any]) -> Iterator[str]:
     kinds = [f"{role} {clip_line(', '.join(names), _NAMES_CHARACTERS)}" for role, names in by_role.items()]
     if window or kinds:
         yield str(words["group"]).format(window=window or words["nameless"], things="; ".join(kinds) or words["empty"])
@@ -278,5 +371,5 @@ def _windows(echo: str) -> Iterator[str]:
 def _plain(quoted: str | None) -> str:
     try:
         return str(json.loads(quoted)) if quoted else ""
-    except ValueError:
+    except ValueError:  # because a cut line may end inside the quotation
         return (quoted or "").strip('"')

@@ -1,4 +1,4 @@
-"""A wish cut into words, quoted texts and separators, each with its place in the wish."""
+"""Split a wish into words, quoted texts and separators, each with its place in the wish."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class WordKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word. `text` is the word as written, or the quoted text; `low` is its form for look-ups."""
+    """One word, quoted text or separator. `text` is the word as written, or the quoted text; `low` is for look-ups."""
 
     kind: WordKind
     text: str
@@ -39,7 +39,7 @@ class Token:
 
     @property
     def low(self) -> str:
-        """Lower case, plain apostrophes, no colon; empty for all but words, so that quoted text matches no rule."""
+        """Return the word in lower case, with plain apostrophes and without a final colon; "" for all other kinds."""
         return _folded(self.text) if self.kind is WordKind.WORD else ""
 
 
@@ -49,7 +49,10 @@ def _folded(word: str) -> str:
 
 
 def tokens_of(wish: str, verbs: Collection[str] = ()) -> tuple[Token, ...]:
-    """Words end at blanks, and at a comma or semicolon that one of `verbs` follows (`open xterm;type ls`)."""
+    """Split a wish into tokens.
+
+    A word ends at a blank, and at a comma or semicolon directly before one of `verbs` (`open xterm;type ls`).
+    """
     found: list[Token] = []
     at = _after_bullet(wish, 0)
     while at < len(wish):
@@ -65,7 +68,7 @@ def tokens_of(wish: str, verbs: Collection[str] = ()) -> tuple[Token, ...]:
 
 
 def _after_bullet(wish: str, line: int) -> int:
-    """Where the line that begins at `line` goes on after `1.`, `2)`, `-` or `*`."""
+    """Return where the text of a line begins after `1.`, `2)`, `-` or `*`."""
     bullet = _BULLET.match(wish, line)
     return bullet.end() if bullet else line
 
@@ -117,11 +120,11 @@ class Phrases:
 
     @classmethod
     def of(cls, phrases: Iterable[str]) -> Phrases:
-        """Phrases whose value is themselves."""
+        """Return phrases whose value is the phrase itself."""
         return cls({phrase: phrase for phrase in phrases})
 
     def at(self, tokens: Sequence[Token], start: int = 0) -> tuple[int, str]:
-        """How many tokens from `start` are a phrase, and its value; (0, "") where none is."""
+        """Return how many tokens from `start` form a phrase, and its value; (0, "") if none do."""
         if start >= len(tokens):
             return 0, ""
         for words, value in self._by_first.get(tokens[start].low, ()):
@@ -131,12 +134,12 @@ class Phrases:
         return 0, ""
 
     def whole(self, tokens: Sequence[Token]) -> str:
-        """The value where the tokens are exactly one phrase, otherwise empty."""
+        """Return the value if the tokens are exactly one phrase, otherwise ""."""
         length, value = self.at(tokens)
         return value if length and length == len(tokens) else ""
 
     def at_end(self, tokens: Sequence[Token]) -> tuple[int, str]:
-        """The longest phrase that the tokens end with, as `at` gives it."""
+        """Return the length and value of the longest phrase at the end of the tokens."""
         for start in range(len(tokens)):
             length, value = self.at(tokens, start)
             if length and start + length == len(tokens):
@@ -149,14 +152,14 @@ class Phrases:
 
 
 class Lexicon:
-    """Everything the grammar knows about English. Tables and phrases are addressed as `file.table`."""
+    """Everything that the grammar knows about its languages. Tables and phrases have names such as `file.table`."""
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
         self._tables = tables
         self._phrases: dict[str, Phrases] = {}
 
     def table(self, path: str) -> Mapping[str, Any]:
-        """The TOML table at `file.table`; a path that does not exist is a bug and raises KeyError."""
+        """Return the TOML table at `file.table`. A path that does not exist is a bug and raises KeyError."""
         node: Any = self._tables
         for name in path.split("."):
             node = node[name]
@@ -164,7 +167,7 @@ class Lexicon:
         return result
 
     def phrases(self, path: str) -> Phrases:
-        """The list at `path`, each phrase standing for itself; of a table of lists, each standing for its key."""
+        """Return the phrases at `path`. In a list each phrase is its own value; in a table its value is its key."""
         if path not in self._phrases:
             node: Any = self.table(path)
             self._phrases[path] = Phrases(_values(node))
@@ -183,9 +186,36 @@ def _values(node: Any) -> dict[str, str]:
 
 @functools.cache
 def lexicon() -> Lexicon:
-    """The shipped rules."""
-    names = [file.name for file in resources.path("offline").glob("*.toml")]
-    return Lexicon({name.removesuffix(".toml"): resources.table(f"offline/{name}", resources.Table) for name in names})
+    """Return the rules from the resources: those for English, and the words that `more/` adds for other languages."""
+    tables: dict[str, Any] = {name: _shipped(f"offline/{name}.toml") for name in _names("offline")}
+    for name in _names("offline/more"):
+        tables = _joined(tables, _shipped(f"offline/more/{name}.toml"))
+    return Lexicon(tables)
+
+
+def _names(folder: str) -> list[str]:
+    return sorted(file.stem for file in resources.path(folder).glob("*.toml"))
+
+
+def _shipped(name: str) -> resources.Table:
+    return resources.table(name, resources.Table)
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """Return both tables as one: lists become longer, and tables get the keys that they lack. Nothing is replaced."""
+    if isinstance(one, list) and isinstance(other, list):
+        return [*one, *other]
+    if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
+        raise resources.DamagedResource(f"offline/more: {other!r} stands where {one!r} does")
+    return {**one, **{name: _joined(one[name], value) if name in one else value for name, value in other.items()}}
+
+
+ENGLISH = "en"
+
+
+def language_of(tokens: Sequence[Token]) -> str:
+    """Return the language of the first word that only one language has; "" if no word decides."""
+    return lexicon().phrases("languages.words").inside(tokens)
 
 
 Value = str | int | float
@@ -193,17 +223,23 @@ Value = str | int | float
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """One call. `phrase` names the sentences said about it, `what` fills them."""
+    """One planned call. `phrase` names the sentences about it; `what` fills them.
+
+    `otherwise` is done instead if what it looks for is not there. `must_show`: the next step only makes sense if the
+    receipt confirms this one.
+    """
 
     tool: str
     arguments: Mapping[str, Value] = field(default_factory=dict)
     phrase: str = ""
     what: str = ""
+    otherwise: PlannedCall | None = None
+    must_show: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The wish is declined as a whole. `kind` names the sentence in `resources/offline/phrases.toml`."""
+    """The whole wish is declined. `kind` names the sentence in `resources/offline/phrases.toml`."""
 
     kind: str
     part: str = ""
@@ -217,14 +253,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """An answer in words only: `help`, `hello`, …"""
+    """An answer in words only, such as `help` or `hello`."""
 
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Go on with the wish before this one."""
+    """Continue the wish before this one."""
 
 
 Reading = Plan | Talk | Resume | Refusal

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from app.base.errors import ProviderError, Refused, ToolsDeclined
+from app.base.errors import KeyRefused, ProviderError, Refused, ToolsDeclined
 from app.base.values import dataclass, replace
 from app.providers import wire_errors
 from app.providers.api import Provider, Request, StreamEvent
@@ -28,7 +28,7 @@ _ANSWER_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A model server: what program it is by its usual port, its address for the SDK, the models it lists."""
+    """A model server: the program that usually uses its port, its address for the SDK, and its models."""
 
     name: str
     base_url: str
@@ -36,7 +36,7 @@ class Endpoint:
 
 
 async def local_endpoints(known: Sequence[tuple[str, int]] = KNOWN) -> tuple[Endpoint, ...]:
-    """The servers that answer on loopback at their usual ports, in the given order; all are asked at once."""
+    """Ask the usual ports on loopback at the same time. Return the servers that answer, in the given order."""
     await asyncio.to_thread(importlib.import_module, "httpx2")  # on a thread, because the import takes long
     import httpx2
 
@@ -46,7 +46,7 @@ async def local_endpoints(known: Sequence[tuple[str, int]] = KNOWN) -> tuple[End
 
 
 async def takes_pictures(base_url: str, model: str) -> bool | None:
-    """What the server itself says, in the way of Ollama, llama.cpp or LM Studio; None where none of them answers."""
+    """Ask the server (Ollama, llama.cpp or LM Studio) if the model takes pictures; None without an answer."""
     await asyncio.to_thread(importlib.import_module, "httpx2")  # on a thread, because the import takes long
     import httpx2
 
@@ -97,9 +97,9 @@ _KEY_HELP = "Put a valid key into the environment variable OPENAI_API_KEY or int
 
 
 class OpenAICompatibleProvider:
-    """Streams Chat Completions. It never tries again by itself: that is the loop's.
+    """Streams Chat Completions. It never retries: only the agent's loop does.
 
-    Without an address it asks OpenAI where there is a key, and otherwise the first model server found on this machine.
+    Without an address it uses OpenAI if there is a key, and otherwise the first model server found on this machine.
     """
 
     name = "openai"
@@ -131,7 +131,7 @@ class OpenAICompatibleProvider:
             raise await self._meaning(error, request.model) from error
 
     async def models(self) -> tuple[str, ...]:
-        """The ids that the endpoint lists."""
+        """Return the model ids that the endpoint lists."""
         client = await self._connected()
         import openai
 
@@ -150,7 +150,7 @@ class OpenAICompatibleProvider:
 
     @property
     def _first_word_s(self) -> float:
-        """How long the first word may take: a model on this machine is read from disk and reads its prompt slowly."""
+        """Return how long the first word may take. A local model loads and reads slowly."""
         return self._idle_s * (_LOCAL_PATIENCE if is_local(self._address) else 1)
 
     @property
@@ -162,7 +162,7 @@ class OpenAICompatibleProvider:
 
     async def _connected(self) -> openai.AsyncOpenAI:
         if not (self._key.isascii() and self._key.isprintable()):
-            raise Refused(f"The key for {self._service.name} holds characters that no key has. {_KEY_HELP}")
+            raise KeyRefused(f"The key for {self._service.name} holds characters that no key has. {_KEY_HELP}")
         if not self._address:
             self._address = await self._found()
         if self._client is None:
@@ -191,10 +191,10 @@ class OpenAICompatibleProvider:
     async def _opened(
         self, client: openai.AsyncOpenAI, request: Request, opened: AsyncExitStack
     ) -> tuple[openai.AsyncStream[Any], Any]:
-        """The stream and its first chunk, which may be long in coming; None where it ends at once.
+        """Return the stream and its first chunk, which may take long; None if the stream is empty.
 
-        A server that refuses what can be left out is asked again without it, and so ever after. Raises ToolsDeclined
-        where the model takes no tools: without them the request would mean something else.
+        If the server refuses an optional field, ask again without it from now on. Raise ToolsDeclined if the model
+        takes no tools, because without them the request would mean something else.
         """
         import openai
 
@@ -208,6 +208,7 @@ class OpenAICompatibleProvider:
                 await opened.enter_async_context(stream)
                 return stream, await anext(stream, None)
             except openai.APIError as error:
+                # Ask again only if the refusal taught something new, so that this loop ends.
                 known, facts = facts, learnt(facts, _fault(error).message, request)
                 if facts == known:
                     raise
@@ -216,7 +217,7 @@ class OpenAICompatibleProvider:
                 raise _declined(model)
 
     async def _found(self) -> str:
-        """The first model server on this machine."""
+        """Return the address of the first model server on this machine."""
         endpoints = await self._find()
         if endpoints:
             return endpoints[0].base_url
@@ -227,7 +228,7 @@ class OpenAICompatibleProvider:
         )
 
     async def _facts(self, request: Request, model: str) -> ModelFacts:
-        """What is known about the model; whether it takes pictures is asked once, when there is one to send."""
+        """Return the known facts about the model. Ask about pictures once, when there is one to send."""
         facts = facts_of(self._address, model)
         if facts.pictures is None:
             facts = replace(facts, pictures=profile_of(model).pictures)
@@ -247,7 +248,7 @@ class OpenAICompatibleProvider:
         return listed[0]
 
     async def _meaning(self, error: Exception, model: str = "") -> ProviderError:
-        """What a failure of the SDK or of the connection under it means for the person or the loop."""
+        """Return the error that tells the person or the loop what a failure of the SDK means."""
         import httpx2
         import openai
 
@@ -266,7 +267,7 @@ class OpenAICompatibleProvider:
     async def _no_model(self, model: str) -> ProviderError:
         try:
             offered = await self.models()
-        except ProviderError:
+        except ProviderError:  # because the list only completes the sentence about the unknown model
             offered = ()
         return wire_errors.unknown_model(self._service, model, offered)
 

@@ -1,4 +1,4 @@
-"""A request as Chat Completions wants it, in the plainest form: many servers read no other."""
+"""Write a request for Chat Completions in its simplest form, because many servers read no other."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ Wire = dict[str, Any]
 
 
 def body_of(request: Request, profile: Profile, *, pictures: bool = True) -> Wire:
-    """Build the fields of `chat.completions.create` that all servers accept. A note replaces each picture if not
-    `pictures`."""
+    """Return the fields of `chat.completions.create` that all servers accept.
+
+    Unless `pictures` is true, a note replaces each picture.
+    """
     last = (Message(Role.USER, (TextPart(request.context),)),) if request.context.strip() else ()
     wire: list[Wire] = [{"role": "system", "content": _clean(request.system)}] if request.system.strip() else []
     for message in paired((*request.messages, *last)):
@@ -83,7 +85,7 @@ def _assistant(message: Message) -> list[Wire]:
 
 
 def _user(message: Message) -> list[Wire]:
-    """Results first, each a message of its own; their pictures follow in a user's message, since results hold text."""
+    """Return results first, each as a message. Pictures follow in a user message, because results hold only text."""
     results = [part for part in message.parts if isinstance(part, ResultPart)]
     wire: list[Wire] = [
         {"role": "tool", "tool_call_id": part.call_id, "content": _clean(part.text) or "OK"} for part in results
@@ -100,7 +102,7 @@ def _user(message: Message) -> list[Wire]:
 
 
 def _simplest(content: list[Wire]) -> str | list[Wire]:
-    """Text alone is sent as a string: servers for text models read nothing else."""
+    """Return content that is only text as a string: servers for text models read nothing else."""
     if all(block["type"] == "text" for block in content):
         return "\n\n".join(block["text"] for block in content)
     return content
@@ -112,7 +114,7 @@ def _call(part: CallPart) -> Wire:
 
 
 def _tool(tool: Mapping[str, JsonValue]) -> Wire:
-    """A declaration in the neutral form (name, description, input_schema)."""
+    """Return a tool declaration. The input has the vendor-neutral form (name, description, input_schema)."""
     schema = tool.get("input_schema", {"type": "object", "properties": {}})
     function = {"name": tool["name"], "description": tool.get("description", ""), "parameters": schema}
     return {"type": "function", "function": function}
@@ -129,7 +131,7 @@ def _text(text: str) -> Wire:
 
 
 def _clean(text: str) -> str:
-    """Half a surrogate pair (from a file name, say) cannot be sent and becomes a question mark."""
+    """Return text that can be sent. Half a surrogate pair (from a file name, for example) becomes a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -139,7 +141,7 @@ _NO_TOOLS = re.compile(
     r"|enable-auto-tool-choice|support tool use|supports tool calling",
     re.IGNORECASE,
 )
-"""Ollama, llama.cpp (old and new), Groq, vLLM, OpenRouter and gateways in front of them, in their own words."""
+"""How Ollama, llama.cpp (old and new), Groq, vLLM, OpenRouter and gateways say that a model takes no tools."""
 _NO_PICTURES = re.compile(
     r"(not|n't) support.{0,40}(image|vision|multimodal)|(image|vision|multimodal).{0,40}(not|n't) (be )?support"
     r"|not (a|compiled for) multimodal|missing data required for image|support image input"
@@ -147,11 +149,11 @@ _NO_PICTURES = re.compile(
     re.IGNORECASE,
 )
 _WORDS_READ = 300
-"""Servers may quote the whole conversation after their own words; what is said there is no refusal."""
+"""Only this many characters are read, because servers may quote the conversation, whose words are no refusal."""
 
 
 def suited(body: Wire, facts: ModelFacts) -> Wire:
-    """The body without what the server refuses, with the figures of the answer asked for where it does not."""
+    """Return the body without the fields that the server refuses, and with a request for token counts if allowed."""
     asked = dict(body)
     if "stream_options" not in facts.declined:
         asked["stream_options"] = {"include_usage": True}
@@ -161,7 +163,7 @@ def suited(body: Wire, facts: ModelFacts) -> Wire:
 
 
 def learnt(facts: ModelFacts, message: str, request: Request) -> ModelFacts:
-    """What a refusal teaches about the model; the same facts where it teaches nothing new."""
+    """Return the facts after a refusal by the server; the same facts if the refusal says nothing new."""
     message = message[:_WORDS_READ]
     if request.tools and _NO_TOOLS.search(message):
         return replace(facts, tools=False)
@@ -179,11 +181,11 @@ _STOPS = {
     "content_filter": "refusal",
 }
 _REASONING = ("reasoning_content", "reasoning")
-"""llama.cpp, LM Studio and DeepSeek send the first, Ollama and OpenRouter the second."""
+"""Names of the reasoning field: the first in llama.cpp, LM Studio and DeepSeek, the second in Ollama and OpenRouter."""
 
 
 class ChunkReading:
-    """Turns one answer's chunks into ours. `is_complete` once the server has said why it stopped."""
+    """Turns one answer's chunks into Wisp's events. `is_complete` is true once the server said why it stopped."""
 
     def __init__(self) -> None:
         self._open: tuple[int, str] | None = None
@@ -196,7 +198,7 @@ class ChunkReading:
         return bool(self._stop)
 
     def read(self, chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """What one chunk means. Raises WireError."""
+        """Yield the meaning of one chunk. Raise WireError for a broken one."""
         try:
             if chunk.get("usage"):
                 yield _usage(chunk["usage"])
@@ -207,7 +209,7 @@ class ChunkReading:
             raise WireError("a broken chunk") from error
 
     def finish(self) -> Iterator[StreamEvent]:
-        """The stream is over: the open call ends, and the answer with it."""
+        """End the stream: end the open call, then the answer."""
         yield from self._close()
         reason = _STOPS.get(self._stop, "end_turn")
         if reason == "end_turn" and (self._called or self._refused):
@@ -228,7 +230,7 @@ class ChunkReading:
             yield from self._call(call)
 
     def _call(self, call: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """A call begins where its name or a new id comes: some servers give all calls the same index."""
+        """Begin a call when its name or a new id comes, because some servers give all calls the same index."""
         function = call.get("function") or {}
         index = call.get("index") or 0
         if self._open is None or index != self._open[0] or (call.get("id") or self._open[1]) != self._open[1]:

@@ -1,1 +1,1 @@
-"""A browser of Wisp's own: the walls around it, and what can be done in its pages."""
+"""Wisp's own browser: the barriers around it, and what can be done in its pages."""

@@ -1,24 +1,41 @@
-"""Elements of pages: what they say of themselves, in the desktop's words, and what the browser's errors mean."""
+"""Elements of web pages: find them, describe them with the desktop's roles, act on them, explain errors."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from app.base import resources
-from app.base.errors import ToolFailed
+from app.base.errors import ToolFailed, ToolMisuse
 from app.base.values import dataclass
 
 if TYPE_CHECKING:
-    from playwright.async_api import ElementHandle, Frame, Locator
+    from playwright.async_api import ElementHandle, Frame, Locator, Page
 
+ACT_MS = 4_000
 _LONGEST_LINE = 300
+_NAMED = (
+    "button",
+    "link",
+    "textbox",
+    "checkbox",
+    "radio",
+    "combobox",
+    "menuitem",
+    "option",
+    "tab",
+    "switch",
+    "searchbox",
+)
 _ANSWER_S = 5.0
+# Look into shadow roots, because a page's own elementFromPoint returns only their host.
 _UNDER = "([x, y]) => { let found = document.elementFromPoint(x, y); while (found && found.shadowRoot && "
 _UNDER += "found.shadowRoot.elementFromPoint(x, y) && found.shadowRoot.elementFromPoint(x, y) !== found) "
 _UNDER += "found = found.shadowRoot.elementFromPoint(x, y); return found || document.documentElement; }"
+# Look into shadow roots here, too: https://developer.mozilla.org/en-US/docs/Web/API/Document/activeElement
 _ACTIVE = "() => { let found = document.activeElement; while (found && found.shadowRoot && "
 _ACTIVE += "found.shadowRoot.activeElement) found = found.shadowRoot.activeElement; "
 _ACTIVE += "return found || document.documentElement; }"
@@ -26,7 +43,7 @@ _ACTIVE += "return found || document.documentElement; }"
 
 @dataclass(frozen=True, slots=True)
 class PageElement:
-    """What an element says of itself; `role` is the desktop's word for it. `value` is empty for secret fields."""
+    """What an element reports about itself. `role` is the desktop's role name; `value` is empty for secrets."""
 
     role: str
     name: str
@@ -38,20 +55,112 @@ class PageElement:
 
 @dataclass(frozen=True, slots=True)
 class FoundElement:
-    """An element that was looked at. `offset` is the point within it that was meant, None for its middle."""
+    """An element that was found. `offset` is the point inside it that is meant, None for its middle."""
 
     handle: ElementHandle
     element: PageElement
     offset: tuple[float, float] | None = None
 
+    async def check(self) -> None:
+        """Raise ToolFailed if the element is no longer what the policy judged."""
+        if await described(self.handle) != self.element:
+            raise ToolFailed("The page changed what stands there before the act. Nothing was done; read it again.")
+
+    async def click(self) -> None:
+        """Click the element. Fails if another element covers it."""
+        await self.check()
+        if self.offset:
+            await self.handle.click(position={"x": self.offset[0], "y": self.offset[1]}, timeout=ACT_MS)
+        else:
+            await self.handle.click(timeout=ACT_MS)
+
+    async def hover(self) -> None:
+        await self.handle.hover(timeout=ACT_MS)
+
+    async def fill(self, text: str) -> None:
+        """Replace the field's content with the text."""
+        await self.check()
+        await self.handle.fill(text, timeout=ACT_MS)
+
+    async def select(self, option: str) -> None:
+        await self.check()
+        chosen = await self.handle.select_option(label=option, timeout=ACT_MS)
+        if not chosen:
+            raise ToolFailed(f"It has no choice {option!r}.")
+
+    async def value(self) -> str:
+        """Return the current content; "" for a secret field and for an element that is gone."""
+        with suppress(*errors()):  # because the element may be gone by now
+            return (await described(self.handle)).value
+        return ""
+
 
 def errors() -> tuple[type[Exception], ...]:
-    """The errors that the browser raises; none while it was never loaded."""
+    """Return the errors that the browser raises; none if it was never loaded."""
     loaded = sys.modules.get("playwright.async_api")
     return (loaded.Error,) if loaded else ()
 
 
-async def first(found: Locator) -> ElementHandle | None:
+async def element_at(page: Page, x: float, y: float) -> FoundElement:
+    """Return the element at a point of the page, also inside frames."""
+    frame: Frame = page.main_frame
+    left = top = 0.0
+    while True:
+        handle = await _element(frame, _UNDER, [x - left, y - top])
+        inner = await handle.content_frame()
+        box = await handle.bounding_box() or {"x": 0.0, "y": 0.0, "width": 0.0, "height": 0.0}
+        if inner is None:
+            return FoundElement(handle, await described(handle), (x - box["x"], y - box["y"]))
+        border = await handle.evaluate("(frame) => [frame.clientLeft, frame.clientTop]")
+        frame, left, top = inner, box["x"] + border[0], box["y"] + border[1]
+
+
+async def element_named(page: Page, ref: str, target: str) -> FoundElement:
+    """Return the element with a ref or a visible name. Raises ToolMisuse if it is not exactly one."""
+    if ref:
+        if not re.fullmatch(r"(?:f\d+)?e\d+", ref):
+            raise ToolMisuse(f"ref: {ref!r} is none; read shows them, such as e12.")
+        handle = await _first(page.locator(f"aria-ref={ref}"))
+        if handle is None:
+            raise ToolFailed(f"{ref} is no longer there. Read the page again.")
+    else:
+        handle = await _called(page, target)
+    return FoundElement(handle, await described(handle))
+
+
+async def focused_element(page: Page) -> FoundElement:
+    """Return the element that has the keyboard, also inside frames."""
+    frame: Frame = page.main_frame
+    while True:
+        handle = await _element(frame, _ACTIVE, [])
+        inner = await handle.content_frame()
+        if inner is None:
+            return FoundElement(handle, await described(handle))
+        frame = inner
+
+
+async def _called(page: Page, target: str) -> ElementHandle:
+    """Return the only visible element of that name. An exact match is preferred to a partial one."""
+    for exact in (True, False):
+        seen: list[Locator] = []
+        for frame in page.frames:
+            ways = [frame.get_by_role(role, name=target, exact=exact) for role in _NAMED]
+            ways += [frame.get_by_label(target, exact=exact), frame.get_by_placeholder(target, exact=exact)]
+            one = ways[0]
+            for other in ways[1:]:
+                one = one.or_(other)
+            seen += [match for match in await one.all() if await match.is_visible()]
+        if len(seen) > 1:
+            raise ToolMisuse(f"target: {len(seen)} elements are called {target!r}. Read the page and give a ref.")
+        if seen:
+            return await seen[0].element_handle(timeout=ACT_MS)
+    texts = page.get_by_text(target, exact=True)
+    if await texts.count() == 1 and (handle := await _first(texts)):
+        return handle
+    raise ToolFailed(f"Nothing on the page is called {target!r}. Read the page and give a ref.")
+
+
+async def _first(found: Locator) -> ElementHandle | None:
     handles = await found.element_handles()
     return handles[0] if handles else None
 
@@ -68,7 +177,7 @@ async def described(handle: ElementHandle) -> PageElement:
 
 
 def _plain_role(told: dict[str, object]) -> str:
-    """What has no role of its own: a field, something that looks pressable, or a part of the page."""
+    """Return a role for an element without one: a field, something pressable, or a part of the page."""
     if told["tag"] == "input":
         return "entry"
     if told["editable"]:
@@ -77,17 +186,8 @@ def _plain_role(told: dict[str, object]) -> str:
     return "button" if (told["pointer"] or is_short) and told["name"] and not told["whole"] else "paragraph text"
 
 
-async def under(frame: Frame, x: float, y: float) -> ElementHandle:
-    """What stands at a point of a frame; another frame is an element, too."""
-    return await _element(frame, _UNDER, [x, y])
-
-
-async def active(frame: Frame) -> ElementHandle:
-    """What has the keyboard within a frame."""
-    return await _element(frame, _ACTIVE, [])
-
-
 async def _element(frame: Frame, script: str, given: list[float]) -> ElementHandle:
+    """Return the element that a script finds in a frame. It may be another frame."""
     found = await asyncio.wait_for(frame.evaluate_handle(script, given), _ANSWER_S)
     element = found.as_element()
     if element is None:
@@ -96,7 +196,7 @@ async def _element(frame: Frame, script: str, given: list[float]) -> ElementHand
 
 
 def sentence(error: str) -> str:
-    """The browser's own words in one line, without its log."""
+    """Shorten the browser's error to one line, without its log."""
     first = error.partition("Call log:")[0].strip().splitlines()
     said = re.sub(r"^\w+\.\w+: ", "", first[0] if first else "It failed")[:_LONGEST_LINE]
     hints = {

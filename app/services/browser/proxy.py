@@ -1,7 +1,8 @@
-"""The only way out of the browser: a proxy on loopback that judges every address and connects to the one it judged.
+"""The browser's only way out: a proxy on loopback that judges every address and connects to that very address.
 
 Chromium sends everything here: pages, redirects, workers, beacons and WebSockets (as CONNECT). A name is resolved once,
-every address of it is judged, and the connection goes to one of these, so that a second look-up cannot lead elsewhere.
+each of its addresses is judged, and the connection goes to one of these, so that a second lookup cannot return another
+address.
 """
 
 from __future__ import annotations
@@ -13,15 +14,14 @@ from contextlib import suppress
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.services.browser.session import REFUSED
-from app.services.web.addresses import Address, WebTarget, read
-from app.services.web.pages import Resolve, public_addresses, resolve
+from app.services.web.addresses import Address, Resolve, WebTarget, public_addresses, read, resolve
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Dial = Callable[[Address | str, int], Awaitable[Streams]]
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HEAD_BYTES = 65_536
-_HEAD_S = 30.0
+_HEAD_S = 30.0  # because a connection that sends nothing would otherwise stay for ever
 _CONNECT_S = 10.0
 _CHUNK_BYTES = 65_536
 _MOST_CONNECTIONS = 256
@@ -29,6 +29,7 @@ _MOST_NOTED = 50
 _REQUEST = re.compile(rb"([A-Z]{3,16}) (\S{1,8000}) HTTP/1\.[01]\r\n")
 _ABSOLUTE = re.compile(r"http://([^/?#@\s\\]+)([^#]*)", re.IGNORECASE)
 _PLACE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(?::(\d{1,5}))?")
+# These fields are for one connection only: https://www.rfc-editor.org/rfc/rfc9110.html#section-7.6.1
 _DROPPED = (b"proxy-", b"connection:", b"keep-alive:")
 
 
@@ -38,9 +39,9 @@ async def dial(address: Address | str, port: int) -> Streams:
 
 
 class FilteringProxy:
-    """`local_ports` are the ports of loopback that may be reached now. `find` and `dial` are for tests.
+    """A proxy that refuses private addresses. `local_ports` returns the loopback ports that may be reached now.
 
-    `refused` holds what was refused, as sentences, the newest last.
+    `find` and `dial` are replaced in tests. `refused` holds a sentence for each refused address, the newest last.
     """
 
     def __init__(self, local_ports: Callable[[], Collection[int]], find: Resolve = resolve, dial: Dial = dial) -> None:
@@ -52,7 +53,7 @@ class FilteringProxy:
         self.refused: list[str] = []
 
     async def start(self) -> str:
-        """Listen; the proxy's URL."""
+        """Start to listen, and return the proxy's URL."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_HEAD_BYTES)
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
@@ -66,6 +67,7 @@ class FilteringProxy:
         await asyncio.gather(*self._running, return_exceptions=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # because a page could open connections until Wisp has no file descriptors left
         if len(self._running) >= _MOST_CONNECTIONS:
             writer.close()
             return
@@ -104,7 +106,7 @@ class FilteringProxy:
             there[1].close()
 
     async def _connected(self, host: str, port: int) -> Streams:
-        """A connection to a public address of the host, or to an open port of loopback."""
+        """Connect to a public address of the host, or to an allowed port of loopback."""
         places: list[Address | str]
         if host.casefold() in LOOPBACK:
             if port not in self._local_ports():
@@ -125,7 +127,7 @@ class FilteringProxy:
 
 
 def _asked(head: bytes) -> tuple[str, int, bytes]:
-    """The host, the port, and the request to hand on; nothing to hand on for a tunnel. Raises ToolMisuse."""
+    """Return the host, the port, and the request to pass on (empty for a tunnel). Raises ToolMisuse."""
     line = _REQUEST.match(head)
     if line is None:
         raise ToolMisuse("That is no request to a proxy.")
@@ -138,7 +140,7 @@ def _asked(head: bytes) -> tuple[str, int, bytes]:
     fields = [one for one in head[line.end() :].split(b"\r\n") if one and not one.lower().startswith(_DROPPED)]
     path = absolute[2] if absolute[2].startswith("/") else f"/{absolute[2]}"
     first = b" ".join((method, path.encode("latin-1"), b"HTTP/1.1"))
-    # One request a connection: the next one may be for another host.
+    # Close after one request, because the next one on this connection may be for another host.
     return *_place(absolute[1], 80), b"\r\n".join([first, *fields, b"Connection: close", b"", b""])
 
 
@@ -150,7 +152,7 @@ def _place(written: str, usual: int) -> tuple[str, int]:
 
 
 async def _joined(one: Streams, other: Streams) -> None:
-    """Copy both ways until one side has no more."""
+    """Copy in both directions until one side ends."""
     tasks = [asyncio.ensure_future(_copied(one[0], other[1])), asyncio.ensure_future(_copied(other[0], one[1]))]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

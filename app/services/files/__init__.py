@@ -1,1 +1,1 @@
-"""Files of the workspace: places, reading, changing, searching, and what is protected."""
+"""Files of the workspace: paths, reading, changing, searching, and what is protected."""

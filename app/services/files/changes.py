@@ -1,7 +1,7 @@
-"""Writing: every change is whole or not there, keeps the file's mode, and can be undone.
+"""Write files. Every change happens completely or not at all, keeps the file's mode, and can be undone.
 
-A new content is written beside the old, synced, noted in the checkpoints and then renamed over it, all within one
-folder held open, so that no link that appears meanwhile leads the write elsewhere.
+The new content is written next to the old file, synced, noted in the checkpoints, and then renamed over it. All of this
+happens in one folder that is held open, so a link that appears meanwhile cannot redirect the write.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
@@ -37,10 +37,10 @@ _TRIES = 1_000
 
 
 def to_trash(folder: Folder, name: str) -> bool:
-    """Move a file to the trash; False where there is none for it."""
+    """Move a file to the trash. Returns False if there is no trash for it."""
     try:
         return _moved(folder, name) if sys.platform == "linux" else _handed_over(folder.path / name)
-    except OSError:
+    except OSError:  # because not every file system has a trash folder
         return False
 
 
@@ -55,6 +55,8 @@ def _moved(folder: Folder, name: str) -> bool:
     trash = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "Trash"
     for part in ("files", "info"):
         (trash / part).mkdir(mode=_OWNER_ONLY, parents=True, exist_ok=True)
+    # Write the note first, because the specification wants it:
+    # https://specifications.freedesktop.org/trash-spec/trashspec-latest.html
     kept = _noted(trash, folder.path / name)
     try:
         folder.move(name, trash / "files" / kept)
@@ -65,7 +67,7 @@ def _moved(folder: Folder, name: str) -> bool:
 
 
 def _noted(trash: Path, path: Path) -> str:
-    """Write down where the file comes from; the name under which the trash will hold it."""
+    """Write the note that says where the file comes from. Returns its name in the trash."""
     now = datetime.datetime.now().replace(microsecond=0).isoformat()
     note = f"[Trash Info]\nPath={quote(os.fsencode(path))}\nDeletionDate={now}\n"
     for number in itertools.islice(itertools.count(1), _TRIES):
@@ -75,13 +77,13 @@ def _noted(trash: Path, path: Path) -> str:
         try:
             with (trash / "info" / f"{kept}.trashinfo").open("x", encoding="utf-8") as info:
                 info.write(note)
-        except FileExistsError:
+        except FileExistsError:  # because another file in the trash has this name
             continue
         return kept
     raise FileExistsError(f"the trash holds {_TRIES} files called {path.name}")
 
 
-_FRESH_MODE = 0o666
+_FRESH_MODE = 0o666  # https://man7.org/linux/man-pages/man2/umask.2.html
 _PRIVATE = 0o600
 _CHUNK = 1 << 20
 _BESIDE = ".wisp-"
@@ -91,7 +93,7 @@ MOST_EDITED_BYTES = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class ChangeOrigin:
-    """Who changes something: the turn and the tool, as the checkpoints list them."""
+    """Who makes a change: the turn and the tool, as the checkpoints list them."""
 
     turn: str = ""
     tool: str = ""
@@ -99,7 +101,10 @@ class ChangeOrigin:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """`created`: there was no such file. `undoable`: the old content was kept. `trashed`: it lies in the trash."""
+    """The result of a change to a file.
+
+    `created`: the file is new. `undoable`: the old content was kept. `trashed`: the file was moved to the trash.
+    """
 
     size_bytes: int
     created: bool = False
@@ -108,7 +113,7 @@ class WrittenFile:
 
 
 class Changes:
-    """The only way by which file tools change files. Blocking: call it in a thread; safe to call in several."""
+    """The only way in which file tools change files. Blocks: call it in a thread. Safe in several threads."""
 
     def __init__(
         self, workspace: Workspace, checkpoints: Checkpoints, trash: Callable[[Folder, str], bool] = to_trash
@@ -119,7 +124,7 @@ class Changes:
         self._lock = threading.RLock()
 
     def write(self, place: Place, chunks: Iterable[bytes], origin: ChangeOrigin) -> WrittenFile:
-        """Give the file exactly this content; missing folders are made."""
+        """Replace the file's content. Missing folders are created."""
         self._workspace.check_writable(place)
         *folders, name = _parts(place)
         with self._lock, told(place.argument, place.shown), _made(place, folders) as folder:
@@ -128,16 +133,16 @@ class Changes:
             try:
                 change = self._noted(folder, name, old, origin, place, after)
                 self._carry_out(change, lambda: folder.replace(beside, name))
-            except BaseException:
+            except BaseException:  # so that a failed change leaves no half-written file beside the old one
                 _drop(folder, beside)
                 raise
             folder.sync()
             return WrittenFile(size, old is None, change.kept)
 
     def edit(self, place: Place, change: Callable[[bytes], bytes], origin: ChangeOrigin) -> WrittenFile:
-        """Give the file what `change` makes of its content; what `change` raises leaves it as it is.
+        """Replace the file's content with what `change` returns. If `change` raises, the file stays as it is.
 
-        Raises ToolFailed for files that are too big to be held in memory.
+        Raises ToolFailed for files that are too big for memory.
         """
         with self._lock:
             with open_file(self._workspace, place) as file:
@@ -155,7 +160,7 @@ class Changes:
             return self.write(place, (after,), origin)
 
     def delete(self, place: Place, origin: ChangeOrigin) -> WrittenFile:
-        """Move the file to the trash, or remove it where there is none."""
+        """Move the file to the trash, or remove it if there is no trash."""
         self._workspace.check_writable(place)
         *folders, name = _parts(place)
         with self._lock, told(place.argument, place.shown), hold(place.root, folders) as folder:
@@ -169,39 +174,54 @@ class Changes:
             folder.sync()
             return WrittenFile(old.st_size, undoable=change.kept, trashed=trashed)
 
-    def undo_last(self) -> Change:
-        """Take back the newest change. Raises ToolFailed where there is none, or the file was changed since."""
+    def undo_last(self, turns: Collection[str] | None = None) -> Change:
+        """Undo the newest change, only of `turns` if given.
+
+        Raises ToolFailed if there is none, or if the file was changed since.
+        """
         with self._lock:
-            for change in reversed(self._checkpoints.changes()):
+            for change in reversed(self._of_turns(turns)):
                 if self._undo(change):
                     return change
         raise ToolFailed("There is no change of a file to undo.")
 
-    def undo_newest(self) -> tuple[list[Change], list[str]]:
-        """Take back the newest change; where a command or a move made it, all that it did. As `restore` answers.
+    def undo_newest(self, turns: Collection[str] | None = None) -> tuple[list[Change], list[str]]:
+        """Undo the newest change. If a command or a move made it, undo everything that it did, as `restore` does.
 
-        Raises ToolFailed where there is none, or the file was changed since.
+        Errors and `turns` as in `undo_last`.
         """
         with self._lock:
-            newest = self._checkpoints.changes()[-1:]
+            newest = self._of_turns(turns)[-1:]
             if newest and newest[0].tool in (COMMAND, *ARRANGING):
                 return self.restore(newest[0].turn)
-            return [self.undo_last()], []
+            return [self.undo_last(turns)], []
+
+    def _of_turns(self, turns: Collection[str] | None) -> Sequence[Change]:
+        """Return the changes of these turns. Raises ToolFailed if only others changed files."""
+        known = self._checkpoints.changes()
+        own = [change for change in known if turns is None or change.turn.partition("/")[0] in turns]
+        if known and not own:
+            raise ToolFailed(
+                f"This conversation has changed no file that can be taken back. The newest change is of "
+                f"{self._workspace.locate(known[-1].path).shown!r} and was made elsewhere; it is left as it is. "
+                "The person takes it back with `wisp undo`."
+            )
+        return own
 
     def restore(self, turn: str) -> tuple[list[Change], list[str]]:
-        """Take back all changes of a turn, newest first: those undone, and a sentence for each that was not."""
+        """Undo all changes of a turn, newest first. Returns the undone ones, and a sentence for each failure."""
         undone: list[Change] = []
         problems: list[str] = []
         with self._lock:
             for change in reversed(self._checkpoints.changes(turn)):
                 try:
                     undone += [change] if self._undo(change) else []
-                except ToolFailed as error:
+                except ToolFailed as error:  # Go on, because the other files can still be restored.
                     problems.append(str(error))
         return undone, problems
 
     def sweep(self) -> None:
-        """Remove what writes that were killed have left beside the files they were for. Call it at the start."""
+        """Remove the temporary files of writes that were killed. Call it at the start."""
         folders = {Path(change.path).parent for change in self._checkpoints.changes()[-_SWEPT:]}
         for file in (file for folder in folders for file in folder.glob(f".*{_BESIDE}*~")):
             pid = file.name.rpartition(_BESIDE)[2].partition("-")[0]
@@ -242,7 +262,7 @@ class Changes:
     def _carry_out(self, change: Change, act: Callable[[], None]) -> None:
         try:
             act()
-        except BaseException:
+        except BaseException:  # so that nothing that did not happen can be undone
             self._checkpoints.forget(change.id)
             raise
 
@@ -262,7 +282,8 @@ class Changes:
 
     def _check_undoable(self, change: Change, place: Place, now: str | None) -> None:
         if change.tool != COMMAND:  # because a file that a command deleted goes back to its old place, wherever it was
-            self._workspace.check_writable(place)
+            went_along = change.tool in ARRANGING
+            (self._workspace.check_carried if went_along else self._workspace.check_writable)(place)
         if now != change.after:
             raise ToolFailed(f"{place.shown!r} was changed by somebody else since; it is left as it is.")
         if not change.kept:
@@ -297,13 +318,14 @@ def _parts(place: Place) -> tuple[str, ...]:
 
 @contextmanager
 def _made(place: Place, folders: Sequence[str]) -> Iterator[Folder]:
-    """The folder of the place, made where missing, and removed again where nothing comes of it."""
+    """Return a context manager that creates the folder, and removes it again if an error occurs inside."""
     path = place.root.joinpath(*folders)
+    # Note which folders are new, so that only these are removed after an error.
     fresh = list(takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
     try:
         with hold(place.root, folders, make=True) as folder:
             yield folder
-    except BaseException:
+    except BaseException:  # so that a failed change leaves no empty folders
         for made in fresh:
             with suppress(OSError):  # because another program may have put a file into it
                 made.rmdir()
@@ -313,7 +335,10 @@ def _made(place: Place, folders: Sequence[str]) -> Iterator[Folder]:
 def _write_beside(
     folder: Folder, name: str, chunks: Iterable[bytes], old: os.stat_result | None, mode: int | None = None
 ) -> tuple[str, str, int]:
-    """A new synced file in the folder, with mode and owner of the old: its name, its content's name, its size."""
+    """Write a new synced file in the folder, with the mode and owner of the old one.
+
+    Returns its name, the digest of its content, and its size.
+    """
     beside = f".{name[:40]}{_BESIDE}{os.getpid()}-{unique()}~"
     digest, size = hashlib.sha256(), 0
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -324,8 +349,9 @@ def _write_beside(
                 size += file.write(chunk)
             _take_over(file.fileno(), old, mode)
             file.flush()
+            # Sync before the rename, otherwise a power cut may leave an empty file under the name.
             os.fsync(file.fileno())
-    except BaseException:
+    except BaseException:  # so that a full disk is not filled further by what nobody reads
         _drop(folder, beside)
         raise
     return beside, digest.hexdigest(), size

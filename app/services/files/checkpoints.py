@@ -1,7 +1,7 @@
-"""Keeps what files held before each change, so that it can be undone, also after a crash.
+"""Keep the content of files before each change, so that it can be undone, even after a crash.
 
-`objects/` holds copies named by the SHA-256 of their content; `changes.db` lists the changes, each written down and
-synced before it happens. The copies are bounded in size and age: the oldest changes are forgotten first.
+`objects/` holds copies named by the SHA-256 of their content. `changes.db` lists the changes; each is written and
+synced before it happens. The copies are limited in size and age: the oldest changes are dropped first.
 """
 
 from __future__ import annotations
@@ -32,11 +32,15 @@ ARRANGING = ("move_file", "copy_file", "make_folder")
 """The tools that change many files in one call, which is one change for an undo."""
 
 _CHUNK = 1 << 20
-_PRIVATE = 0o600
+_PRIVATE = 0o600  # so that other users of the computer cannot read the copies
 _BUSY_S = 10.0
 _LOOSE_S = 3600.0
-"""A copy that no change names is dropped after this time: its change may just be about to be written down."""
+"""An unused copy is dropped only after this time, because its change may be about to be written."""
 
+_UNWRITABLE = (
+    "The list of changes for undo cannot be used, so nothing was changed: its folder {folder} cannot be written to. "
+    "'WISP_DATA_DIR=/some/folder' moves all that Wisp keeps."
+)
 _TABLE = """
 create table if not exists changes (
   number integer primary key autoincrement, id text not null unique, turn text not null, tool text not null,
@@ -46,9 +50,9 @@ create table if not exists changes (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file changed. `before` and `after` name contents, None where there was or is no file.
+    """One change of a file. `before` and `after` are content digests, None if there was or is no file.
 
-    `kept` says whether `before` is in the store. `at` is seconds since 1970.
+    `kept` says whether `before` is in the store. `at` is in seconds since 1970.
     """
 
     id: str
@@ -66,7 +70,7 @@ _COLUMNS = tuple(field.name for field in fields(Change))
 
 
 def digest_of(stream: BinaryIO) -> str:
-    """The name of a content, read to its end."""
+    """Return the digest of a content, after reading it to its end."""
     digest = hashlib.sha256()
     while chunk := stream.read(_CHUNK):
         digest.update(chunk)
@@ -74,13 +78,13 @@ def digest_of(stream: BinaryIO) -> str:
 
 
 def _is_of(change: Change, turn: str) -> bool:
-    """Whether the change is of this turn, or of this command."""
+    """Return whether the change belongs to this turn, or to this command."""
     is_of_turn = f"{change.turn}/".startswith(f"{turn}/")
     return is_of_turn or (change.tool == COMMAND and change.turn.rpartition("/")[2] == turn)
 
 
 class Checkpoints:
-    """May be used by several threads and processes at once."""
+    """The store of old contents. Several threads and processes may use it at once."""
 
     def __init__(self, folder: Path, *, kept_bytes: int = KEPT_BYTES, most_bytes: int = MOST_BYTES) -> None:
         self._folder = folder
@@ -89,11 +93,12 @@ class Checkpoints:
         self._until_prune = kept_bytes // 10
         (folder / "objects").mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._list() as table:
+            # so that readers do not wait for a writer: https://www.sqlite.org/wal.html
             table.execute("pragma journal_mode=wal")
             table.execute(_TABLE)
 
     def keep(self, source: BinaryIO, size_bytes: int) -> tuple[str, bool]:
-        """Copy a content into the store: its name, and whether it was small enough to be kept."""
+        """Copy a content into the store. Returns its digest, and whether it was small enough to keep."""
         if size_bytes > self._most_bytes:
             return digest_of(source), False
         beside = self._folder / "objects" / unique("new-")
@@ -113,7 +118,7 @@ class Checkpoints:
         return digest.hexdigest(), True
 
     def adopt(self, copy: Path) -> str:
-        """Take a file on the same disk into the store as it is: the name of its content."""
+        """Move a file on the same disk into the store. Returns the digest of its content."""
         with copy.open("rb") as source:
             digest, size = digest_of(source), os.fstat(source.fileno()).st_size
         shutil.move(copy, self._object(digest))
@@ -121,30 +126,30 @@ class Checkpoints:
         return digest
 
     def open(self, name: str) -> BinaryIO:
-        """A kept content, by its name. Raises FileNotFoundError where it was dropped."""
+        """Open a kept content by its digest. Raises FileNotFoundError if it was dropped."""
         return self._object(name).open("rb")
 
     def add(self, *changes: Change) -> None:
-        """Write the changes down together, safe against a crash, before they are carried out."""
+        """Write the changes in one transaction, before they are carried out."""
         places = ", ".join("?" * len(_COLUMNS))
         with self._list() as table:
             rows = [[getattr(change, column) for column in _COLUMNS] for change in changes]
             table.executemany(f"insert into changes ({', '.join(_COLUMNS)}) values ({places})", rows)
 
     def forget(self, *ids: str) -> None:
-        """These changes were undone or never happened."""
+        """Drop changes that were undone or never happened."""
         with self._list() as table:
             table.executemany("delete from changes where id = ?", [(name,) for name in ids])
 
     def changes(self, turn: str | None = None) -> list[Change]:
-        """What can still be undone, oldest first; of one turn where given, or of one command (`turn/run` or `run`)."""
+        """Return what can still be undone, oldest first, of one turn or command (`turn/run` or `run`) if given."""
         with self._list() as table:
             rows = table.execute(f"select {', '.join(_COLUMNS)} from changes order by number").fetchall()
         found = [Change(**dict(zip(_COLUMNS, row, strict=True))) for row in rows]
         return [change for change in found if turn is None or _is_of(change, turn)]
 
     def turns(self) -> list[str]:
-        """The turns that changed files, oldest first."""
+        """Return the turns that changed files, oldest first."""
         return list(dict.fromkeys(change.turn.partition("/")[0] for change in self.changes()))
 
     def prune(self) -> None:
@@ -159,7 +164,7 @@ class Checkpoints:
                 file.unlink(missing_ok=True)
 
     def _affordable(self, changes: list[Change]) -> list[Change]:
-        """The newest changes that fit into the bounds."""
+        """Return the newest changes that are within the limits."""
         left, oldest = self._kept_bytes, time.time() - KEPT_SECONDS
         for number, change in enumerate(reversed(changes)):
             left -= self._size(change.before) if change.before and change.kept else 0
@@ -176,7 +181,7 @@ class Checkpoints:
     def _size(self, name: str) -> int:
         try:
             return self._object(name).stat().st_size
-        except FileNotFoundError:
+        except FileNotFoundError:  # because another process may have pruned it
             return 0
 
     def _object(self, name: str) -> Path:
@@ -184,12 +189,15 @@ class Checkpoints:
 
     @contextmanager
     def _list(self) -> Iterator[sqlite3.Connection]:
-        """The table in one transaction. Raises ToolFailed where it cannot be used."""
+        """Return a context manager with the table in one transaction. Raises ToolFailed if it cannot be used."""
         try:
             with closing(sqlite3.connect(self._folder / "changes.db", timeout=_BUSY_S)) as table, table:
+                # because WAL alone may lose the last commit: https://www.sqlite.org/pragma.html#pragma_synchronous
                 table.execute("pragma synchronous=full")
                 yield table
         except sqlite3.Error as error:
+            if not os.access(self._folder, os.W_OK):
+                raise ToolFailed(_UNWRITABLE.format(folder=self._folder)) from error
             raise ToolFailed(
                 f"The list of changes for undo cannot be used ({error}), so nothing was changed."
             ) from error

@@ -1,4 +1,4 @@
-"""What a file shows a reader: lines of its text, the text of a document, or a picture."""
+"""The content of a file for a reader: lines of text, the text of a document, or a picture."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HEAD = struct.Struct("<IIII16s")
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An encoded picture as it may be sent, and the size of the file's own picture."""
+    """An encoded picture as it may be sent, and the size of the original."""
 
     data: bytes
     media_type: str
@@ -43,13 +43,13 @@ def is_picture(name: str) -> bool:
 
 
 def load(file: BinaryIO, shown: str) -> Picture:
-    """The picture, scaled down where it is bigger than a model sees. Raises ToolFailed where it cannot be read."""
+    """Read a picture, and scale it down if it is larger than a model sees. Raises ToolFailed if it cannot be read."""
     from PIL import Image, UnidentifiedImageError
 
     try:
         with Image.open(file) as image:
             width, height = image.size
-            if width * height > _MOST_PIXELS:
+            if width * height > _MOST_PIXELS:  # Check the size first, because a small file can decode to gigabytes.
                 raise ToolFailed(f"path: {shown!r} has {width} x {height} pixels; that is too much to look at.")
             kind = _AS_THEY_ARE.get(image.format or "")
             if kind and max(width, height) <= _LONGEST_PX:
@@ -67,13 +67,13 @@ def load(file: BinaryIO, shown: str) -> Picture:
 
 
 def packed(picture: Picture) -> bytes:
-    """The picture and its sizes in one piece."""
+    """Serialise the picture and its sizes."""
     sizes = (picture.width, picture.height, picture.original_width, picture.original_height)
     return _HEAD.pack(*sizes, picture.media_type.encode()) + picture.data
 
 
 def unpacked(data: bytes) -> Picture:
-    """What `packed` made."""
+    """Read what `packed` wrote."""
     width, height, original_width, original_height, kind = _HEAD.unpack_from(data)
     return Picture(data[_HEAD.size :], kind.rstrip(b"\0").decode(), width, height, original_width, original_height)
 
@@ -85,12 +85,12 @@ _MOST_ROWS = 50_000
 
 
 def reader_of(name: str) -> Callable[[BinaryIO], Iterator[str]] | None:
-    """What turns the file of that name into lines with line ends; None for what is no document."""
+    """Return the function that turns the file into lines, or None if it is no document."""
     return _READERS.get(name.rpartition(".")[2].lower())
 
 
 def texts(file: BinaryIO, name: str, shown: str) -> Iterator[str]:
-    """The document's text in pieces. Raises ToolFailed with the reason where it cannot be read."""
+    """Yield the document's text in pieces. Raises ToolFailed with the reason if it cannot be read."""
     reader = reader_of(name)
     assert reader is not None, name
     size = os.fstat(file.fileno()).st_size
@@ -106,7 +106,7 @@ def texts(file: BinaryIO, name: str, shown: str) -> Iterator[str]:
 
 
 def _broken() -> tuple[type[Exception], ...]:
-    """What the libraries raise for files that are not what their names say."""
+    """Return the errors that the libraries raise for damaged files."""
     import zipfile
     import zlib
     from xml.etree.ElementTree import ParseError
@@ -118,10 +118,11 @@ def _broken() -> tuple[type[Exception], ...]:
 
 
 def _check_unpacked(file: BinaryIO) -> None:
-    """A small archive may unpack to more than fits into memory."""
+    """Raise ValueError if an archive unpacks to too much, because a small one may not fit into memory."""
     import zipfile
 
     with zipfile.ZipFile(file) as archive:
+        # Zip bombs are described here: https://docs.python.org/3/library/zipfile.html#decompression-pitfalls
         size = sum(entry.file_size for entry in archive.infolist())
     if size > _MOST_UNPACKED_BYTES:
         raise ValueError(f"it unpacks to {size} bytes")
@@ -178,7 +179,7 @@ _MOST_COLUMNS = 1_024
 
 
 def _odf(file: BinaryIO) -> Iterator[str]:
-    """The paragraphs and tables of an OpenDocument text or sheet (OASIS OpenDocument 1.3, part 3)."""
+    """Yield paragraphs and tables of an OpenDocument text or sheet (OASIS OpenDocument 1.3, part 3)."""
     import zipfile
     from xml.etree import ElementTree
 
@@ -206,12 +207,12 @@ def _odf(file: BinaryIO) -> Iterator[str]:
                     yield from rows.lines(element)
                 elif element.tag in _PARAGRAPHS:
                     yield _odf_text(element) + "\n"
-                element.clear()
+                element.clear()  # so that a large document does not stay in memory as a tree
 
 
 @dataclass(slots=True)
 class _OdfRows:
-    """Collect the rows of one table. Blank rows are kept back until another row follows: sheets end with a million."""
+    """Collects the rows of one table. Blank rows wait for another row, because sheets end with a million of them."""
 
     is_hidden: bool = False
     told: int = 0
@@ -245,7 +246,7 @@ def _odf_cells(row: Element) -> Iterator[str]:
 
 
 def _odf_text(part: Element) -> str:
-    """The text of a paragraph as it is shown."""
+    """Return the text of a paragraph as a reader sees it."""
     if part.tag in _NOT_SHOWN:
         return ""
     if part.tag == f"{_TEXT}s":
@@ -256,7 +257,7 @@ def _odf_text(part: Element) -> str:
 
 
 def _hides(style: Element) -> bool:
-    """Whether a style is that of a hidden sheet."""
+    """Return whether a style of a spreadsheet makes its sheets invisible."""
     told = style.find(f"{_STYLE}table-properties")
     return told is not None and told.get(f"{_TABLE}display") == "false"
 
@@ -284,7 +285,7 @@ MOST_LINES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class WantedLines:
-    """Lines from `first` to `last` (from 1, inclusive; None: the ends), at most `most`."""
+    """Lines `first` to `last` (from 1, inclusive; None: the ends), at most `most`."""
 
     first: int | None = None
     last: int | None = None
@@ -292,12 +293,17 @@ class WantedLines:
 
 
 def look(workspace: Workspace, place: Place, wanted: WantedLines) -> Slice | Picture:
-    """The file's content. Raises WispErrors that say what it is where it cannot be shown."""
+    """Return the file's content. Raises a WispError that says what it is if it cannot be shown."""
     with open_file(workspace, place) as file:
         name = place.path.name
         if is_picture(name):
-            return unpacked(b"".join(parsing.pieces("picture", {"shown": place.shown}, file, place.shown)))
+            return seen(file, place.shown)
         if reader_of(name):
             texts = parsing.texts("document", {"name": name, "shown": place.shown}, file, place.shown)
             return sliced(texts, wanted.first, wanted.last, wanted.most)
         return lines_of(file, place, wanted.first, wanted.last, wanted.most)
+
+
+def seen(file: BinaryIO | bytes, shown: str) -> Picture:
+    """Decode a picture in a worker process. Blocks. Raises ToolFailed if it is no picture."""
+    return unpacked(b"".join(parsing.pieces("picture", {"shown": shown}, file, shown)))

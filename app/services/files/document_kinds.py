@@ -1,7 +1,7 @@
-"""What the program of a document does with it when it is opened: shows it, loads what it names, or runs it.
+"""Judge what a program does with a document that is opened: show it, load what it names, or run it.
 
-Judged by the name and the content together, because programs choose by either. Only what is known to be plain is
-plain: `resources/policy/documents.toml` lists it.
+The name and the content decide together, because programs choose by either. A document is plain only if
+`resources/policy/documents.toml` lists it as such.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from app.base import resources
 from app.base.values import dataclass
 
 _HEAD_BYTES = 8192
-"""file(1) and shared-mime-info look for the signs of markup in the first 4096 bytes."""
+"""Enough, because file(1) and shared-mime-info look for markup in the first 4096 bytes."""
 _URL = re.compile(r"(https?|file|mailto):/?/?\S+$", re.IGNORECASE)
 _LOCAL_HOSTS = ("", "localhost")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -27,21 +27,22 @@ _MOST_MARKUP_BYTES = 4 << 20
 _HYPERLINK = "/relationships/hyperlink"
 _MARKUP_PARTS = (".rels", ".xml", ".rdf")
 _CLICKED = frozenset({"a", "hyperlink"})
-"""Elements whose address is followed when a person clicks it."""
+"""Elements whose address is only followed when a person clicks."""
 _LOADED_ATTRIBUTES = ("href", "src")
 _LONGEST_CALL = 200
-"""A name may be cut over several elements."""
+"""How much text is kept between elements, because a function's name may be split over several."""
 _FORMULAS = frozenset({"f", "instrtext"})
 _CALLS_OUT = re.compile(
     r"WEBSERVICE|\bDDE|INCLUDE|\bIMPORT|\bIMAGE\s*\(|\bRTD\s*\(|'(?:https?|ftp|file|smb):[^']*'#", re.IGNORECASE
 )
 _FAR = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|//|\\\\)", re.IGNORECASE)
+# Spreadsheets run formulas in plain tables: https://owasp.org/www-community/attacks/CSV_Injection
 _CSV_FORMULA = re.compile(rb"(?:^|[,;\t\r\n\"'])\s*\"?(?:[=@][^,;]*[(!|]|[+-][^,;]*[!|])", re.MULTILINE)
 _TABLES = (".csv", ".tsv")
 
 
 class DocumentKind(StrEnum):
-    """`LOADS`: it names other things, which its program fetches. `RUNS`: it is a program, or holds one."""
+    """What opening a document does. `LOADS`: it names other things that its program fetches. `RUNS`: a program."""
 
     FOLDER = "folder"
     PLAIN = "plain"
@@ -52,14 +53,14 @@ class DocumentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NamedTarget:
-    """The target of a name that is not a program: a network address or a path."""
+    """The target of a name that is no program: a network address or a path."""
 
     address: str = ""
     path: str = ""
 
 
 def target_of(name: str) -> NamedTarget | None:
-    """The address or the path that a name is; None for the name of a program."""
+    """Return the address or path that a name is, or None for the name of a program."""
     name = name.strip()
     if name.startswith(("/", "~/")):
         return NamedTarget(path=str(Path(name).expanduser()))
@@ -72,7 +73,7 @@ def target_of(name: str) -> NamedTarget | None:
 
 
 def kind_of(path: str) -> DocumentKind:
-    """What opening the file or folder comes to. What cannot be read is unknown."""
+    """Return what opening the file or folder does. What cannot be read is unknown."""
     try:
         given, real = Path(path), Path(path).resolve(strict=True)
         mode = real.stat().st_mode
@@ -83,6 +84,7 @@ def kind_of(path: str) -> DocumentKind:
         with real.open("rb") as file:
             head = file.read(_HEAD_BYTES)
     except (OSError, RuntimeError, ValueError):
+        # An unreadable document counts as unknown, because it may hold anything.
         return DocumentKind.UNKNOWN
     by_content = _by_content(head)
     if by_content is not DocumentKind.PLAIN:
@@ -93,7 +95,7 @@ def kind_of(path: str) -> DocumentKind:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a file of that name is a document in any folder: no program, and nothing that programs are set up by."""
+    """Return whether a file of that name is a document in any folder, neither a program nor its settings."""
     stem, _, suffix = name.casefold().rpartition(".")
     known = _table()
     is_text = f".{suffix}" in known["names"]["text"] and f".{suffix}" not in known["names"]["set_up"]
@@ -101,7 +103,7 @@ def is_plain_name(name: str) -> bool:
 
 
 def _by_content(head: bytes) -> DocumentKind:
-    """Plain where nothing in it says otherwise."""
+    """Return the kind that the content shows; plain if it shows none."""
     signs = _table()["signs"]
     if head.startswith(tuple(bytes.fromhex(sign) for sign in signs["run"])):
         return DocumentKind.RUNS
@@ -133,7 +135,7 @@ def _by_name(suffix: str, path: Path, head: bytes) -> DocumentKind:
 
 
 def _of_table(path: Path) -> DocumentKind:
-    """Programs calculate the formulas in a table of plain text, and some of these load."""
+    """Judge a table of plain text: programs calculate its formulas, and some formulas load data."""
     with suppress(OSError), path.open("rb") as file:
         data = file.read(_LARGEST_TABLE_BYTES + 1)
         if _CSV_FORMULA.search(data):
@@ -144,7 +146,7 @@ def _of_table(path: Path) -> DocumentKind:
 
 
 def _of_office(path: Path) -> DocumentKind:
-    """Documents of office programs are archives: plain without macros, objects and parts that lie elsewhere."""
+    """Judge an office document, which is an archive: plain without macros, objects and external parts."""
     import zipfile  # here, because few starts of Wisp meet such a document
     import zlib
 
@@ -166,24 +168,25 @@ def _of_office(path: Path) -> DocumentKind:
 
 
 def _of_part(name: str, data: bytes) -> DocumentKind:
-    """Parsed, because an address can be written in many ways. A part that declares entities could hide any."""
+    """Judge one part by parsing it, because an address has many spellings. Entity declarations make it unknown."""
     from xml.parsers import expat  # here, because few starts of Wisp meet such a document
 
     parser = expat.ParserCreate()
     parser.buffer_text = True
     reader = _PartReader(is_relations=name.lower().endswith(".rels"))
     parser.StartElementHandler, parser.EntityDeclHandler = reader.start, reader.refuse
+    # Refuse declarations, because an entity can hide an address: https://docs.python.org/3/library/xml.html
     parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = reader.text, reader.refuse
     parser.ProcessingInstructionHandler = reader.refuse
     try:
         parser.Parse(data, True)
-    except (expat.ExpatError, LookupError):
+    except (expat.ExpatError, LookupError):  # because an unknown encoding raises LookupError
         return DocumentKind.UNKNOWN
     return reader.kind
 
 
 class _PartReader:
-    """Notes whether a part names something that its program loads by itself. A link that a person clicks is none."""
+    """Notes whether a part names something that its program loads by itself. Links to click do not count."""
 
     def __init__(self, *, is_relations: bool) -> None:
         self.kind = DocumentKind.PLAIN

@@ -1,6 +1,6 @@
-"""Applies SEARCH/REPLACE blocks to a text: all of them or none, and nothing but the addressed lines changes.
+"""Apply SEARCH/REPLACE blocks to a text: all or none, and only the addressed lines change.
 
-All blocks are looked up in the text as it was, so their order does not matter. Blocks with the same SEARCH take
+All blocks are searched in the original text, so their order does not matter. Blocks with the same SEARCH take
 successive places if there are as many places as blocks. Line ends and the final newline stay as they were.
 """
 
@@ -28,7 +28,7 @@ _FORM = "Each block is: `------- SEARCH`, the old lines, `=======`, the new line
 
 
 class EditRefused(ToolFailed):
-    """A diff that cannot be applied; the file stays as it is. `code` is a stable word for tests and cards."""
+    """A diff that cannot be applied; the file stays as it is. `code` is a stable name for tests and cards."""
 
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -37,7 +37,7 @@ class EditRefused(ToolFailed):
 
 @dataclass(frozen=True, slots=True)
 class EditBlock:
-    """The `number`-th edit (from 1): lines without line ends, exactly as written."""
+    """One edit, the `number`-th (from 1): its lines without line ends, exactly as written."""
 
     number: int
     search: tuple[str, ...]
@@ -45,7 +45,7 @@ class EditBlock:
 
 
 def parse(diff: str) -> list[EditBlock]:
-    """The blocks of a diff, in order. Raises EditRefused('malformed')."""
+    """Return the blocks of a diff, in order. Raises EditRefused('malformed')."""
     lines = [line.rstrip("\r") for line in _unwrapped(diff).split("\n")]
     blocks: list[EditBlock] = []
     at = 0
@@ -72,7 +72,7 @@ def _unwrapped(diff: str) -> str:
 
 
 def _end_of(lines: list[str], start: int, number: int) -> tuple[int, bool]:
-    """Where the block that opens at `start` ends, and whether a marker closes it (the last may lack it)."""
+    """Return where the block that opens at `start` ends, and whether a marker closes it (the last may lack it)."""
     for at in range(start + 1, len(lines)):
         mark = lines[at].rstrip()
         if _REPLACE.fullmatch(mark):
@@ -115,9 +115,9 @@ def _plain(lines: list[str]) -> tuple[str, ...]:
 
 
 _SIMILAR = 0.7
-"""Least share of equal inner lines where only the first and last line of a block are found (protocols reference, 5)."""
+"""The least share of equal inner lines if only a block's first and last line match (protocols reference, 5)."""
 _MOST_ANCHORS = 2_000
-_MOST_WORK = 2_000_000
+_MOST_WORK = 2_000_000  # because a file of equal lines would otherwise take quadratic time
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ _WAYS: tuple[tuple[str, View], ...] = (
 
 
 class Lines:
-    """A file's lines without line ends. All that will be looked for is named at once, so that one pass finds it all."""
+    """A file's lines without line ends. It gets all searches at once, so that one pass finds them all."""
 
     def __init__(self, lines: Sequence[str], searches: Sequence[Sequence[str]]) -> None:
         self.lines = lines
@@ -146,14 +146,14 @@ class Lines:
         self._views: dict[str, tuple[list[str], dict[str, list[int]]]] = {}
 
     def places(self, search: Sequence[str]) -> list[Found]:
-        """All places of the first way that finds any; empty where none does."""
+        """Return all matches of the first method that finds any; empty if none does."""
         for way, view in _WAYS:
             if starts := list(self._equal(search, way, view)):
                 return [Found(start, start + len(search), way) for start in starts]
         return list(self._similar(search))
 
     def holding(self, search: Sequence[str]) -> int | None:
-        """The line (from 0) in which `search` begins if it stands in the file without ending at line borders."""
+        """Return the line (from 0) where `search` begins inside lines, without matching whole lines."""
         text = "\n".join(self.lines)
         at = text.find("\n".join(search))
         return None if at < 0 else text.count("\n", 0, at)
@@ -168,7 +168,7 @@ class Lines:
         return (at - key for at in places if at >= key and seen[at - key : at - key + len(wanted)] == wanted)
 
     def _view(self, way: str, view: View) -> tuple[list[str], dict[str, list[int]]]:
-        """The lines as that way sees them, and where the key line of each search stands."""
+        """Return the lines as a method compares them, and where each search's key line is."""
         if way not in self._views:
             seen = list(map(view, self.lines))
             index: dict[str, list[int]] = {view(search[_key(search)]): [] for search in self._searches}
@@ -179,7 +179,7 @@ class Lines:
         return self._views[way]
 
     def _similar(self, search: Sequence[str]) -> Iterator[Found]:
-        """First and last line equal, and most of those between."""
+        """Find places whose first and last lines match, and most of the lines between."""
         size = len(search)
         if size < 3:
             return
@@ -199,12 +199,12 @@ class Lines:
 
 
 def _key(search: Sequence[str]) -> int:
-    """Which line of a search is looked up: the longest, because it is the rarest."""
+    """Return the index of the line to look up: the longest one, because it is the rarest."""
     return max(range(len(search)), key=lambda at: len(search[at].strip()))
 
 
 def _repeated(seen: list[str], wanted: list[str]) -> Iterator[int]:
-    """Starts of `wanted` where its key line is nearly everywhere: searching as text stays linear, trying does not."""
+    """Yield the starts of `wanted` if its key line is nearly everywhere. Text search stays linear there."""
     text, sought = "\n" + "\n".join(seen) + "\n", "\n" + "\n".join(wanted) + "\n"
     at, line, before = text.find(sought), 0, 0
     while at >= 0:
@@ -214,7 +214,7 @@ def _repeated(seen: list[str], wanted: list[str]) -> Iterator[int]:
 
 
 class File:
-    """`lines` are without line ends; `starts` are their offsets in `text`, and one more for its end."""
+    """A text and its lines without line ends. `starts` are their offsets in `text`, with one more for the end."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -228,14 +228,14 @@ class File:
         self.lines = self._without_returns(pieces) if self._has_returns else pieces
 
     def end(self, number: int) -> str:
-        """How the line of that number (from 0) ends: nothing, a newline, or a return and a newline."""
+        """Return how a line (from 0) ends: "", a newline, or a return and a newline."""
         stop = self.starts[number + 1]
         if not self.text.endswith("\n", 0, stop):
             return ""
         return "\r\n" if self._has_returns and self.text.endswith("\r\n", 0, stop) else "\n"
 
     def whole(self, first: int, stop: int) -> str:
-        """The lines from `first` to before `stop`, with their ends."""
+        """Return the lines from `first` to before `stop`, with their line ends."""
         return self.text[self.starts[first] : self.starts[stop]]
 
     @cached_property
@@ -250,13 +250,13 @@ class File:
 
 
 _Known = dict[str, list[tuple[int, str]]]
-"""An indentation of SEARCH, with the lines that have it and how the file indents each of them."""
+"""For each indentation in SEARCH, the lines that have it, and their indentation in the file."""
 
 
 def reindented(block: EditBlock, old: Sequence[str], kept: Mapping[int, int]) -> tuple[str, ...]:
-    """`block.replace` as the file would indent it.
+    """Return `block.replace` with the file's indentation.
 
-    `old` are the file's lines where SEARCH was found; `kept` tells which new lines are old ones (new to old number).
+    `old` are the file's lines where SEARCH was found. `kept` maps new lines to the old lines that they are.
     """
     known: _Known = {}
     for number, (wanted, present) in enumerate(zip(block.search, old, strict=True)):
@@ -275,7 +275,7 @@ def _indent(line: str) -> str:
 
 
 def _moved(line: str, known: _Known, place: int) -> str:
-    """The line moved as the old lines of its indentation were, the one nearest to `place` where they differ."""
+    """Indent a line as the file indents old lines of the same indentation, the nearest one to `place`."""
     own = _indent(line)
     nearest = max((indent for indent in known if own.startswith(indent)), key=len, default=None)
     if nearest is not None:
@@ -300,7 +300,7 @@ _SHOWN_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """One block as it was applied: the old lines `first` to `last` (from 1), what replaced them, how it was found."""
+    """One block as it was applied: the old lines `first` to `last` (from 1), the count of new ones, the method."""
 
     number: int
     first: int
@@ -317,7 +317,7 @@ class Edited:
 
 
 def apply_diff(text: str, diff: str) -> Edited:
-    """The text after the diff. Raises EditRefused, whose sentence names the block and the nearest lines."""
+    """Return the text after the diff. Raises EditRefused, which names the block and the nearest lines."""
     blocks = parse(diff)
     if len(blocks) == 1 and not text and not blocks[0].search:
         return _filled(blocks[0])
@@ -384,7 +384,7 @@ def _nearest(block: EditBlock, lines: Sequence[str]) -> str:
 
 
 def _clipped(line: str) -> str:
-    """A line with its indentation, cut where it is very long."""
+    """Return a line with its indentation, cut if it is very long."""
     return line if len(line) <= _SHOWN_CHARS else line[:_SHOWN_CHARS] + "…"
 
 
@@ -426,12 +426,12 @@ def _joined(file: File, places: Sequence[tuple[EditBlock, Found]]) -> Edited:
 
 
 def _blank(places: Sequence[tuple[EditBlock, Found]], usual: str) -> str:
-    """A file whose every line was replaced by one blank line holds that line."""
+    """Return one line end for a file whose every line was replaced by one blank line."""
     return usual if any(block.replace for block, _ in places) else ""
 
 
 def _renewed(block: EditBlock, file: File, found: Found) -> list[str]:
-    """The new lines with line ends. Lines that SEARCH and REPLACE share keep the file's own bytes."""
+    """Return the new lines with line ends. Lines in both SEARCH and REPLACE keep the file's own bytes."""
     old = file.lines[found.start : found.end]
     ends = [file.end(number) for number in range(found.start, found.end)]
     style = next((end for end in ends if end), file.style)
@@ -445,7 +445,7 @@ def _renewed(block: EditBlock, file: File, found: Found) -> list[str]:
 
 
 def _kept(block: EditBlock) -> dict[int, int]:
-    """Which lines of REPLACE are lines of SEARCH that stay: index in REPLACE to index in SEARCH."""
+    """Map the lines of REPLACE that stay from SEARCH: index in REPLACE to index in SEARCH."""
     old, new = block.search, block.replace
     shorter = min(len(old), len(new))
     head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
@@ -453,6 +453,7 @@ def _kept(block: EditBlock) -> dict[int, int]:
     kept = {i: i for i in range(head)}
     kept |= {len(new) - 1 - i: len(old) - 1 - i for i in range(tail)}
     inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    # because SequenceMatcher takes quadratic time: https://docs.python.org/3/library/difflib.html
     if max(len(inner_old), len(inner_new)) <= _ALIGNED_LINES:
         matcher = SequenceMatcher(None, inner_old, inner_new, autojunk=False)
         kept |= {head + b + i: head + a + i for a, b, size in matcher.get_matching_blocks() for i in range(size)}

@@ -1,7 +1,7 @@
-"""Moving, copying and making folders: many at once, nothing overwritten, all of it or none, and undone as one.
+"""Move, copy and make folders: many at once, nothing overwritten, all or none, and undone as one.
 
-A move renames within one disk, so it costs the same for any size. Its change is written down before it happens, with
-the old path in the place of a content (`from:PATH`); a folder that was made is `folder:`.
+A move renames within one disk, so its cost does not depend on the size. It is noted before it happens, with the old
+path in place of a content digest (`from:PATH`); a new folder is noted as `folder:`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from app.services.files.safe_open import Folder, hold, told
 
 FROM, MADE_FOLDER = "from:", "folder:"
 MOST_ENTRIES = 5_000
-"""A folder that holds more is not looked through, so it is neither moved nor copied."""
+"""A folder with more entries is neither moved nor copied, because checking all of them would take too long."""
 MOST_COPIED_BYTES = 2_000_000_000
 _CHUNK = 1 << 20
 _FRESH_MODE = 0o666
@@ -35,7 +35,7 @@ _FRESH_MODE = 0o666
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing and where it goes. `inner` are the entries below a folder, relative to it; a folder ends with `/`."""
+    """One thing and its destination. `inner` are a folder's entries, relative to it; folders end with `/`."""
 
     source: Place
     target: Place
@@ -45,20 +45,22 @@ class Step:
 
 
 def is_move(change: Change) -> bool:
-    """Whether a change has no content to put back, but a name or a folder."""
+    """Return whether a change is a move or a new folder, so that it has no content to restore."""
     return (change.before or "").startswith((FROM, MADE_FOLDER))
 
 
 class Moves:
-    """Blocking: call it in a thread."""
+    """Moves, copies and makes folders. Blocks: call it in a thread."""
 
     def __init__(self, workspace: Workspace, checkpoints: Checkpoints) -> None:
         self._workspace = workspace
         self._checkpoints = checkpoints
 
     def plan(self, sources: Sequence[str], destinations: Sequence[str], *, copies: bool) -> list[Step]:
-        """Where each thing would go; nothing is changed. One destination is a folder for all of them, or the new name
-        of the only source; else each source has its own. Raises WispError where one of them may not or cannot go.
+        """Return where each thing would go, without changing anything.
+
+        A single destination is a folder for all sources, or the new name of the only source. Otherwise each source has
+        its own destination. Raises WispError if one of them is not allowed or not possible.
         """
         steps = [self._step(*pair, copies=copies) for pair in self._pairs(sources, destinations)]
         targets = [step.target.path for step in steps]
@@ -72,20 +74,20 @@ class Moves:
         return steps
 
     def carry_out(self, steps: Sequence[Step], turn: str, tool: str, *, copies: bool) -> None:
-        """Do all of it. What goes wrong on the way undoes what was done, and raises."""
+        """Carry out all steps. An error undoes what was done so far, and is raised."""
         done: list[Change] = []
         try:
             for step in steps:
                 with told("destination", step.target.shown):
                     self._one(step, (turn, tool), done, copies=copies)
-        except (WispError, OSError):
+        except (WispError, OSError):  # Undo the finished steps, so that a failed call moves nothing.
             for change in reversed(done):
                 take_back(self._workspace, change)
                 self._checkpoints.forget(change.id)
             raise
 
     def make_folders(self, paths: Sequence[str], turn: str, tool: str) -> list[Place]:
-        """Make folders with those above them. Returns the ones that were not there yet."""
+        """Make folders and their parents. Returns the ones that are new."""
         located = [self._workspace.locate(path) for path in paths]
         for place in located:
             self._workspace.check_writable(place)
@@ -113,11 +115,11 @@ class Moves:
         return [(one, self._workspace.locate(to, "destination")) for one, to in zip(things, destinations, strict=True)]
 
     def _is_name(self, destination: str) -> bool:
-        """Whether a single destination is the thing's new path, and not the folder that it goes into."""
+        """Return whether a single destination is the new path itself, and not the folder to move into."""
         return not destination.endswith("/") and not self._workspace.locate(destination, "destination").is_folder()
 
     def _named(self, text: str) -> Place:
-        """Raises ToolFailed where the path's last part is a link: it would not be the link that moves."""
+        """Locate a source. Raises ToolFailed if it is a link: the move would not move the link itself."""
         place = self._workspace.locate(text, "source")
         last = Path(text.rstrip("/")).name
         if last not in ("", ".", "..", "~") and last != place.path.name:
@@ -148,7 +150,7 @@ class Moves:
         return Step(source, target, True, size, inner)
 
     def _checked(self, source: Place, target: Place, *, copies: bool) -> Iterator[str]:
-        """The entries below a folder. What may not be read or changed at either place keeps the whole folder there."""
+        """Yield the entries below a folder. An entry that may not be read or changed stops the whole move."""
         for number, name in enumerate(_below(source.path)):
             if number >= MOST_ENTRIES:
                 raise ToolFailed(f"source: {source.shown!r} holds more than {MOST_ENTRIES} entries. Take parts of it.")
@@ -158,13 +160,16 @@ class Moves:
                 self._check_link(source, name)
                 self._check_link(target, name)
                 continue
+            # Allow files that start by themselves in any folder, because the policy asks about such folders first.
+            goes_along = places.starts_within(source.path, name)
+            check = self._workspace.check_carried if goes_along else self._workspace.check_writable
             inside = self._workspace.locate(str(source.path / name), "source")
-            (self._workspace.check_readable if copies else self._workspace.check_writable)(inside)
-            self._workspace.check_writable(self._workspace.locate(str(target.path / name), "destination"))
+            (self._workspace.check_readable if copies else check)(inside)
+            check(self._workspace.locate(str(target.path / name), "destination"))
             yield name
 
     def _check_link(self, folder: Place, name: str) -> None:
-        """A link has a name of its own, whatever it leads to. Raises NeedsPerson where that name starts by itself."""
+        """Raise NeedsPerson if the link's own name starts by itself, wherever the link leads."""
         if places.starts_by_itself((folder.path / name).parts):
             raise NeedsPerson(f"{folder.argument}: {folder.shown!r} would hold {name!r}, a link that starts by itself.")
 
@@ -187,7 +192,7 @@ class Moves:
                 self._copy(source, target, origin, done)
 
     def _make(self, place: Place, origin: tuple[str, str], done: list[Change]) -> None:
-        """The folder and those above it, each noted before it is made."""
+        """Make the folder and its missing parents, each noted before it is made."""
         above = (place.path, *place.path.parents)
         for path in reversed(list(takewhile(lambda path: not path.exists(), above))):
             one = self._workspace.locate(str(path), place.argument)
@@ -209,7 +214,7 @@ class Moves:
                     shutil.copyfileobj(file, copy, _CHUNK)
                     copy.flush()
                     os.fsync(copy.fileno())
-                # Where a download came from stays with its copy, so that it counts as somebody else's words there too.
+                # Copy the attributes too, so that a copied download still counts as a stranger's words.
                 shutil.copystat(source.path, target.path, follow_symlinks=False)
 
     def _note(
@@ -221,11 +226,12 @@ class Moves:
 
 
 def take_back(workspace: Workspace, change: Change) -> bool:
-    """Undo one move, copy or new folder. False where it never happened. Raises ToolFailed where it cannot be undone."""
+    """Undo one move, copy or new folder. Returns False if it never happened. Raises ToolFailed if it cannot."""
     place = workspace.locate(change.path)
     if not os.path.lexists(place.path):
         return False
-    workspace.check_writable(place)
+    is_made = change.before in (None, MADE_FOLDER)
+    (workspace.check_carried if is_made else workspace.check_writable)(place)
     if change.before == MADE_FOLDER:
         with suppress(OSError), _opened(place) as (folder, name):  # because what was put into it since stays
             folder.remove_empty(name)
@@ -247,6 +253,7 @@ def _renamed(source: Place, target: Place) -> None:
         try:
             folder.hand_over(name, to, new)
         except OSError as error:
+            # because a rename across disks would have to copy: https://man7.org/linux/man-pages/man2/rename.2.html
             if error.errno != errno.EXDEV:
                 raise
             raise ToolFailed(
@@ -258,7 +265,7 @@ def _renamed(source: Place, target: Place) -> None:
 
 @contextmanager
 def _opened(place: Place, *, make: bool = False) -> Iterator[tuple[Folder, str]]:
-    """The folder that holds a place, held open, and the place's name in it."""
+    """Return a context manager with the open folder of a place, and the place's name in it."""
     *folders, name = place.inner
     with hold(place.root, folders, make=make) as folder:
         yield folder, name
@@ -269,7 +276,7 @@ def _parent(workspace: Workspace, place: Place) -> Place:
 
 
 def _below(folder: Path) -> Iterator[str]:
-    """Everything below, links not followed, a folder before what it holds."""
+    """Yield everything below, links not followed, each folder before its entries."""
     for root, folders, files in os.walk(folder):
         inside = Path(root).relative_to(folder)
         for name in sorted(folders):

@@ -1,7 +1,6 @@
-"""Whose words a file of the workspace may hold: a folder that was cloned or downloaded is somebody else's until the
-person trusts it, once.
+"""Decide whose words a file may contain: a cloned or downloaded folder is a stranger's until the person trusts it.
 
-Signs: a remote in a repository's configuration, and the attribute that browsers and mail programs leave on a download
+Signs are a remote in a repository's configuration, and the attribute that browsers and mail programs set on a download
 (`user.xdg.origin.url`, https://www.freedesktop.org/wiki/CommonExtendedAttributes/).
 """
 
@@ -23,20 +22,20 @@ _MOST_BYTES = 65_536
 
 
 def foreign_folder(path: Path) -> Path | None:
-    """The folder (or file) that makes this path somebody else's; None where nothing says so or the person trusts it."""
+    """Return the folder (or file) that makes this path a stranger's; None if nothing does, or it is trusted."""
     origin = next((one for one in (path, *path.parents) if _came_from_elsewhere(str(one), _moment())), None)
     return None if origin is None or _is_trusted(path) else origin
 
 
 def is_changed_since(path: Path, moment: float, own: Collection[str]) -> bool:
-    """Whether somebody else than the paths' own writer changed the file since then (seconds since 1970)."""
+    """Return whether a program other than Wisp changed the file since then (seconds since 1970)."""
     with suppress(OSError, ValueError):  # because a missing file was not changed
         return path.is_file() and path.stat().st_ctime > moment and str(path) not in own
     return False
 
 
 def trust(folder: Path) -> None:
-    """The person wrote, or has read, what stands in this folder. Raises NeedsPerson where that cannot be kept."""
+    """Note that the person trusts the content of this folder. Raises NeedsPerson if that cannot be saved."""
     known = trusted()
     if folder in known:
         return
@@ -48,7 +47,7 @@ def trust(folder: Path) -> None:
 
 
 def trusted() -> list[Path]:
-    """The folders that the person trusts; empty where the list cannot be read."""
+    """Return the folders that the person trusts; empty if the list cannot be read."""
     try:
         lines = _file().read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):  # because no list means that no folder is trusted
@@ -57,7 +56,7 @@ def trusted() -> list[Path]:
 
 
 def foreign_among(found: Iterable[str]) -> bool:
-    """Whether any of these absolute paths is somebody else's."""
+    """Return whether any of these absolute paths is a stranger's."""
     return any(foreign_folder(Path(path)) for path in found if Path(path).is_absolute())
 
 
@@ -79,8 +78,8 @@ def _came_from_elsewhere(path: str, _now: int) -> bool:
 
 
 def _configuration(repository: Path) -> Path:
-    """Where the repository's configuration stands; in a further worktree `.git` is a file that names its folder."""
-    with suppress(OSError, ValueError):
+    """Return the repository's configuration file. In a linked worktree, `.git` is a file that names the folder."""
+    with suppress(OSError, ValueError):  # because a file can contain any text instead of a path
         if repository.is_file():
             own = repository.parent / repository.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
             return own / (own / "commondir").read_text(encoding="utf-8").strip() / "config"
@@ -98,7 +97,7 @@ def _has_attribute(path: str) -> bool:
 
 
 def _has_remote(config: Path) -> bool:
-    """By git's own form; a configuration that cannot be read counts as one with a remote."""
+    """Return whether a configuration names a remote. One that cannot be read counts as naming one."""
     try:
         with config.open("rb") as file:
             text = file.read(_MOST_BYTES)

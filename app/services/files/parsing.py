@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import json
 import os
@@ -12,23 +13,38 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from app.base.errors import ToolFailed
+from app.base.errors import ToolFailed, ToolMisuse
 from app.base.startup import worker_command
 from app.services.files import parsing_worker
 
 LIMIT_S = 40.0
 MOST_BYTES = 64_000_000
-"""Of one answer; a file whose text is longer is cut there."""
+"""The limit of one answer; longer text is cut there."""
 _CHUNK = 1 << 16
 
 
-def pieces(job: str, options: Mapping[str, str], file: BinaryIO | bytes, shown: str) -> Iterator[bytes]:
-    """What the job brings, as it comes. Blocks. Raises ToolFailed with the reason where there is nothing to be had."""
+async def document_of(text: str, name: str) -> bytes:
+    """Return the document that is made of a text; cancelling ends the process. Raises ToolMisuse or ToolFailed."""
+    over = threading.Event()
+    made = pieces("make", {"name": name}, text.encode("utf-8", errors="replace"), name, over)
+    try:
+        return b"".join(await asyncio.to_thread(list, made))
+    finally:
+        over.set()
+
+
+def pieces(
+    job: str, options: Mapping[str, str], file: BinaryIO | bytes, shown: str, over: threading.Event | None = None
+) -> Iterator[bytes]:
+    """Yield what the job writes, as it comes. Blocks. Raises ToolFailed with the reason if there is nothing.
+
+    Setting `over` ends the process at once.
+    """
+    over = over or threading.Event()
     process = _started(job, options, file)
     assert process.stdout and process.stderr
-    watch = threading.Timer(LIMIT_S, process.kill)
-    watch.daemon = True
-    watch.start()
+    # Kill it from a thread, because reading the pipe blocks this one.
+    threading.Thread(target=_end_after, args=(process, over), daemon=True).start()
     try:
         if isinstance(file, bytes):
             threading.Thread(target=_hand_over, args=(process, file), daemon=True).start()
@@ -37,9 +53,9 @@ def pieces(job: str, options: Mapping[str, str], file: BinaryIO | bytes, shown: 
             left -= len(piece)
             yield piece
         if left > 0:
-            _judge(process.wait(), process.stderr.read(parsing_worker.MOST_SAID_BYTES), shown)
+            _judge(process.wait(), process.stderr.read(parsing_worker.MOST_SAID_BYTES), job, shown)
     finally:
-        watch.cancel()
+        over.set()
         process.kill()
         process.wait()
         process.stdout.close()
@@ -66,7 +82,7 @@ def _started(job: str, options: Mapping[str, str], file: BinaryIO | bytes) -> su
 
 
 def _environment() -> dict[str, str]:
-    """Build a minimal environment without the person's variables. OpenBLAS gets one thread, to start fast."""
+    """Return a minimal environment without the person's variables. One OpenBLAS thread starts faster."""
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
     return {**kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -80,10 +96,21 @@ def _hand_over(process: subprocess.Popen[bytes], data: bytes) -> None:
         return  # the worker ended early: the caller reads the reason from its exit code
 
 
-def _judge(code: int, said: bytes, shown: str) -> None:
+def _end_after(process: subprocess.Popen[bytes], over: threading.Event) -> None:
+    over.wait(LIMIT_S)
+    process.kill()
+
+
+def _judge(code: int, said: bytes, job: str, shown: str) -> None:
     if code == 0:
         return
     sentence = said.decode(errors="replace").strip()
+    if code == parsing_worker.MISUSED and sentence:
+        raise ToolMisuse(sentence)
     if code == parsing_worker.REFUSED and sentence:
         raise ToolFailed(sentence)
+    if job == "make":
+        raise ToolFailed(
+            f"{shown!r} cannot be made: it takes more memory or time than it may have. Write several smaller files."
+        )
     raise ToolFailed(f"{shown!r} cannot be read: it is damaged, or needs more memory or time than it may have.")

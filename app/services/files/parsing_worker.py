@@ -1,12 +1,14 @@
-"""The child: `parsing_worker.py JOB OPTIONS` locks itself in, reads standard input, writes what it found and ends.
+"""The child process: `parsing_worker.py JOB OPTIONS` locks itself in, reads standard input, and writes the result.
 
-Exit code 0: all of it. REFUSED: the sentence on standard error says why. Anything else: it broke, or met a limit.
-A page of HTML becomes Markdown here too: what a reader sees, links kept, without scripts, styles and what is hidden.
+Exit code 0: all of it. REFUSED, MISUSED: the sentence on standard error says why. Any other code: it crashed, or met a
+limit. HTML also becomes Markdown here: what a reader sees, with links, without scripts, styles and hidden parts. And
+documents are made here of what a model writes.
 """
 
 from __future__ import annotations
 
 import ctypes
+import io
 import json
 import mimetypes
 import os
@@ -23,24 +25,29 @@ from urllib.parse import urljoin, urlsplit
 
 MEMORY_BYTES = 1 << 30
 CPU_S = 10
+_MAKING_CPU_S = 30
+"""A PDF of 400,000 characters takes 20."""
 _FILES = 64
 
-_SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES = 1, 38
+_SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES = 1, 38  # https://docs.kernel.org/userspace-api/no_new_privs.html
+# https://man7.org/linux/man-pages/man7/namespaces.7.html
 _NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
+# These numbers are the same on every architecture: https://man7.org/linux/man-pages/man7/landlock.7.html
 _SYS_CREATE_RULESET, _SYS_ADD_RULE, _SYS_RESTRICT = 444, 445, 446
 _ALL_FILE_RIGHTS = (1 << 13) - 1
 _LOOK = 0b1101
-"""EXECUTE, READ_FILE, READ_DIR of linux/landlock.h, first version."""
+"""EXECUTE, READ_FILE and READ_DIR of linux/landlock.h, first version."""
 _BENEATH = 1
 
 
-def lock(readable: Sequence[str]) -> None:
-    """Leave this process only what parsing needs; `readable` are the folders that Python's own modules lie in."""
+def lock(readable: Sequence[str], cpu_s: int = CPU_S) -> None:
+    """Take away everything that parsing does not need. `readable` are the folders of Python's own modules."""
     if sys.platform != "win32":
-        _limit()
+        _limit(cpu_s)
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        # because Landlock refuses a process that could still gain privileges
         libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         if libc.unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC) != 0:
             libc.unshare(_NEW_NETWORK | _NEW_IPC)  # because root may do it even where user namespaces are disabled
@@ -49,12 +56,12 @@ def lock(readable: Sequence[str]) -> None:
 
 if sys.platform != "win32":
 
-    def _limit() -> None:
+    def _limit(cpu_s: int) -> None:
         import resource
 
         wanted = (
             (resource.RLIMIT_AS, MEMORY_BYTES),
-            (resource.RLIMIT_CPU, CPU_S),
+            (resource.RLIMIT_CPU, cpu_s),
             (resource.RLIMIT_FSIZE, 0),
             (resource.RLIMIT_NOFILE, _FILES),
             (resource.RLIMIT_CORE, 0),
@@ -70,10 +77,10 @@ if sys.platform != "win32":
 if sys.platform == "linux":
 
     def _close_files(libc: ctypes.CDLL, readable: Sequence[str]) -> None:
-        """Landlock: from now on only these folders can be opened, and only to be read."""
+        """Use Landlock, so that from now on only these folders can be opened, and only for reading."""
         rights = struct.pack("=Q", _ALL_FILE_RIGHTS)
         ruleset = libc.syscall(_SYS_CREATE_RULESET, rights, len(rights), 0)
-        if ruleset < 0:
+        if ruleset < 0:  # because older kernels have no Landlock
             return
         for folder in readable:
             with suppress(OSError):  # because not every system has each of these folders
@@ -84,24 +91,26 @@ if sys.platform == "linux":
         os.close(ruleset)
 
 
-REFUSED = 65
+REFUSED, MISUSED = 65, 66
 MOST_SAID_BYTES = 4_096
 _PACKAGE = Path(__file__).resolve().parents[3]
 _SYSTEM = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo")
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Lock the cell, then do the job: `arguments` are its name and its options as JSON. Raises nothing foreseen."""
+    """Lock the process in, then do the job. `arguments` are its name and its options as JSON."""
     job, options = arguments[0], json.loads(arguments[1])
     sys.path.insert(0, str(_PACKAGE))
     mimetypes.knownfiles.clear()  # because the sandbox can no longer open the system's tables
-    from app.base.errors import WispError
+    from app.base.errors import ToolMisuse, WispError
 
     answers, complaints = os.fdopen(os.dup(1), "wb"), os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for printed in (1, 2):  # so that output of the libraries neither mixes with the answers nor fills a pipe
         os.dup2(nowhere, printed)
-    lock([sys.prefix, sys.base_prefix, sys.base_exec_prefix, str(_PACKAGE / "app"), *_frozen_program(), *_SYSTEM])
+    own = [sys.prefix, sys.base_prefix, sys.base_exec_prefix, str(_PACKAGE / "app"), *_frozen_program()]
+    is_making = job == "make"
+    lock([*own, *_SYSTEM, *(_font_folders() if is_making else ())], _MAKING_CPU_S if is_making else CPU_S)
     try:
         with sys.stdin.buffer as file:
             for piece in JOBS[job](file, options):
@@ -109,12 +118,18 @@ def run(arguments: Sequence[str]) -> int:
         answers.close()
     except WispError as error:
         os.write(complaints, str(error).encode(errors="replace")[:MOST_SAID_BYTES])
-        return REFUSED
+        return MISUSED if isinstance(error, ToolMisuse) else REFUSED
     return 0
 
 
+def _font_folders() -> Sequence[str]:
+    from app.services.files.documents import font_folders
+
+    return font_folders()
+
+
 def _frozen_program() -> list[str]:
-    """The folder of a frozen program, whose own file holds its modules."""
+    """Return the folder of a frozen program, because its modules are in its own file."""
     return [str(Path(sys.executable).parent)] if getattr(sys, "frozen", False) else []
 
 
@@ -135,10 +150,17 @@ def _page(file: BinaryIO, options: Mapping[str, str]) -> Iterator[bytes]:
 def _picture(file: BinaryIO, options: Mapping[str, str]) -> Iterator[bytes]:
     from app.services.files.contents import load, packed
 
-    yield packed(load(file, options["shown"]))
+    # Copy it into memory, because a pipe cannot be read twice, which decoding needs.
+    yield packed(load(file if file.seekable() else io.BytesIO(file.read()), options["shown"]))
 
 
-JOBS: Mapping[str, Job] = {"document": _document, "page": _page, "picture": _picture}
+def _made(file: BinaryIO, options: Mapping[str, str]) -> Iterator[bytes]:
+    from app.services.files.documents import made_of
+
+    yield made_of(file.read().decode(errors="replace"), options["name"])
+
+
+JOBS: Mapping[str, Job] = {"document": _document, "page": _page, "picture": _picture, "make": _made}
 
 
 _NOT_SEEN = "script style template noscript svg math iframe object canvas head select dialog textarea audio video"
@@ -152,12 +174,12 @@ _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _HIDING = re.compile(
     r"display:none|visibility:hidden|opacity:0(?:\.0+)?(?:;|\Z)|font-size:0(?:\D|\Z)|(?:text-indent|left|top):-\d{3,}"
 )
-_DEEPEST = 400
+_DEEPEST = 400  # because each closing tag searches the open ones: deeper nesting would take quadratic time
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{2,40})", re.IGNORECASE)
 
 
 def markdown(data: bytes, charset: str, url: str) -> str:
-    """The page's title and text. Never raises for bad HTML."""
+    """Return the page's title and text. Never raises for bad HTML."""
     page = _Page(url)
     page.feed(_decoded(data, charset))
     page.close()
@@ -178,7 +200,7 @@ def _decoded(data: bytes, charset: str) -> str:
 
 
 class _Page(HTMLParser):
-    """Writes `out` while it reads. `unseen` counts the open elements that a reader does not see."""
+    """Writes `out` while it parses. `unseen` counts the open elements that a reader does not see."""
 
     def __init__(self, url: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -262,7 +284,7 @@ def _folded(data: str, *, after: str) -> str:
 
 
 def _link(base: str, href: str) -> str:
-    """The whole address of a link; empty for what leads nowhere on the web."""
+    """Return the absolute address of a link; "" if it leads nowhere on the web."""
     try:
         link = urljoin(base, href.strip())
         is_page = urlsplit(link).scheme in ("http", "https")

@@ -1,7 +1,7 @@
-"""Where a path of a tool call leads: relative to the workspace (also as `wisp:/`), absolute, `device:/` or `~/` (home).
+"""Resolve the path of a tool call: relative to the workspace (also `wisp:/`), absolute, `device:/` or `~/` (home).
 
-Every path is resolved first (links included); what counts is where it ends. Folders with a `zone` may be written to,
-anything else is only read. A secret is neither read nor written, and what starts by itself is never written.
+Every path is resolved first (links included); only its end counts. Folders with a `zone` may be written to; anything
+else is only read. A secret is neither read nor written, and a file that starts by itself is never written.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from app.services.files.safe_open import told
 _GLOB = re.compile(r"[*?\[]")
 _INODES_S = 10.0
 _STARTING_DEPTH = 3
-"""Deeper lie the stores of package managers, whose files have hard links in projects."""
+"""How deep to look for hard links. Package managers' stores, which projects link to, are deeper."""
 _MOST_INODES = 50_000
 HEAD = "HEAD"
 _BARE = frozenset({"config", "config.worktree", "hooks", "commondir", "info", "modules", "worktrees"})
-"""What git runs or follows in a folder that it takes for a repository, because it holds a HEAD."""
+"""Entries that git runs or follows in a folder with a HEAD, which it treats as a repository."""
 _MOST_FOLDERS = 100
 _MOST_NAMES = 1_000
 _SETTLED_NS = 1_000_000_000
-"""A folder that changed later than this ago may change again under the same time stamp."""
+"""A folder that changed more recently than this may change again without a new time stamp."""
 
 
 def table() -> Mapping[str, Any]:
-    """The lists, as they are written."""
+    """Return the table of protected names."""
     return resources.table("protected.toml", resources.Table)
 
 
 class Patterns:
-    """Names and paths of names, with * and ? within a name; found by their first name."""
+    """Names and paths of names, with * and ? inside a name, indexed by their first name."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self.rules = tuple(tuple(map(plain, pattern.split("/"))) for pattern in patterns)
@@ -58,12 +58,12 @@ class Patterns:
                 self._by_name.setdefault(rule[0], []).append(rule)
 
     def fit(self, parts: Iterable[str]) -> bool:
-        """Whether a path leads to what a pattern names, or below it."""
+        """Return whether a path leads to something that a pattern names, or below it."""
         seen = tuple(plain(part) for part in parts)
         return any(self._fit_at(seen, at) for at in range(len(seen)))
 
     def named(self) -> list[str]:
-        """The patterns without * and ?, as relative paths."""
+        """Return the patterns without * and ?, as relative paths."""
         return ["/".join(rule) for rule in self.rules if not any(map(_GLOB.search, rule))]
 
     def _fit_at(self, seen: Sequence[str], at: int) -> bool:
@@ -77,22 +77,22 @@ class Patterns:
 
 @functools.cache
 def patterns(section: str, name: str) -> Patterns:
-    """A list of the table."""
+    """Return one list of the table."""
     return Patterns(table()[section][name])
 
 
 def is_secret(parts: Iterable[str]) -> bool:
-    """Keys, passwords, sessions, histories: neither read nor written."""
+    """Return whether the path names keys, passwords, sessions or histories, which are neither read nor written."""
     return patterns("secrets", "always").fit(parts)
 
 
 def is_named_secret(path: str) -> bool:
-    """Whether the path names a secret. Reads nothing from the disk."""
+    """Return whether the path names a secret, without reading the disk."""
     return is_secret(Path(path).parts) or is_local_secret(Path(path))
 
 
 def is_local_secret(path: Path) -> bool:
-    """Whether the path names a secret that projects hold. Its content may still show that it is public."""
+    """Return whether the path names a secret that projects contain. Its content may prove it public."""
     name = (path.name,)
     if not patterns("secrets", "local").fit(name) or patterns("secrets", "open").fit(name):
         return False
@@ -103,31 +103,45 @@ def is_local_secret(path: Path) -> bool:
 
 
 def holds_private_key(head: bytes) -> bool:
-    """Whether the beginning of a file shows a private key."""
+    """Return whether the beginning of a file shows a private key."""
     return _private().search(head) is not None
 
 
 def is_private_key(path: Path) -> bool:
-    """The same of a file as it is now; what cannot be read is none."""
+    """Return whether the file contains a private key now. An unreadable file contains none."""
     return holds_private_key(_head(path))
 
 
+def may_start_by_itself(name: str) -> bool:
+    """Return whether a file of that name starts by itself, or is a secret, in some folder."""
+    rules = (*patterns("startup", "always").rules, *patterns("secrets", "always").rules)
+    return name in _BARE or starts_by_itself((name,)) or any(fnmatchcase(plain(name), rule[-1]) for rule in rules)
+
+
 def starts_by_itself(parts: Iterable[str]) -> bool:
-    """Read but never written: what a shell, an editor, git or the desktop runs without being asked."""
+    """Return whether a shell, an editor, git or the desktop runs this file unasked. It is never written."""
     parts = tuple(parts)
     return patterns("startup", "always").fit(parts) or _in_home(parts) or parts[-1:] == (HEAD,)
 
 
 def is_known_inode(path: Path) -> bool:
-    """Whether this is a secret of the home folder under another name: a hard link to it, or mounted there."""
+    """Return whether this is a secret of the home folder under another name: a hard link, or a mount."""
     return _kind_by_inode(path) == "secret"
 
 
 def starts_here(path: Path) -> bool:
-    """The same as `starts_by_itself` of what is on the disk: by name, by inode, or in a folder that git works in."""
+    """Return whether a file on the disk starts by itself: by name, by inode, or in a folder that git works in."""
     if starts_by_itself(path.parts) or _kind_by_inode(path) == "starts":
         return True
     return any(above.name in _BARE and os.path.lexists(above.parent / HEAD) for above in (path, *path.parents))
+
+
+def starts_within(folder: Path, name: str) -> bool:
+    """Return whether an entry below a folder starts by itself, wherever that folder is moved."""
+    inside = (folder / name, *(folder / name).parents)
+    below = [path for path in inside if path != folder and path.is_relative_to(folder)]
+    is_bare = any(path.name in _BARE and os.path.lexists(path.parent / HEAD) for path in below)
+    return starts_by_itself(Path(name).parts) or is_bare
 
 
 def _kind_by_inode(path: Path) -> str:
@@ -141,7 +155,7 @@ def _kind_by_inode(path: Path) -> str:
 
 
 def local_secrets_in(workspace: Path) -> list[Path]:
-    """The secrets that a project holds, in its folder and those directly in it; so many as can be looked at at once."""
+    """Return the secrets in a project's folder and its direct subfolders, as many as can be checked quickly."""
     found: list[Path] = []
     skipped = patterns("build", "folders")
     with suppress(OSError):
@@ -155,7 +169,7 @@ def local_secrets_in(workspace: Path) -> list[Path]:
 
 
 def _local_names_in(folder: Path) -> tuple[str, ...]:
-    """The names there that may be secrets. A folder is read again when its time of change, the kernel's, is another."""
+    """Return the names there that may be secrets. A folder is read again when its change time differs."""
     changed_ns = folder.stat().st_ctime_ns
     is_settled = changed_ns < time.time_ns() - _SETTLED_NS
     return (_read_names if is_settled else _read_names.__wrapped__)(str(folder), changed_ns)
@@ -168,7 +182,7 @@ def _read_names(folder: str, _changed_ns: int) -> tuple[str, ...]:
 
 
 def why_no_workspace(folder: Path, home: Path) -> str:
-    """Why commands and files cannot be kept inside this folder, as the end of a sentence; empty where they can."""
+    """Return why this folder cannot be a workspace, as the end of a sentence; "" if it can."""
     rules = table()["workspace"]
     if folder == home:
         return "is your home folder"
@@ -194,7 +208,7 @@ def _private() -> re.Pattern[bytes]:
 
 
 def _head(path: Path) -> bytes:
-    """The first bytes of a regular file, links not followed; empty where it cannot be read. Never waits for a pipe."""
+    """Return the first bytes of a regular file, links not followed; b"" if unreadable. Never waits for a pipe."""
     # These flags are set so that a pipe does not block and a link is not followed.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -206,7 +220,7 @@ def _head(path: Path) -> bytes:
 
 
 def known_inodes(*, is_deep: bool = True) -> Mapping[int, Mapping[int, str]]:
-    """The home folder's secrets and start-up files: their inodes, and by device `secret` or `starts`."""
+    """Return the inodes of the home folder's secrets and start-up files, by device `secret` or `starts`."""
     return _inodes(str(Path.home()), is_deep=is_deep, moment=int(time.monotonic() / _INODES_S))
 
 
@@ -228,7 +242,7 @@ def _inodes(home: str, *, is_deep: bool, moment: int) -> Mapping[int, Mapping[in
 
 
 def _below(folder: str, depth: int) -> Iterator[int]:
-    """The inodes of the files below, the nearest first. The folder's list names them: no file has to be looked at."""
+    """Yield the inodes of the files below, the nearest first. Folder lists contain them, so no file is opened."""
     level = [folder]
     while level and depth:
         depth -= 1
@@ -245,10 +259,11 @@ def _below(folder: str, depth: int) -> Iterator[int]:
 
 @functools.lru_cache(maxsize=4096)
 def plain(part: str) -> str:
-    """The name as it is compared: without regard to case, width or invisible signs."""
+    """Return the name for comparison: without case, width or invisible characters."""
     if part.isascii():  # because this is many times as fast and comes to the same
         return part.casefold().rstrip(". ") or part
     visible = "".join(sign for sign in part if unicodedata.category(sign) != "Cf")
+    # Drop dots and blanks at the end, because Windows ignores them there.
     return unicodedata.normalize("NFKC", visible).casefold().rstrip(". ") or visible
 
 
@@ -257,12 +272,12 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SYSTEM = tuple(Path(path) for path in ("/proc", "/sys", "/dev"))
 _SHOWN_CHARS = 120
-_NAME_BYTES = 255
+_NAME_BYTES = 255  # because Linux file systems allow no longer name
 _PATH_CHARS = 4_096
 
 
 class Zone(StrEnum):
-    """What a place belongs to; policy judges by it."""
+    """What a path belongs to. The policy decides by it."""
 
     WORKSPACE = "workspace"
     MADE = "made"
@@ -276,7 +291,7 @@ _PROJECT_ZONES = (Zone.WORKSPACE, Zone.MADE, Zone.TEMP)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A resolved path. `shown` is how people and models call it; `root` the allowed folder it lies in."""
+    """A resolved path. `shown` is how people and models call it; `root` is the allowed folder that contains it."""
 
     path: Path
     shown: str
@@ -294,28 +309,28 @@ class Place:
         return self.zone is Zone.OUTSIDE
 
     def is_file(self) -> bool:
-        """Whether a regular file can be seen there."""
+        """Return whether a regular file is there."""
         return stat.S_ISREG(self._mode())
 
     def is_folder(self) -> bool:
-        """Whether a folder can be seen there."""
+        """Return whether a folder is there."""
         return stat.S_ISDIR(self._mode())
 
     def exists(self) -> bool:
-        """Whether anything can be seen there."""
+        """Return whether anything is there."""
         return bool(self._mode())
 
     def _mode(self) -> int:
         try:
             return self.path.stat().st_mode
-        except OSError:
+        except OSError:  # because the file may not exist yet
             return 0
 
 
 class Workspace:
-    """The folders that file tools may work in; `folder` is where relative paths begin.
+    """The folders that file tools may work in. Relative paths begin at `folder`.
 
-    `home` may be written to as well (the common rule); policy decides which of the zones asks first.
+    `home` may be written to as well; the policy decides which zones ask the person first.
     """
 
     def __init__(self, folder: Path, *, home: Path | None = None, temp: Path | None = None) -> None:
@@ -332,7 +347,7 @@ class Workspace:
         self._own = tuple(Path(os.path.realpath(folder)) for folder in own)
 
     def locate(self, text: str, argument: str = "path") -> Place:
-        """Where `text` leads. Raises ToolMisuse for what is no path; nothing needs to exist there."""
+        """Resolve `text`. Raises ToolMisuse if it is no path. Nothing needs to exist there."""
         absolute = self._absolute(text, argument)
         with told(argument, _cut(text)):
             path = Path(os.path.realpath(absolute))
@@ -343,12 +358,12 @@ class Workspace:
         return Place(path, self._shown(path), self._zones[root], root, argument)
 
     def private_below(self, place: Place) -> list[Path]:
-        """What has to be left out of a search in that folder: Wisp's own files, and what is no file at all."""
+        """Return what a search in that folder must skip: Wisp's own files, and system pseudo-files."""
         kept = [folder for folder in (*self._own, *_SYSTEM) if folder.is_relative_to(place.path)]
         return [folder for folder in kept if folder != place.path]
 
     def check_readable(self, place: Place) -> None:
-        """Raises ToolFailed for keys and passwords, Wisp's own included, and for what processes hold in memory."""
+        """Raise ToolFailed for keys and passwords, Wisp's own included, and for pseudo-files of processes."""
         if any(place.path.is_relative_to(folder) for folder in _SYSTEM):
             raise ToolFailed(f"{place.argument}: {place.shown!r} is no file but a part of the running system.")
         if self._is_secret(place) or self._is_own(place):
@@ -357,21 +372,25 @@ class Workspace:
             )
 
     def check_writable(self, place: Place) -> None:
-        """Raises NeedsPerson outside the allowed folders, ToolFailed for protected names."""
-        self.check_readable(place)
-        if place.is_outside:
-            raise NeedsPerson(
-                f"{place.argument}: {place.shown!r} is outside the folders that may be changed (the workspace, home, "
-                "wisp:/ and the temporary folder). Choose a place in one of them, or ask the person to do it."
-            )
+        """Raise NeedsPerson outside the allowed folders, and ToolFailed for protected names."""
+        self.check_carried(place)
         if starts_here(place.path):
             raise NeedsPerson(
                 f"{place.argument}: {place.shown!r} is protected, because the system or git runs it without asking. "
                 "Tell the person what to change there."
             )
 
+    def check_carried(self, place: Place) -> None:
+        """Check a file that moves with its folder. Unlike `check_writable`, it may start by itself."""
+        self.check_readable(place)
+        if place.is_outside:
+            raise NeedsPerson(
+                f"{place.argument}: {place.shown!r} is outside the folders that may be changed (the workspace, home, "
+                "wisp:/ and the temporary folder). Choose a place in one of them, or ask the person to do it."
+            )
+
     def _is_secret(self, place: Place) -> bool:
-        """Also by another name, as a hard link has it. What projects hold of the kind is left to the policy there."""
+        """Return whether it is a secret, also by hard link. In projects, the policy decides about local secrets."""
         if is_secret(place.path.parts) or is_known_inode(place.path):
             return True
         if place.zone not in _PROJECT_ZONES and is_local_secret(place.path):
@@ -401,7 +420,7 @@ class Workspace:
         return self.folder / text
 
     def _was_made(self, rest: str) -> bool:
-        """Whether `wisp:/` means a file of the folder that it once was: there is one, and none in the workspace."""
+        """Return whether `wisp:/` means the old made folder: the file is there, and not in the workspace."""
         is_below = os.path.realpath(self._made / rest).startswith(f"{self._made}{os.sep}")
         return is_below and os.path.lexists(self._made / rest) and not os.path.lexists(self.folder / rest)
 

@@ -1,4 +1,4 @@
-"""Reads lines of text files of any size: a part is decoded at a time and only the lines asked for are kept."""
+"""Read lines of text files of any size: decode a part at a time and keep only the requested lines."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Charset:
-    """`codec` as Python names it; `exact` means that encoding the decoded text gives the same bytes."""
+    """A character set. `codec` is Python's name; `exact`: encoding the decoded text gives the same bytes."""
 
     codec: str
     exact: bool = True
 
 
 def of_sample(sample: bytes, *, whole: bool) -> Charset | None:
-    """The charset of a text that begins like this (`whole`: is this); None for what is no text."""
+    """Return the charset of a text that begins with (`whole`: is) this sample; None if it is no text."""
     for mark, codec in _MARKS:
         if sample.startswith(mark):
             return Charset(codec)
@@ -68,12 +68,12 @@ def of_sample(sample: bytes, *, whole: bool) -> Charset | None:
 
 
 def kind_of(sample: bytes) -> str:
-    """What a file that is no text is, in words."""
+    """Describe a file that is no text."""
     return next((kind for magic, kind in _KINDS if sample.startswith(magic)), "a binary file")
 
 
 def decoded(data: bytes) -> tuple[str, str] | None:
-    """A whole file's text and the codec that turns it into the same bytes again; None for what is no text."""
+    """Return a whole file's text, and the codec that gives the same bytes again; None if it is no text."""
     charset = of_sample(data, whole=True)
     if charset is None:
         return None
@@ -89,7 +89,7 @@ def decoded(data: bytes) -> tuple[str, str] | None:
 
 
 def _marked(data: bytes, codec: str) -> str:
-    """The codec that keeps a byte order mark as a character, so that it comes back as it was."""
+    """Return the codec that keeps a byte order mark as a character, so that it is written back."""
     orders = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
     if codec == "utf-16":
         return orders[data[:2]]
@@ -115,14 +115,14 @@ def _guessed(sample: bytes) -> str:
 
 SAMPLE_BYTES = 65_536
 MOST_CHARS = 100_000
-"""Longest text of one answer; a model pays for it again on every pass."""
+"""The longest text of one answer; the model pays for it again on every pass."""
 LINE_CHARS = 2_000
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Lines `first` to `last` (from 1) of `total`, without their ends; `cut` lines were too long and were shortened.
+    """Lines `first` to `last` (from 1) of `total`, without line ends; `cut` of them were too long and shortened.
 
     `first` > `last` for an empty file. `charset` is the codec they were read with.
     """
@@ -135,7 +135,7 @@ class Slice:
     cut: int = 0
 
     def numbered(self) -> str:
-        """`N | line` for each, and how to get what remains."""
+        """Return `N | line` for each line, and how to get the rest."""
         text = "\n".join(f"{number} | {line}" for number, line in enumerate(self.lines, self.first))
         if self.last >= self.total:
             return text
@@ -143,7 +143,7 @@ class Slice:
 
 
 def open_file(workspace: Workspace, place: Place) -> BinaryIO:
-    """The file's bytes. Raises WispErrors for what is missing, a folder, a pipe, a device, or a secret."""
+    """Open a file for reading. Raises a WispError if it is missing, a folder, a pipe, a device, or a secret."""
     workspace.check_readable(place)
     with told(place.argument, place.shown):
         if not place.inner:
@@ -160,7 +160,7 @@ def open_file(workspace: Workspace, place: Place) -> BinaryIO:
 
 
 def lines_of(file: BinaryIO, place: Place, first: int | None, last: int | None, most: int) -> Slice:
-    """Lines `first` to `last` of a text, at most `most` and MOST_CHARS. Raises ToolFailed for what is no text."""
+    """Return lines `first` to `last` of a text, at most `most` and MOST_CHARS. Raises ToolFailed for other files."""
     sample = file.read(SAMPLE_BYTES)
     charset = of_sample(sample, whole=len(sample) < SAMPLE_BYTES)
     if charset is None:
@@ -173,7 +173,7 @@ def lines_of(file: BinaryIO, place: Place, first: int | None, last: int | None, 
 def sliced(
     texts: Iterator[str], first: int | None, last: int | None, most: int = 1_000, charset: str = "utf-8"
 ) -> Slice:
-    """Lines of a text that comes in pieces. Swapped bounds are put right; a start after the end is ToolMisuse."""
+    """Return lines of a text that comes in pieces. Swapped bounds are exchanged; a start past the end is ToolMisuse."""
     first, last = _bounds(first, last, most)
     picker = _Picker(first, last)
     for text in texts:

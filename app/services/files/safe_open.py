@@ -1,8 +1,8 @@
-"""Opens what lies beneath a folder and nothing else: no symbolic link on the way, whatever changes meanwhile.
+"""Open only what is below a folder: no symbolic link on the way, whatever changes meanwhile.
 
-On Linux the kernel checks the whole path in one call (`openat2` with RESOLVE_BENEATH and its sisters); elsewhere, and
-on kernels before 5.6, each folder on the way is opened from the one above it without following links. Windows has no
-such calls: there the path is resolved and compared just before it is used, which leaves a short race.
+On Linux the kernel checks the whole path in one call (`openat2` with RESOLVE_BENEATH). Elsewhere, and on kernels before
+5.6, each folder on the way is opened from its parent without following links. Windows has no such calls: there the path
+is resolved and compared just before its use, which leaves a short race.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _PATH_ONLY = getattr(os, "O_PATH", 0)
 _EXTRA = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NEVER_WAIT = getattr(os, "O_NONBLOCK", 0)  # so that opening a pipe does not block
 
-_SYS_OPENAT2 = 437
+_SYS_OPENAT2 = 437  # Python has no function for it: https://man7.org/linux/man-pages/man2/openat2.2.html
 _RESOLVE = 0x02 | 0x04 | 0x08
 """RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH of linux/openat2.h."""
 
 
 class Folder:
-    """A folder that stays the same one while files in it are opened, renamed and removed by name. Close it."""
+    """An open folder: files in it are opened, renamed and removed by name, even if it is moved. Close it."""
 
     def __init__(self, path: Path, fd: int | None) -> None:
         self.path = path
@@ -44,11 +44,11 @@ class Folder:
             self._fd = None
 
     def open(self, name: str, flags: int, mode: int = 0o600) -> int:
-        """A descriptor of the entry `name`; a symbolic link of that name is an OSError, a pipe never blocks."""
+        """Open the entry `name`. A symbolic link raises OSError; a pipe never blocks."""
         return os.open(self._name(name), flags | _EXTRA | _NEVER_WAIT, mode, dir_fd=self._fd)
 
     def stat(self, name: str) -> os.stat_result | None:
-        """What the entry is, a link as a link; None where there is none."""
+        """Return the entry's status, of a link itself; None if there is no entry."""
         try:
             return os.stat(self._name(name), dir_fd=self._fd, follow_symlinks=False)
         except FileNotFoundError:
@@ -58,32 +58,34 @@ class Folder:
         os.replace(self._name(old), self._name(new), src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def move(self, name: str, target: Path) -> None:
-        """Take the entry `name` out of this folder and put it at `target`, on the same disk."""
+        """Move the entry `name` to `target` on the same disk."""
         os.rename(self._name(name), target, src_dir_fd=self._fd)
 
     def hand_over(self, name: str, to: Folder, new: str) -> None:
-        """Take the entry `name` out of this folder and put it into another, under another name."""
+        """Move the entry `name` into another folder, under another name."""
         os.rename(self._name(name), to._name(new), src_dir_fd=self._fd, dst_dir_fd=to._fd)
 
     def remove_empty(self, name: str) -> None:
-        """Remove a folder that holds nothing."""
+        """Remove an empty folder."""
         os.rmdir(self._name(name), dir_fd=self._fd)
 
     def unlink(self, name: str) -> None:
         os.unlink(self._name(name), dir_fd=self._fd)
 
     def sync(self) -> None:
-        """Make renames and removals last through a power cut."""
+        """Make renames and removals survive a power cut."""
         if self._fd is None:
             return
         again = os.open(".", os.O_RDONLY | _DIRECTORY | _EXTRA, dir_fd=self._fd)
         try:
+            # Open it again, because a descriptor of O_PATH cannot be synced:
+            # https://man7.org/linux/man-pages/man2/open.2.html
             os.fsync(again)
         finally:
             os.close(again)
 
     def below(self, name: str, *, make: bool) -> Folder:
-        """The folder `name` in this one; `make` creates it where it is missing."""
+        """Open the folder `name` in this one; `make` creates it if it is missing."""
         if make and self.stat(name) is None:
             with suppress(FileExistsError):  # because another process may have created it meanwhile
                 os.mkdir(self._name(name), 0o777, dir_fd=self._fd)
@@ -99,7 +101,7 @@ class Folder:
 
 
 def hold(root: Path, parts: Sequence[str], *, make: bool = False) -> Folder:
-    """The folder root/parts…, held open; `make` creates missing ones. `root` must be resolved already."""
+    """Open the folder root/parts…; `make` creates missing ones. `root` must be resolved already."""
     if not _HELD:
         return _walked(Folder(root, None), parts, make=make)
     base = Folder(root, os.open(root, os.O_RDONLY | _PATH_ONLY | _DIRECTORY | _EXTRA))
@@ -140,7 +142,7 @@ def _has_openat2() -> bool:
 
 
 def _openat2(base: Folder, relative: str) -> int | None:
-    """A descriptor of the folder, or None where the slower way must find out what is wrong or missing."""
+    """Open the folder in one call. None means that the slower way must find the reason."""
     how = _How(os.O_RDONLY | _DIRECTORY | _EXTRA, 0, _RESOLVE)
     fd: int = _libc().syscall(_SYS_OPENAT2, base._fd, os.fsencode(relative), ctypes.byref(how), ctypes.sizeof(how))
     return fd if fd >= 0 else None
@@ -165,7 +167,7 @@ _SENTENCES: dict[int, tuple[type[WispError], str]] = {
 
 @contextmanager
 def told(argument: str, shown: str) -> Iterator[None]:
-    """Turns an OSError from inside into a WispError about the file `shown`, given by `argument`."""
+    """Turn an OSError from inside into a WispError about the file `shown`, given by `argument`."""
     try:
         yield
     except OSError as error:
@@ -173,7 +175,7 @@ def told(argument: str, shown: str) -> Iterator[None]:
 
 
 def complaint(error: OSError, argument: str, shown: str) -> WispError:
-    """The error in words; whatever was to be written has not been."""
+    """Return the error in words. Nothing was written."""
     kind, sentence = _SENTENCES.get(error.errno or 0, (ToolFailed, "{shown!r} cannot be used ({reason})."))
     reason = error.strerror or str(error)
     return kind(f"{argument}: " + sentence.format(shown=shown, short=shown[:40], reason=reason))

@@ -1,4 +1,4 @@
-"""List folders and search files: names, contents, and what .gitignore leaves out."""
+"""List folders and search files, by name and content, without what .gitignore excludes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from app.services.files.safe_open import told
 
 
 def program() -> str:
-    """The path of ripgrep: beside our Python (its wheel puts it there), otherwise on PATH. Raises NeedsPerson."""
+    """Return the path of ripgrep: next to Python (from its wheel), or on PATH. Raises NeedsPerson."""
     name = "rg.exe" if os.name == "nt" else "rg"
     beside = Path(sys.executable).parent / name
     found = str(beside) if beside.is_file() else shutil.which("rg")
@@ -35,7 +35,7 @@ def program() -> str:
 
 
 def environment() -> dict[str, str]:
-    """Only what a program needs to start."""
+    """Return only the variables that a program needs to start."""
     return {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP", "TMPDIR", "LANG") if name in os.environ}
 
 
@@ -51,7 +51,7 @@ _SPECIAL = re.compile(r"([\[\]{}*?!\\])")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`pattern` in Rust's syntax; `files` a glob; `context` lines before and after each match."""
+    """A search. `pattern` is in Rust's syntax; `files` is a glob; `context` counts lines around each match."""
 
     pattern: str
     files: str = ""
@@ -61,7 +61,7 @@ class Query:
 
 @dataclass(slots=True)
 class Hits:
-    """`text` is grouped by file, `12: a match`, `13- a line beside one`. `notes` say what was left out and why."""
+    """The matches, grouped by file: `12: a match`, `13- a line next to one`. `notes` say what was left out and why."""
 
     text: str = ""
     matches: int = 0
@@ -91,7 +91,7 @@ async def search(place: Place, query: Query, cancelled: asyncio.Event, private: 
     try:
         async with asyncio.timeout(_LIMIT_S):
             complaints = await _read(process, collector)
-    except TimeoutError:
+    except TimeoutError:  # The hits found so far are returned, because a slow disk must not hold the turn.
         collector.hits.notes.append(f"stopped after {_LIMIT_S:.0f} seconds; search a smaller folder")
         complaints = ""
     finally:
@@ -102,7 +102,7 @@ async def search(place: Place, query: Query, cancelled: asyncio.Event, private: 
 
 
 def _arguments(query: Query, place: Place, private: Sequence[Path]) -> list[str]:
-    """Globs belong to the folder that is searched, because ripgrep is started in it."""
+    """Return ripgrep's arguments. Globs are relative to the searched folder, because it starts there."""
     options = ["--no-config", "--json", "--no-require-git", "--max-filesize", _MOST_FILE, "--sort", "path"]
     options += ["--context", str(query.context), "--regexp", query.pattern]
     options += ["--glob", query.files] if query.files else []
@@ -140,7 +140,7 @@ async def _read(process: Process, collector: _Collector) -> str:
 
 
 async def _complaints(stream: asyncio.StreamReader) -> str:
-    """The beginning of what ripgrep complains about; the rest is read too, so that it never waits for us."""
+    """Return the beginning of ripgrep's errors. The rest is read too, otherwise it would block on a full pipe."""
     kept = b""
     while chunk := await stream.read(_MOST_CHARS):
         kept = (kept + chunk)[:_MOST_CHARS]
@@ -181,7 +181,7 @@ class _Collector:
         self._is_left_out = False
 
     def take(self, message: Mapping[str, Any]) -> bool:
-        """False once the limits are reached."""
+        """Add one message. Returns False once the limits are reached."""
         kind, data = message["type"], message["data"]
         if kind == "begin":
             self._is_left_out = _is_kept_secret(Path(_text(data["path"])))
@@ -223,7 +223,7 @@ class _Collector:
 
 
 def _is_kept_secret(path: Path) -> bool:
-    """A secret under a name that no pattern knows: a hard link, or a private key by its content."""
+    """Return whether a file without a secret's name is one: a hard link, or a private key by its content."""
     return places.is_known_inode(path) or places.is_private_key(path)
 
 
@@ -241,16 +241,16 @@ _LISTING_LIMIT_S = 10.0
 _NEVER_DEEP = frozenset(
     {"node_modules", "__pycache__", ".git", ".venv", "venv", ".tox", ".mypy_cache", "dist", "target"}
 )
-"""Folders that are named but not gone into when listing recursively."""
+"""Folders that a recursive listing names but does not enter."""
 _RULES_CHARS = 100_000
 _STARS = re.compile(r"\*+")
 _MOST_STARS = 3
-"""With each star more a pattern takes as many times longer as a name has signs; three are enough for real ones."""
+"""Each further star multiplies the time by the length of a name; real patterns need at most three."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """`entries` are paths below the folder, folders with a slash at the end; `skipped` folders could not be read."""
+    """A folder's entries, as paths below it; folders end with a slash. `skipped` folders are unreadable."""
 
     entries: tuple[str, ...]
     is_cut: bool
@@ -259,7 +259,7 @@ class FolderListing:
 
 
 def entries(place: Place, *, recursive: bool, most: int = MOST_ENTRIES) -> FolderListing:
-    """The folder's entries by name. Recursively: what .gitignore excludes and hidden files are left out and counted."""
+    """Return the folder's entries. Recursively, ignored and hidden files are only counted."""
     with told(place.argument, place.shown):
         return _Walk(place.path, most, recursive=recursive).run()
 
@@ -275,7 +275,7 @@ class _Walk:
         self._ignored = 0
 
     def run(self) -> FolderListing:
-        """Raises OSError where the folder itself cannot be read."""
+        """Walk the folder. Raises OSError if the folder itself cannot be read."""
         is_cut = False
         while self._todo and not is_cut:
             folder, prefix, rules = self._todo.popleft()
@@ -289,7 +289,7 @@ class _Walk:
         return FolderListing(tuple(self._found), is_cut, self._ignored, tuple(self._skipped))
 
     def _one(self, folder: Path, prefix: str, rules: tuple[_Rules, ...]) -> bool:
-        """Take in one folder's entries; whether the limit is reached."""
+        """Add one folder's entries. Returns whether the limit is reached."""
         with os.scandir(folder) as scan:
             found = sorted(scan, key=lambda entry: (not entry.is_dir(follow_symlinks=False), entry.name.casefold()))
         if self._recursive:
@@ -310,7 +310,7 @@ class _Walk:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """One .gitignore, which counts for what lies below its own folder."""
+    """One .gitignore, which applies below its own folder."""
 
     prefix: str
     spec: GitIgnoreSpec
@@ -323,12 +323,12 @@ class _Rules:
         return (_Rules(prefix, GitIgnoreSpec.from_lines(lines)),) if lines else ()
 
     def verdict(self, path: str) -> bool | None:
-        """Whether it excludes the path, or None where it says nothing about it."""
+        """Return whether these ignore rules exclude the path, or None if no rule matches it."""
         return self.spec.check_file(path[len(self.prefix) :]).include
 
 
 def _lines_of(file: Path) -> list[str]:
-    """The patterns, without those that could take a long time: they become Python's own, which holds up everything."""
+    """Return the patterns, except those that could take long: matching them holds Python's global lock."""
     try:
         if not file.is_file():
             return []
@@ -340,5 +340,5 @@ def _lines_of(file: Path) -> list[str]:
 
 
 def _is_excluded(path: str, rules: tuple[_Rules, ...]) -> bool:
-    """The deepest file that says something decides, as git has it."""
+    """Return whether the path is excluded. The deepest .gitignore decides: https://git-scm.com/docs/gitignore"""
     return next((verdict for rule in reversed(rules) if (verdict := rule.verdict(path)) is not None), False)

@@ -1,6 +1,6 @@
-"""One walk of a workspace: what in it is secret, starts by itself, is a link or a repository, by name and by inode.
+"""Walk a workspace once: find secrets, files that start by themselves, links and repositories.
 
-A folder is read again when its time of change, the kernel's, is another. The walk is bounded in entries, not in depth.
+A folder is read again only if its change time (the kernel's) differs. The walk is limited in entries, not in depth.
 """
 
 from __future__ import annotations
@@ -20,15 +20,19 @@ from app.base.values import dataclass
 from app.services.files import places
 
 MOST_ENTRIES = 200_000
+_MOST_MOVED = 5_000
 _SETTLED_NS = 1_000_000_000
-"""A folder that changed later than this ago may change again under the same time stamp."""
+"""A folder that changed more recently than this may change again without a new time stamp."""
 _GIT = ".git"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSurvey:
-    """Absolute paths. `starting` are the topmost, `links` the symbolic links, `repositories` each .git and each folder
-    with a HEAD. `linked` are hard links to files of the home folder, with `secret` or `starts`.
+    """The result of a walk, as absolute paths.
+
+    `secrets` includes folders that cannot be read, `starting` the topmost files that start by themselves, `links` the
+    symbolic links, `repositories` each .git and each folder with a HEAD. `linked` are hard links to files of the home
+    folder, with `secret` or `starts`.
     """
 
     secrets: tuple[Path, ...]
@@ -40,7 +44,7 @@ class WorkspaceSurvey:
 
 
 class _Folder(NamedTuple):
-    """`likely` are names that may mean something where the folder is; `inodes` those of its files."""
+    """A folder's entries. `likely` are names that may be protected there; `inodes` are those of its files."""
 
     folders: tuple[str, ...]
     likely: tuple[str, ...]
@@ -49,7 +53,7 @@ class _Folder(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """A folder to look through: its names below the workspace, and whether all of it is protected already."""
+    """A folder still to read: its names below the workspace, and whether all of it is already protected."""
 
     path: str
     parts: tuple[str, ...]
@@ -60,24 +64,35 @@ _last: dict[str, bool] = {}
 
 
 def unsearched(workspace: Path) -> str:
-    """A sentence where the last walk of the workspace did not come to its end. Walks only where there was none yet."""
+    """Return a sentence if the last walk was not complete, else "". Walks only if there was none yet."""
     known = _last.get(str(workspace))
     is_whole = survey(workspace).is_whole if known is None else known
     return "" if is_whole else f"The workspace holds more than the {MOST_ENTRIES} entries that are searched."
 
 
-def survey(workspace: Path) -> WorkspaceSurvey:
-    """Look through the workspace, links not followed, folders that builds make last."""
+def holds_starting(folder: Path) -> bool:
+    """Return whether a folder contains files that start by themselves, or too many entries to check."""
+    found = survey(folder, _MOST_MOVED)
+    return bool(found.starting or found.repositories) or not found.is_whole
+
+
+def survey(workspace: Path, most: int = 0) -> WorkspaceSurvey:
+    """Walk the workspace without following links. Folders that builds create come last."""
     walk = _Walk()
-    left = MOST_ENTRIES
+    left = most or MOST_ENTRIES
     now, later = deque([_Open(str(workspace), (), False)]), deque[_Open]()
     while (now or later) and left > 0:
         folder = (now or later).popleft()
-        with suppress(OSError):  # because a folder may be private or gone
+        try:
             held = _read(folder.path)
-            left -= len(held.inodes) + len(held.folders) + 1
-            for below in walk.take(folder, held):
-                (later if places.patterns("build", "folders").fit(below.parts[-1:]) else now).append(below)
+        except FileNotFoundError:  # because a command may delete folders meanwhile
+            continue
+        except OSError:  # because it may become readable before a command runs, and may hold secrets
+            walk.secrets.append(Path(folder.path))
+            continue
+        left -= len(held.inodes) + len(held.folders) + 1
+        for below in walk.take(folder, held):
+            (later if places.patterns("build", "folders").fit(below.parts[-1:]) else now).append(below)
     whole = _last[str(workspace)] = not (now or later)
     listed = (tuple(walk.secrets), tuple(walk.starting), tuple(walk.repositories), tuple(walk.links))
     return WorkspaceSurvey(*listed, walk.linked, whole)
@@ -93,7 +108,7 @@ class _Walk:
         self._known = places.known_inodes()
 
     def take(self, folder: _Open, held: _Folder) -> list[_Open]:
-        """Note what a folder holds, and return the folders in it that are still to be looked through."""
+        """Note what a folder contains, and return its subfolders that are still to be read."""
         kinds = {name: self._kind(folder, name) for name in held.likely}
         here = Path(folder.path)
         self.secrets += [here / name for name, kind in kinds.items() if kind == "secret"]
@@ -120,12 +135,12 @@ class _Walk:
         return "starts" if not folder.is_protected and places.patterns("startup", "always").fit(parts) else ""
 
     def _find_linked(self, folder: str) -> None:
-        with os.scandir(folder) as entries:
+        with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 kind = self._known.get(entry.inode(), {})
-                if kind and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):  # because an entry may be gone by now
                     device = entry.stat(follow_symlinks=False).st_dev
-                    if device in kind:
+                    if device in kind and entry.is_file(follow_symlinks=False):
                         self.linked[Path(entry.path)] = kind[device]
 
 
@@ -159,7 +174,7 @@ def _read_entries(folder: str, _changed_ns: int) -> _Folder:
 
 @functools.cache
 def _last_names() -> tuple[frozenset[str], re.Pattern[str]]:
-    """The last names of the patterns: those without signs for others, and the rest as one expression."""
+    """Return the last names of the patterns: the literal ones, and the others as one regular expression."""
     rules = (*places.patterns("startup", "always").rules, *places.patterns("secrets", "always").rules)
     last = {rule[-1] for rule in rules}
     globs = {name for name in last if re.search(r"[*?]", name)}

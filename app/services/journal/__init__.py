@@ -1,1 +1,1 @@
-"""What happened, kept on disk: conversations, what they cost, and who allowed what."""
+"""The record of what happened, on disk: conversations, their cost, and who allowed what."""

@@ -18,13 +18,13 @@ from pathlib import Path
 from app.base.values import dataclass
 
 _NONE = "0" * 64
-_PRIVATE = 0o600
+_PRIVATE = 0o600  # so that other users of the computer cannot read it
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """`details` is a JSON object; `at` is seconds since 1970."""
+    """One entry. `details` is a JSON object; `at` is in seconds since 1970."""
 
     at: float
     kind: str
@@ -52,13 +52,13 @@ class AuditFault:
 
 
 def seal(number: int, entry: AuditEntry, previous: str) -> str:
-    """SHA-256 over everything the entry says, its place, and the seal before it, as one JSON array."""
+    """Return the SHA-256 over the whole entry, its number, and the hash before it, as one JSON array."""
     told = [number, entry.at, entry.kind, entry.conversation, entry.turn, entry.details, previous]
     return hashlib.sha256(json.dumps(told, ensure_ascii=True, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
 def append(db: sqlite3.Connection, entry: AuditEntry) -> None:
-    """The next entry. The transaction keeps other processes from taking the same place."""
+    """Add the next entry. The transaction keeps other processes from using the same number."""
     last, previous = _last(db)
     number = last + 1
     db.execute(
@@ -78,7 +78,7 @@ def append(db: sqlite3.Connection, entry: AuditEntry) -> None:
 
 
 def entries(db: sqlite3.Connection, after: int = 0) -> Iterator[Sealed]:
-    """Oldest first, from behind the entry `after`."""
+    """Yield the entries after number `after`, oldest first."""
     rows = db.execute(
         "select number, at, kind, conversation, turn, details, previous, hash from audit where number > ? "
         "order by number",
@@ -89,13 +89,13 @@ def entries(db: sqlite3.Connection, after: int = 0) -> Iterator[Sealed]:
 
 
 def newest(db: sqlite3.Connection, limit: int) -> list[Sealed]:
-    """The last entries, oldest first."""
+    """Return the last entries, oldest first."""
     last = db.execute("select coalesce(max(number), 0) from audit").fetchone()[0]
     return list(entries(db, max(last - limit, 0)))
 
 
 def verify(db: sqlite3.Connection, head: tuple[int, str] | None) -> list[AuditFault]:
-    """Everything that is wrong, by entry; nothing where the chain is whole and reaches its noted head."""
+    """Return everything that is wrong; empty if the chain is complete and ends at its noted head."""
     findings: list[AuditFault] = []
     expected, previous, last = 1, _NONE, 0
     for one in entries(db):
@@ -129,7 +129,7 @@ class ChainHead:
         self._noted = 0
 
     def read(self) -> tuple[int, str] | None:
-        """None where there is no note. Raises ValueError where the file holds something else, OSError."""
+        """Return the noted number and hash; None if there is no note. Raises ValueError or OSError."""
         try:
             number, _, hash_ = self._path.read_text(encoding="ascii").strip().partition(" ")
         except FileNotFoundError:  # because the audit may be new
@@ -137,12 +137,12 @@ class ChainHead:
         return int(number), hash_
 
     def begin(self, db: sqlite3.Connection) -> None:
-        """Before the first entry: a note that is missing later was taken away."""
+        """Write a first note before the first entry, so that a missing note proves that it was removed."""
         if _last(db)[0] == 0 and not self._path.exists():
             self._write(0, _NONE)
 
     def note(self, db: sqlite3.Connection) -> None:
-        """After a commit. A crash just before leaves the note behind the chain, which is no fault."""
+        """Write the note after a commit. A crash before it leaves an older note, which is no fault."""
         number, hash_ = _last(db)
         if number != self._noted:
             self._write(number, hash_)

@@ -1,4 +1,4 @@
-"""One SQLite database and the one thread of this process that touches it.
+"""One SQLite database, and the only thread of this process that touches it.
 
 Jobs run in the order in which they are queued. Jobs that wait together share one commit, and are on the disk when
 `done` or `run` returns. A disk error never stops the program: it is reported once, and the unwritten jobs are lost.
@@ -12,9 +12,9 @@ import os
 import queue
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,14 +25,14 @@ from app.services.journal.audit import ChainHead
 
 
 def steps() -> list[Path]:
-    """The steps in order: the first makes version 1 of nothing, the last makes what this program reads."""
+    """Return the migration scripts in order: the first creates version 1, the last the current version."""
     return sorted(resources.path("journal").glob("*.sql"), key=lambda step: int(step.stem))
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """All steps that are wanting, each in a transaction of its own.
+    """Run all missing migrations, each in its own transaction.
 
-    Raises NeedsPerson where the database is newer than this program: it is left as it is.
+    Raises NeedsPerson if the database is newer than this program: it is not changed.
     """
     known = steps()
     version = _version(connection)
@@ -50,21 +50,18 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _step(connection: sqlite3.Connection, number: int, script: str) -> None:
-    """Unless another process has done it meanwhile: who comes second waits for the lock, and looks again."""
-    connection.execute("begin immediate")
-    try:
+    """Run a migration, unless another process has run it: the second one waits for the lock and checks again."""
+    with transaction(connection):
         if _version(connection) < number:
             for statement in _statements(script):
                 connection.execute(statement)
             connection.execute(f"pragma user_version = {number}")
-        connection.execute("commit")
-    except BaseException:  # so that a failed migration leaves the old schema
-        connection.execute("rollback")
-        raise
 
 
 def _statements(script: str) -> list[str]:
-    """One at a time: `executescript` would commit before it begins."""
+    """Split a script, because `executescript` commits before it begins:
+    https://docs.python.org/3/library/sqlite3.html#sqlite3.Connection.executescript
+    """
     found, gathered = [], ""
     for line in script.splitlines(keepends=True):
         gathered += line
@@ -77,17 +74,17 @@ def _statements(script: str) -> list[str]:
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
-_BUSY_S = 5.0
+_BUSY_S = 5.0  # https://sqlite.org/c3ref/busy_timeout.html
 _REST_S = 30.0
-"""After a failure nothing is tried for so long: a locked database would hold up every step of a turn."""
+"""How long nothing is tried after a failure, because a locked database would delay every step of a turn."""
 _TOGETHER = 500
-_PRIVATE = 0o600
+_PRIVATE = 0o600  # so that other users of the computer cannot read it
 _BROKEN = ("malformed", "not a database", "corrupt")
 _log = logging.getLogger(__name__)
 
 
 class JournalFailed(WispError):
-    """What was asked of the journal could not be done; the sentence is for the person."""
+    """The journal could not do a job. The sentence is for the person."""
 
 
 @dataclass(slots=True)
@@ -97,7 +94,7 @@ class _Job:
 
 
 class Database:
-    """Opened by its own thread at the first use. All methods may be called from any thread."""
+    """A database that its own thread opens at the first use. All methods may be called from any thread."""
 
     def __init__(self, path: Path, *, busy_s: float = _BUSY_S, rest_s: float = _REST_S) -> None:
         self._path = path
@@ -111,14 +108,14 @@ class Database:
         self._problem = ""
         self._told = {""}
         self.losses = 0
-        """How much work was lost so far: whoever can write it again compares."""
+        """How many jobs were lost so far. A caller that can repeat its work compares it."""
 
     def soon(self, work: Work[Any]) -> None:
-        """Do it when its turn comes; a failure counts as a loss."""
+        """Queue a job. A failure counts as a loss."""
         self._give(_Job(work))
 
     async def run(self, work: Work[T]) -> T:
-        """Do it and answer. Raises JournalFailed."""
+        """Run a job and return its result. Raises JournalFailed."""
         job = _Job(work)
         self._give(job)
         answer: T = await asyncio.wrap_future(job.future)
@@ -136,7 +133,7 @@ class Database:
         return problem
 
     def close(self) -> None:
-        """Finish what was given, then let go."""
+        """Finish the queued jobs, then close the database."""
         with suppress(RuntimeError):  # because the thread may be shut down already
             self._thread.submit(self._let_go)
         self._thread.shutdown()
@@ -185,19 +182,13 @@ class Database:
         if time.monotonic() < self._rests_until:
             raise JournalFailed("The journal could not be used a moment ago; try again in half a minute.")
         connection = self._opened()
-        connection.execute("begin immediate")
-        try:
+        with transaction(connection):
             answers = [self._alone(connection, work) for work in works]
-            connection.execute("commit")
-        except BaseException:
-            with suppress(sqlite3.Error):  # so that the first error is the one that is raised
-                connection.execute("rollback")
-            raise
         self._head.note(connection)
         return answers
 
     def _alone(self, connection: sqlite3.Connection, work: Work[Any]) -> object:
-        """What one piece of work refuses undoes only that piece."""
+        """Run one job in a savepoint, so that its error undoes only that job."""
         connection.execute("savepoint work")
         try:
             answer = work(connection)
@@ -227,6 +218,7 @@ class Database:
         self._let_go()
         os.replace(self._path, aside)
         for ending in ("-wal", "-shm"):
+            # because a log of another file damages the new one: https://www.sqlite.org/howtocorrupt.html
             self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
 
     def _failed(self, jobs: list[_Job], sentence: str) -> None:
@@ -240,7 +232,7 @@ class Database:
             _answer(job, JournalFailed(sentence) if job.work else None)
 
     def _complaint(self, error: sqlite3.Error | OSError) -> str:
-        """What the person can do about it."""
+        """Return a sentence that says what the person can do."""
         if _is_broken(error):
             with suppress(OSError):  # because a file system that refuses the rename must not hide the first error
                 self._set_aside()
@@ -272,19 +264,35 @@ def _reason(error: sqlite3.Error | OSError) -> str:
 
 
 def open_private(path: Path, busy_s: float, prepare: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
-    """Open a database that only its owner can read: whole after a crash, and what is deleted leaves no bytes behind.
+    """Open a database that only its owner can read. It survives crashes, and overwrites what is deleted.
 
-    `prepare` makes or renews its tables. Raises sqlite3.Error, OSError.
+    `prepare` creates or migrates its tables. Raises sqlite3.Error or OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # Create it first, because SQLite would create it readable for others.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE))
     connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = full")
+        # Otherwise deleted words stay in the file: https://www.sqlite.org/pragma.html#pragma_secure_delete
         connection.execute("pragma secure_delete = on")
         prepare(connection)
     except BaseException:  # so that a failed start holds no lock on the file
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Return a context manager that commits all changes at its end, or none. Raises sqlite3.Error."""
+    # because a reader that becomes a writer later may fail: https://www.sqlite.org/lang_transaction.html
+    connection.execute("begin immediate")
+    try:
+        yield
+        connection.execute("commit")
+    except BaseException:  # so that half a change is never kept, also where the thread is ended
+        with suppress(sqlite3.Error):  # so that the first error is the one that is raised
+            connection.execute("rollback")
+        raise

@@ -1,4 +1,4 @@
-"""What is written into the journal. Each function is one piece of work for the database, in its transaction."""
+"""What is written into the journal. Each function is one job for the database, in its transaction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.base.values import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """`said` is what a search finds of it; `turn` is the turn it belongs to."""
+    """One event. `said` is the text that a search finds; `turn` is the turn it belongs to."""
 
     turn: str
     at: float
@@ -21,7 +21,7 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """One message of the history, as JSON. `altered` says that something was left out of it."""
+    """One message of the history, as JSON. `altered`: something was left out of it."""
 
     kind: str
     message: str
@@ -30,7 +30,7 @@ class StoredEntry:
 
 @dataclass(frozen=True, slots=True)
 class StoredCall:
-    """A call that was begun; `outcome` is the text its model was to read, None while it runs."""
+    """A call that began. `outcome` is the result that the model reads, None while it runs."""
 
     turn: str
     call_id: str
@@ -42,7 +42,7 @@ class StoredCall:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a turn used so far."""
+    """What a turn has used so far."""
 
     turn: str
     at: float
@@ -56,7 +56,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """What the person said, and the process that carries it out. `title` names a conversation that has none."""
+    """A turn of the person, and the process that runs it. `title` names a conversation that has none."""
 
     id: str
     title: str
@@ -66,7 +66,7 @@ class StoredTurn:
 
 
 def begin_turn(db: sqlite3.Connection, conversation: str, turn: StoredTurn) -> None:
-    """The conversation is made with its first turn. One turn runs at a time: an earlier one is over."""
+    """Begin a turn, and the conversation with its first turn. An earlier turn ends, because only one runs."""
     db.execute(
         "insert into conversations (id, title, began_at, changed_at, holder) values (?, ?, ?, ?, ?) "
         "on conflict (id) do update set changed_at = excluded.changed_at, holder = excluded.holder",
@@ -87,7 +87,7 @@ def end_turn(db: sqlite3.Connection, conversation: str, turn: str, outcome: str,
 
 
 def end_open_turns(db: sqlite3.Connection, conversation: str, outcome: str) -> None:
-    """Turns whose process died are over."""
+    """End the turns whose process died."""
     db.execute("update turns set ended = ? where conversation = ? and ended = ''", (outcome, conversation))
 
 
@@ -112,7 +112,10 @@ def add_event(db: sqlite3.Connection, conversation: str, stored: StoredEvent) ->
 
 
 def add_entries(db: sqlite3.Connection, conversation: str, entries: Sequence[StoredEntry], heard: int = 0) -> None:
-    """Append to the history; the running pass is among them now, and so are the `heard` oldest words said meanwhile."""
+    """Append entries to the saved history.
+
+    They replace the saved parts of the running pass, and the `heard` oldest words that the person said meanwhile.
+    """
     db.executemany(
         "insert into entries (conversation, kind, message, altered) values (?, ?, ?, ?)",
         [(conversation, entry.kind, entry.message, entry.altered) for entry in entries],
@@ -125,7 +128,7 @@ def add_entries(db: sqlite3.Connection, conversation: str, entries: Sequence[Sto
 
 
 def replace_entries(db: sqlite3.Connection, conversation: str, entries: Sequence[StoredEntry], heard: int = 0) -> None:
-    """Another history in place of the old one. What was left out of that is wanting in the new one too."""
+    """Replace the saved history. If words were left out of an old entry, all new entries are marked the same."""
     was = db.execute("select max(altered) from entries where conversation = ?", (conversation,)).fetchone()[0]
     db.execute("delete from entries where conversation = ?", (conversation,))
     add_entries(db, conversation, [replace(entry, altered=bool(was) or entry.altered) for entry in entries], heard)
@@ -137,7 +140,7 @@ def _forget_pass(db: sqlite3.Connection, conversation: str) -> None:
 
 
 def begin_call(db: sqlite3.Connection, conversation: str, draft: StoredEntry, call: StoredCall) -> None:
-    """Written before the call runs: what the model has said up to it, and the call."""
+    """Write a call before it runs, with what the model has said up to it."""
     db.execute(
         "insert into drafts (conversation, message, altered) values (?, ?, ?) on conflict (conversation) "
         "do update set message = excluded.message, altered = excluded.altered",
@@ -158,7 +161,7 @@ def say_meanwhile(db: sqlite3.Connection, conversation: str, text: str) -> None:
 
 
 def blank_out(db: sqlite3.Connection, conversation: str, secrets: Sequence[str], shown: str) -> None:
-    """Put `shown` in place of texts that should not have been written. They are JSON's spelling of them."""
+    """Replace texts that should not have been written with `shown`. They are given in JSON's spelling."""
     columns = (("events", "event"), ("drafts", "message"), ("calls", "arguments"), ("calls", "outcome"))
     for secret in secrets:
         for table, column in (*columns, ("entries", "message"), ("meanwhile", "text"), ("said", "text")):
@@ -191,7 +194,7 @@ def rename(db: sqlite3.Connection, conversation: str, title: str) -> None:
 
 
 def delete(db: sqlite3.Connection, conversation: str) -> None:
-    """Everything but what it cost. `secure_delete` and the merged index leave nothing of it on the disk."""
+    """Delete everything but the cost. `secure_delete` and the merged index leave nothing on the disk."""
     db.execute("delete from said where rowid in (select number from events where conversation = ?)", (conversation,))
     for table in ("events", "entries", "drafts", "calls", "meanwhile", "turns"):
         db.execute(f"delete from {table} where conversation = ?", (conversation,))
@@ -200,7 +203,7 @@ def delete(db: sqlite3.Connection, conversation: str) -> None:
 
 
 def prune(db: sqlite3.Connection, before: float) -> int:
-    """Delete what was last changed before that moment, and say how much."""
+    """Delete conversations last changed before that moment, and return how many."""
     old = [row[0] for row in db.execute("select id from conversations where changed_at < ?", (before,))]
     for conversation in old:
         delete(db, conversation)
@@ -209,7 +212,7 @@ def prune(db: sqlite3.Connection, before: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ConversationRow:
-    """One line of the list. `is_open` says that its last turn never ended; `holder` is the process that has it."""
+    """One line of the list. `is_open`: its last turn never ended; `holder` is the process that has it."""
 
     id: str
     title: str
@@ -223,7 +226,7 @@ class ConversationRow:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """How a conversation was left: its history, and what had begun and is not in it."""
+    """The state in which a conversation was left: its history, and what had begun but is not in it."""
 
     entries: tuple[StoredEntry, ...]
     draft: StoredEntry | None
@@ -242,7 +245,7 @@ _FOUND = "c.id in (select conversation from said where said match ? union select
 
 
 def conversations(db: sqlite3.Connection, search: str, limit: int) -> list[ConversationRow]:
-    """The newest first. Each word of `search` must begin a word of the title or of something said."""
+    """Return the newest first. Each word of `search` must begin a word of the title or of something said."""
     words = search.split()
     found = [_FOUND.format(title="title like ? escape '!'") for _ in words]
     values = [value for word in words for value in (_phrase(word), _containing(word))]
@@ -254,8 +257,9 @@ def conversations(db: sqlite3.Connection, search: str, limit: int) -> list[Conve
 
 
 def said(db: sqlite3.Connection, stems: Sequence[str], limit: int, but: str = "") -> list[tuple[str, str, float, str]]:
-    """What was said with words that begin so, the best first: conversation, title, time and a part of the text. `but`
-    names a conversation that is left out.
+    """Return what was said with words that begin so, best first: conversation, title, time and an excerpt.
+
+    `but` names a conversation to leave out.
     """
     rows = db.execute(
         "select e.conversation, c.title, e.at, snippet(said, 0, '', '', '…', 24) from said "
@@ -267,7 +271,7 @@ def said(db: sqlite3.Connection, stems: Sequence[str], limit: int, but: str = ""
 
 
 def _phrase(word: str) -> str:
-    """The word as the index takes it: quoted, so that nothing in it is an operator."""
+    """Quote a word for the index, so that nothing in it is an operator: https://www.sqlite.org/fts5.html"""
     quoted = word.replace('"', '""')
     return f'"{quoted}" *'
 
@@ -293,7 +297,7 @@ def events(db: sqlite3.Connection, conversation_id: str) -> list[StoredEvent]:
 
 
 def left(db: sqlite3.Connection, conversation_id: str) -> Left:
-    """Everything needed to go on with it."""
+    """Return everything needed to continue a conversation."""
     of = (conversation_id,)
     entries = db.execute("select kind, message, altered from entries where conversation = ? order by number", of)
     draft = db.execute("select 'MODEL', message, altered from drafts where conversation = ?", of).fetchone()
@@ -318,7 +322,7 @@ def _entry(row: tuple[str, str, int]) -> StoredEntry:
 
 
 def used(db: sqlite3.Connection, since: float) -> tuple[int, int, int, int, float | None, int]:
-    """Tokens read, written, from and to the cache; dollars, None where a price was not known; and turns."""
+    """Return the tokens read, written, from and to the cache; the dollars (None if a price is unknown); the turns."""
     row = db.execute(
         "select coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), coalesce(sum(cache_read_tokens), 0), "
         "coalesce(sum(cache_write_tokens), 0), "

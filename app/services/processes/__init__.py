@@ -1,1 +1,1 @@
-"""Commands: started through the person's shell, followed, waited for, fed and ended with all their children."""
+"""Commands: started through the person's shell, followed, waited for, given input and ended with all children."""

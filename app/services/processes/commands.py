@@ -1,4 +1,4 @@
-"""All commands of this person's Wisp: those that run, those that ran, those that outlived an earlier Wisp."""
+"""All commands of this person's Wisp: running ones, ended ones, and those that outlived an earlier Wisp."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
+
+import psutil
 
 from app.base.clock import Clock
 from app.base.errors import ToolFailed, ToolMisuse, WispError
@@ -27,17 +29,22 @@ from app.services.sandbox.layout import Before, Period, Sandbox, SandboxedComman
 
 _RECORD = "run.json"
 _SETTLED = "settled.jsonl"
+_OLD_NAMES = {"walled": "sandboxed"}
+"""Names that records of earlier versions have."""
+_LEFT = "left"
 
 
 @dataclass(slots=True)
 class RunRecord:
-    """What is kept on disk. Times are seconds since 1970; `born` is the kernel's, it tells a reused pid apart.
+    """What is saved about a run. Times are in seconds since 1970.
 
-    `stopped` says why it was ended by us: a sentence without a full stop, or empty. `walled` tells that it runs behind
-    the wall, `network` that it was granted the network, `before` what its workspace held then. `left_at` is when the
-    turn stopped waiting for it. `set_aside` and `unclear` say what it left that could run by itself (see `SettledRun`),
-    `deleted`, `lost` and `asks` which files of the workspace are gone (see `Deleted`), `unsettled` the sentence if an
-    error or the size of the workspace kept this from being known. `turn_began` is when its turn began.
+    `born` is the kernel's start time, which identifies a reused pid. `stopped` says why Wisp ended it, as a sentence
+    without a full stop, or "". `sandboxed`: it runs in the sandbox; `network`: it may use the network; `before`: what
+    its workspace contained at the start. `left_at` is when the turn stopped waiting for it, by the clock of file times;
+    `booted` is when the machine started, which moves if its clock is set. `set_aside` and `unclear` say
+    what it left that could run by itself (see `SettledRun`). `deleted`, `lost` and `asks` say which files are gone (see
+    `Deleted`). `unsettled` is a sentence if an error or the size of the workspace hid this. `turn_began` is when its
+    turn began.
     """
 
     id: str
@@ -50,10 +57,11 @@ class RunRecord:
     ended_at: float | None = None
     exit_code: int | None = None
     stopped: str = ""
-    walled: bool = False
+    sandboxed: bool = False
     network: bool = False
     before: Before = field(default_factory=Before)
     left_at: float | None = None
+    booted: float = 0.0
     set_aside: dict[str, str] = field(default_factory=dict)
     unclear: list[str] = field(default_factory=list)
     turn: str = ""
@@ -68,12 +76,12 @@ class RunRecord:
         beside = folder / "run.new"
         kept = asdict(self) | {"command": without_secrets(self.command)}
         beside.write_text(json.dumps(kept), encoding="utf-8")
-        os.replace(beside, folder / _RECORD)
+        os.replace(beside, folder / _RECORD)  # so that a crash never leaves half a record
 
     def note(self, folder: Path, settled: SettledRun) -> None:
-        """Write down what was set aside, or with an empty name what was put back.
+        """Save what was set aside, or what was put back (with an empty name).
 
-        A line each, because two Wisps may settle the same run: neither may lose what the other has renamed.
+        It is one line in a file, because two Wisps may settle the same run, and neither may lose the other's entries.
         """
         with (folder / _SETTLED).open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(settled)) + "\n")
@@ -89,9 +97,10 @@ class RunRecord:
 
     @staticmethod
     def load(folder: Path) -> RunRecord | None:
-        """The record of a run's folder; None where it has none that can be read."""
+        """Return the record in a run's folder, or None if there is no readable one."""
         try:
             found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+            found = {_OLD_NAMES.get(name, name): value for name, value in found.items()}
             known = {name: value for name, value in found.items() if name in {each.name for each in fields(RunRecord)}}
             before = known["before"]
             paths = tuple(before["absent"]), tuple(before["repositories"])
@@ -107,7 +116,7 @@ class RunRecord:
 
 @dataclass(slots=True)
 class Run:
-    """`ended` is set when the command itself has ended (its children may go on). `terminal` takes its input."""
+    """A command's run. `ended` is set when the command itself ended; its children may go on. `terminal` takes input."""
 
     record: RunRecord
     folder: Path
@@ -131,21 +140,21 @@ class Run:
         return Output(self.folder, "stderr")
 
     def size(self) -> int:
-        """Bytes written so far, both streams."""
+        """Return the bytes written so far to both streams."""
         return self.stdout.size() + self.stderr.size()
 
 
 _END_S = 5.0
 _STARTING_S = 600.0
-"""A folder of a run without a record is younger while it starts, in this Wisp or another."""
+"""A run's folder without a record that is older than this belongs to no run that is just starting."""
 
 _SIGNALLED = range(129, 193)
-"""How a shell tells that its command was ended by a signal: 128 and the signal's number."""
+"""A shell's exit codes for a command that a signal ended: 128 plus the signal's number."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """Seconds until a call returns while its command goes on, and what is kept on disk."""
+    """After how many seconds a call returns while its command goes on, and how much is kept on disk."""
 
     return_s: float = 60.0
     background_s: float = 15.0
@@ -156,9 +165,9 @@ class CommandLimits:
 
 
 class Processes:
-    """`folder` holds one folder for each run. Runs of an earlier start are found again by their folders.
+    """All runs. `folder` has one folder for each run, by which runs of an earlier Wisp are found again.
 
-    Without a `wall`, or where it says that it is missing, commands run as whatever else the person starts.
+    Without a working `wall`, commands run with all rights of the person.
     """
 
     def __init__(
@@ -189,16 +198,15 @@ class Processes:
         turn_began: float = 0.0,
         serves: bool = False,
     ) -> Run:
-        """Start it through the person's shell, behind the wall. Only `timeout_s` ever ends it.
+        """Start a command through the person's shell, in the sandbox. Only `timeout_s` ever ends it.
 
-        `wishes` are granted: who asks for them has been allowed to. What it deletes is kept as a change of the `turn`.
-        With `serves` this machine reaches the ports that it listens on.
-        Raises ToolMisuse, ToolFailed.
+        `wishes` are granted, because the policy or the person allowed them. Deleted files are saved as changes of the
+        `turn`. With `serves`, this machine can reach the ports that it listens on. Raises ToolMisuse and ToolFailed.
         """
         wishes = wishes or SandboxRequest()
         run_id = unique("r")
         record = RunRecord(run_id, command, str(cwd), pty, self._clock.wall(), network=wishes.network, turn=turn)
-        record.turn_began = turn_began
+        record.turn_began, record.booted = turn_began, psutil.boot_time()
         run = Run(record, self._folder / run_id)
         run.folder.mkdir(mode=0o700)
         loop = asyncio.get_running_loop()
@@ -218,7 +226,7 @@ class Processes:
             if self._deletions and self._deletions.may_come_of(command, cwd):
                 await asyncio.to_thread(self._deletions.keep, run.folder)
             record.pid, run.terminal = await asyncio.to_thread(start, launch, ended)
-        except BaseException:
+        except BaseException:  # so that a failed start leaves no folder that looks like a run
             shutil.rmtree(run.folder, ignore_errors=True)
             raise
         record.born = starting.born(record.pid)
@@ -231,12 +239,12 @@ class Processes:
         return run
 
     def open_ports(self) -> frozenset[int]:
-        """The ports of this machine that reach servers of running commands of this start."""
+        """Return the ports of this machine that reach servers of running commands."""
         runs = [run for run in self._runs.values() if run.is_running]
         return frozenset(port for run in runs for port in (forwarding.ports(run.folder) or {}).values())
 
     def record(self, run_id: str) -> RunRecord:
-        """How a run stands on disk, also one of an earlier start. Raises ToolMisuse."""
+        """Return the saved state of a run, also of an earlier Wisp. Raises ToolMisuse."""
         run = self._runs.get(run_id)
         found = run.record if run else RunRecord.load(self._folder / run_id) if run_id.isalnum() else None
         if found is None:
@@ -244,34 +252,37 @@ class Processes:
         return found
 
     def find(self, run_id: str) -> Run:
-        """Find a run, also of an earlier start. Blocks while one that has ended is settled. Raises ToolMisuse."""
+        """Return a run, even one of an earlier Wisp. Raises ToolMisuse if there is none.
+
+        Blocks while Wisp checks what an ended run left and deleted.
+        """
         record = self.record(run_id)
         return self._runs.get(run_id) or self._found(self._folder / run_id) or Run(record, self._folder / run_id)
 
     def recent(self, most: int) -> list[Run]:
-        """The newest runs first. Blocks as `find` does."""
+        """Return the newest runs first. Blocks as `find` does."""
         runs = [*self._earlier(), *list(self._runs.values())]
         return sorted(runs, key=lambda run: run.record.started_at, reverse=True)[:most]
 
     def left_over(self) -> list[Run]:
-        """Runs of an earlier start that still go on. Blocks as `find` does."""
+        """Return runs of an earlier Wisp that still go on. Blocks as `find` does."""
         return [run for run in self._earlier() if run.is_running]
 
     def leave(self, run: Run) -> None:
-        """The turn waits no longer for it. What appears from now on may be the person's own work."""
+        """Note that the turn no longer waits. Files that appear from now on may be the person's own."""
         if run.is_running:
-            run.record.left_at = self._clock.wall()
+            run.record.left_at = _file_time(run.folder / _LEFT)
             run.record.save(run.folder)
 
     def settled_late(self) -> list[Run]:
-        """Runs of an earlier start that have ended since and left what runs by itself."""
+        """Return runs of an earlier Wisp that ended since and left files that run by themselves."""
         self._earlier()
         return [run for run in self._settled_late if run.record.set_aside or run.record.unclear]
 
     def put_back(self, run: Run) -> tuple[list[str], list[str]]:
-        """Undo what was set aside of a run: the paths that have their name again, a sentence for each that has not.
+        """Restore the names of files that were set aside. Returns those paths, and a sentence for each failure.
 
-        Raises ToolFailed where nothing was set aside.
+        Raises ToolFailed if nothing was set aside.
         """
         if not run.record.set_aside:
             raise ToolFailed(f"Nothing of run {run.id} is set aside.")
@@ -280,7 +291,7 @@ class Processes:
         return done, problems
 
     async def stop(self, run: Run, reason: str = "it was stopped") -> int:
-        """End the command and all that it started: how many had to be killed."""
+        """End the command and all its children. Returns how many had to be killed."""
         if run.is_running:
             run.record.stopped = reason
         killed = await starting.end(run.id, run.record.pid, run.record.born)
@@ -293,19 +304,19 @@ class Processes:
         return killed
 
     async def type(self, run: Run, data: bytes) -> None:
-        """Send input to the command's terminal. Raises ToolMisuse where it has none, ToolFailed where it has ended."""
+        """Send input to the command's terminal. Raises ToolMisuse if it has none, ToolFailed if it has ended."""
         if not run.record.pty:
             raise ToolMisuse(f"run_id: {run.id} was started without a terminal. Start it again with pty=true.")
         if run.terminal is None or not await asyncio.to_thread(run.terminal.write, data):
             raise ToolFailed(f"run_id: {run.id} has ended; it takes no input any more.")
 
     def _enclose(self, run: Run, wishes: SandboxRequest) -> SandboxedCommand | None:
-        """None where the command runs without a wall: because that was granted, or because there is none here."""
+        """Return the sandboxed command, or None if running outside was granted or there is no sandbox."""
         if self._wall is None or wishes.outside or self._wall.missing():
             return None
         variables = starting.for_command(run.id, pty=run.record.pty)
         enclosure = self._wall.enclose(Path(run.record.cwd), variables, run.folder, network=wishes.network)
-        run.record.walled, run.record.before = True, enclosure.before
+        run.record.sandboxed, run.record.before = True, enclosure.before
         return enclosure
 
     def _launch(self, run: Run, enclosure: SandboxedCommand | None) -> Launch:
@@ -315,9 +326,9 @@ class Processes:
         return Launch(argv, Path(record.cwd), variables, run.folder, record.pty, self.limits.kept_bytes, prefix)
 
     def _settle(self, run: Run, *, is_earlier: bool = False) -> None:
-        """Blocks until the last process behind the wall is gone. A short run can end before it is in `_runs`."""
+        """Set aside and record what the run left. Blocks until the last process in the sandbox is gone."""
         record = run.record
-        if self._wall is not None and record.walled:
+        if self._wall is not None and record.sandboxed:
             with _noting_errors(record):
                 self._set_aside(run, self._wall, is_earlier=is_earlier)
         if self._deletions:
@@ -332,10 +343,11 @@ class Processes:
         left = record.left_at if record.left_at is not None else record.started_at if is_earlier else now
         if not record.before.is_whole:
             record.unsettled = _UNSEARCHED
-        record.note(run.folder, wall.settle(run.folder, record.before, Period(record.started_at, left, now)))
+        period = Period(record.started_at, left, now, is_clock_set_back=psutil.boot_time() < record.booted)
+        record.note(run.folder, wall.settle(run.folder, record.before, period))
 
     def _earlier(self) -> list[Run]:
-        """Runs that this process did not start."""
+        """Return runs that this process did not start."""
         return [run for folder in self._folder.iterdir() if (run := self._found(folder))]
 
     def _found(self, folder: Path) -> Run | None:
@@ -352,7 +364,7 @@ class Processes:
             return run
 
     def _ended(self, run: Run, code: int) -> None:
-        self._close(run, 128 - code if run.record.walled and code in _SIGNALLED else code)
+        self._close(run, 128 - code if run.record.sandboxed and code in _SIGNALLED else code)
         run.terminal = None
         run.ended.set()
 
@@ -377,7 +389,7 @@ class Processes:
                 await self.stop(run, f"it was ended after its {timeout_s:g} seconds")
 
     def _make_room(self) -> list[str]:
-        """Drop the output of what ended longest ago, so that one more command can keep its own; the forgotten runs."""
+        """Delete the output of the runs that ended longest ago. Returns the ids of forgotten runs."""
         stored = {folder: _stored_bytes(folder) for folder in sorted(self._folder.iterdir(), key=_changed_at)}
         running = {run.folder for run in list(self._runs.values()) if run.is_running}
         left = self.limits.kept_bytes_in_all - self.limits.kept_bytes * (len(running) + 1)
@@ -395,13 +407,13 @@ class Processes:
 
 
 def _never_began(folder: Path, now: float) -> bool:
-    """Whether Wisp was killed between making a run's folder and its record."""
+    """Return whether Wisp was killed between creating a run's folder and its record."""
     made = _stat(folder)
     return made is not None and not (folder / _RECORD).exists() and now - made.st_mtime > _STARTING_S
 
 
 def _is_forgotten(folder: Path) -> bool:
-    """Delete the folder of a run, unless it goes on, is not settled, or something that it left can be put back."""
+    """Delete a run's folder, unless it still runs, is not settled, or has files to put back."""
     record = RunRecord.load(folder)
     if record is None or record.ended_at is None or record.set_aside:
         return False
@@ -417,11 +429,17 @@ _UNSEARCHED = (
 
 @contextmanager
 def _noting_errors(record: RunRecord) -> Iterator[None]:
-    """Note an error of the disk, or of another Wisp that settles the same run: the end of a run is reported anyway."""
+    """Return a context manager that notes disk errors: the end of a run is reported anyway."""
     try:
         yield
     except (OSError, WispError) as error:
         record.unsettled = f" What it deleted or left is not known ({error}): tell the person to look."
+
+
+def _file_time(mark: Path) -> float:
+    """Touch a file and return its time. Unlike the clock that programs read, it never runs ahead of other files'."""
+    mark.touch()
+    return mark.stat().st_mtime
 
 
 def _stored_bytes(folder: Path) -> int:
@@ -442,7 +460,7 @@ def _stat(path: str | Path) -> os.stat_result | None:
 
 
 def _drop_output(run: Run) -> None:
-    """Leave only how much there was. Earlier versions stored the streams as they came, in files of their name."""
+    """Keep only the size of the output. Earlier versions used one file for each stream."""
     with suppress(OSError):  # because the run may be forgotten by now
         for stream, output in (("stdout", run.stdout), ("stderr", run.stderr)):
             size, found = output.size(), segments(str(run.folder), stream)

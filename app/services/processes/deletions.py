@@ -1,8 +1,8 @@
-"""Keeps what a command deletes: before it runs, every file of its workspace gets a second name in the run's folder.
+"""Keep what a command deletes: before it runs, every file of its workspace gets a second name in the run's folder.
 
-A hard link costs no space and a few microseconds, and it tells afterwards whether the file was deleted or only moved: a
-file that was moved has its other name still. Where links are not possible (another disk), small files are copied. Left
-out are folders that a build makes again, links, and what is over the limits; the answer says so.
+A hard link costs no space and a few microseconds. Afterwards it shows whether the file was deleted or only moved: a
+moved file still has its other name. Where links are impossible (another disk), small files are copied. Folders that a
+build creates again, links, and files over the limits are left out; the answer says so.
 """
 
 from __future__ import annotations
@@ -30,18 +30,20 @@ MOST_SECONDS = 0.5
 COPIED_BYTES = 64_000_000
 COPIED_FILE_BYTES = 4_000_000
 MOST_UNASKED = 20
-"""More deleted files than that ask, also where the turn has made them itself."""
+"""The person is asked about more deleted files than this, even if the turn created them itself."""
 
 _KEPT = "before"
 _LIST = "before.json"
+# https://man7.org/linux/man-pages/man2/link.2.html
 _CANNOT_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """`paths` are absolute and can be put back; `lost` cannot. `is_complete`: all files of the workspace were kept.
+    """What a run deleted. `paths` are absolute and can be restored; `lost` files cannot.
 
-    `asks`: it is so much, or so old, that the person is asked whether it was right.
+    `is_complete`: all files of the workspace were kept. `asks`: so many or such old files are gone that the person is
+    asked.
     """
 
     paths: tuple[str, ...] = ()
@@ -51,20 +53,20 @@ class Deleted:
 
 
 class Deletions:
-    """Of commands in one workspace. Blocking: call it in a thread."""
+    """The deletions by commands in one workspace. Blocks: call it in a thread."""
 
     def __init__(self, workspace: Path, checkpoints: Checkpoints) -> None:
         self._workspace = workspace
         self._checkpoints = checkpoints
-        # Held from the count of names to the end, because each kept file has one name more for every other run.
+        # Hold this from the count of links to the end, because another run adds a link to each kept file.
         self._lock = threading.Lock()
 
     def may_come_of(self, command: str, cwd: Path) -> bool:
-        """Whether a command may do more than look."""
+        """Return whether a command may do more than read."""
         return bool(read_only_commands.objection(command, cwd, self._workspace))
 
     def keep(self, folder: Path) -> None:
-        """Before a run whose own folder this is. What cannot be kept is left out."""
+        """Link the files before a run with this folder. What cannot be kept is left out."""
         with self._lock:
             self._keep(folder)
 
@@ -89,12 +91,13 @@ class Deletions:
                 names = max(found.st_nlink - elsewhere[found.st_ino], 1)
                 entries.append((file.path, stat.S_IMODE(found.st_mode), names, how))
         text = json.dumps({"files": entries, "complete": is_complete})
+        # because a file name may be no UTF-8: https://peps.python.org/pep-0383/
         (folder / _LIST).write_text(text, encoding="utf-8", errors="surrogateescape")
 
     def settle(self, folder: Path, turn: str, began_at: float = 0.0) -> Deleted:
-        """After the run: what it deleted goes into the checkpoints, as changes of its turn; the rest is dropped.
+        """Save what the run deleted as changes of its turn, and drop the other links.
 
-        `began_at` is when the turn began: what is older than that is not the turn's own.
+        `began_at` is when the turn began: older files are not the turn's own.
         """
         with self._lock:
             return self._settle(folder, turn, began_at)
@@ -127,7 +130,7 @@ class Deletions:
         return Deleted(paths, lost, listed["complete"], asks=bool(paths) and (is_older or len(paths) > MOST_UNASKED))
 
     def _files(self) -> Iterator[os.DirEntry[str]]:
-        """Regular files, the nearest first, git's own last."""
+        """Yield regular files, the nearest first, git's own last."""
         made_again = places.patterns("build", "folders")
         near, last = deque([str(self._workspace)]), deque[str]()
         while near or last:
@@ -142,7 +145,7 @@ class Deletions:
 
 
 def _kept_elsewhere(folder: Path) -> Counter[int]:
-    """How many names each file has in the folders of other runs, by its inode."""
+    """Return how many links each file has in the folders of other runs, by its inode."""
     found: Counter[int] = Counter()
     for kept in folder.parent.glob(f"*/{_KEPT}"):
         # Ignore an error, because another Wisp may have dropped the folder.
@@ -152,7 +155,7 @@ def _kept_elsewhere(folder: Path) -> Counter[int]:
 
 
 def _is_text(path: str) -> bool:
-    """Names that are no text cannot be listed."""
+    """Return whether a path can be written as text; others cannot be listed."""
     return path.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in path)
 
 

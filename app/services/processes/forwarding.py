@@ -1,8 +1,8 @@
-"""Lets programs of this machine reach the servers of a sandboxed command, on loopback, and gives the command nothing.
+"""Let programs of this machine reach the servers of a sandboxed command on loopback, and nothing the other way.
 
-The command keeps a network of its own. A worker outside looks at which ports something listens on in there, opens the
-same ports on this machine's loopback, and copies what goes through. Its second process dials: it has entered the
-sandbox's network and nothing else of the sandbox. The worker ends with the run, and goes on when Wisp ends.
+The command keeps its own network. A worker outside checks which ports something listens on inside, opens the same ports
+on this machine's loopback, and copies the data. Its second process connects: it has entered the sandbox's network and
+nothing else of the sandbox. The worker ends with the run, and continues when Wisp ends.
 """
 
 from __future__ import annotations
@@ -23,22 +23,25 @@ from app.base.startup import worker_command
 
 _PORTS = "ports.json"
 _STEP_S, _LATER_STEP_S = 0.2, 1.0
-"""How often it looks: in the first steps, in which most servers start, and later."""
+"""The pause between checks: short at first, because most servers start then, and longer later."""
 _FIRST_STEPS = 300
 _START_STEPS = 50
 _MOST_PORTS = 8
 _MOST_CONNECTIONS = 64
 _CHUNK = 65_536
+_PORT_TRIES = 3
+_MODEL_SERVERS = frozenset({1234, 11434})
+"""Where programs look for LM Studio and Ollama: the server of a command must not answer in their place."""
 _LOOPBACK = (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6))
 _REACHABLE = {"tcp": ("00000000", "0100007F"), "tcp6": ("0" * 32, "0" * 24 + "01000000")}
-"""Addresses in /proc/PID/net that loopback reaches: every address, and loopback itself."""
-_LISTENING = "0A"
+"""Addresses in /proc/PID/net that loopback reaches: the wildcard address, and loopback itself."""
+_LISTENING = "0A"  # the kernel's TCP_LISTEN, in hexadecimal: https://man7.org/linux/man-pages/man5/proc_pid_net.5.html
 
 
 def forward(info: Path, environment: Mapping[str, str]) -> None:
-    """Start the worker for the run whose sandbox writes `info`. The environment holds the run's mark: they end as one.
+    """Start the worker for the run whose sandbox writes `info`. The environment has the run's mark: they end together.
 
-    Without the worker a server is reached from inside its sandbox only, and `ports` says so.
+    Without the worker, a server can only be reached from inside its sandbox, and `ports` shows that.
     """
     if sys.platform == "linux":
         with suppress(OSError):
@@ -52,13 +55,14 @@ def forward(info: Path, environment: Mapping[str, str]) -> None:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
+            # because a worker that nobody waits for stays a zombie
             threading.Thread(target=worker.wait, name="forwarder", daemon=True).start()
 
 
 def ports(folder: Path) -> Mapping[int, int] | None:
-    """Map each port that a run listens on inside its sandbox to the one that reaches it from this machine.
+    """Map each port inside the sandbox to the one that reaches it from this machine.
 
-    None where the run is not forwarded.
+    Returns None if the run is not forwarded.
     """
     try:
         found = json.loads((folder / _PORTS).read_text(encoding="utf-8"))
@@ -68,7 +72,7 @@ def ports(folder: Path) -> Mapping[int, int] | None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Be the worker: forward until the last process of the sandbox has ended."""
+    """Forward until the last process of the sandbox has ended."""
     info = Path(arguments[0])
     if info.parent.is_dir():
         asyncio.run(_serve(info))
@@ -95,7 +99,7 @@ async def _serve(info: Path) -> None:
 
 
 async def _inside(info: Path) -> int:
-    """The sandbox's first process, as its number is out here; 0 where there is none."""
+    """Return the pid of the sandbox's first process, as seen from outside; 0 if there is none."""
     for _ in range(_START_STEPS):
         with suppress(OSError, ValueError, KeyError):  # because bubblewrap writes it while it starts
             return _checked(info)
@@ -104,7 +108,7 @@ async def _inside(info: Path) -> int:
 
 
 def _checked(info: Path) -> int:
-    """The process that bubblewrap names, unless another has its number by now."""
+    """Return the process that bubblewrap names, unless another one has its pid by now."""
     found = json.loads(info.read_text(encoding="utf-8"))
     pid = int(found["child-pid"])
     return pid if Path(f"/proc/{pid}/ns/net").stat().st_ino == found["net-namespace"] else 0
@@ -134,13 +138,13 @@ def _dial(requests: socket.socket, network: int) -> None:
 
 def _connect(port: int) -> socket.socket | None:
     for host, _ in _LOOPBACK:
-        with suppress(OSError):
+        with suppress(OSError):  # because a server may listen on IPv4 or IPv6 only
             return socket.create_connection((host, port))
     return None
 
 
 class _Forwarder:
-    """Opens and closes ports out here as they are opened and closed in the sandbox."""
+    """Opens and closes ports outside as they are opened and closed in the sandbox."""
 
     def __init__(self, pid: int, dialer: socket.socket, record: Path) -> None:
         self._pid, self._dialer, self._record = pid, dialer, record
@@ -172,22 +176,28 @@ class _Forwarder:
             beside.replace(self._record)
 
     async def _listen(self, port: int) -> tuple[int, list[asyncio.Server]] | None:
-        """The same port if it is free here, else another; None where there is none at all."""
+        """Listen on the same port if it is free and no model server's, else on another one; None if that fails.
+
+        Listens on every loopback address of this machine, because another program's server may use one of them.
+        """
 
         async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await self._through(port, reader, writer)
 
-        for wanted in (port, 0):
+        for wanted in (0 if port in _MODEL_SERVERS else port, *[0] * _PORT_TRIES):
             servers: list[asyncio.Server] = []
             outside = wanted
-            for host, family in _LOOPBACK:
-                with suppress(OSError):  # because the port may be taken, or this machine has no IPv6
+            try:
+                for host, family in _LOOPBACK:
+                    if servers and not _has(host, family):
+                        continue
                     servers.append(await asyncio.start_server(copy, host, outside, family=family))
                     outside = servers[0].sockets[0].getsockname()[1]
-                if not servers:
-                    break
-            if servers:
-                return outside, servers
+            except OSError:  # because the port may be taken on one of them
+                for server in servers:
+                    server.close()
+                continue
+            return outside, servers
         return None
 
     async def _through(self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -217,8 +227,18 @@ class _Forwarder:
             return None
 
 
+def _has(host: str, family: socket.AddressFamily) -> bool:
+    """Return whether this machine has the address."""
+    try:
+        with socket.socket(family) as tried:
+            tried.bind((host, 0))
+    except OSError:  # because a computer may have IPv6 switched off
+        return False
+    return True
+
+
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Until the sender has ended; then the receiver is shown the end too."""
+    """Copy until the sender has ended, then close the receiver's side."""
     with suppress(OSError):  # because either side may go away at any moment
         while data := await reader.read(_CHUNK):
             writer.write(data)
@@ -227,7 +247,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def _listening(pid: int) -> list[int]:
-    """The ports that something in the sandbox listens on, where loopback reaches it."""
+    """Return the ports that a program in the sandbox listens on, if loopback reaches them."""
     found: dict[int, None] = {}
     for name, reachable in _REACHABLE.items():
         with suppress(OSError):  # because the sandbox may end meanwhile, or there is no IPv6

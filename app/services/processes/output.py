@@ -1,6 +1,6 @@
-"""What a run has written: files on disk, of which only head, tail or a page is ever in memory.
+"""The output of a run: files on disk, of which only the head, the tail or a page is ever in memory.
 
-See output_recorder, which writes them.
+`output_recorder` writes them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from app.services.processes.output_recorder import KEPT_BYTES, segments
 
 
 def plain(data: bytes) -> str:
-    """What a terminal shows of these bytes at last."""
+    """Return what a terminal finally shows for these bytes."""
     return terminal_text(data.decode("utf-8", errors="replace"))
 
 
@@ -26,25 +26,25 @@ _BINARY_SHARE = 0.3
 
 
 class Output:
-    """One stream of a run: it grows, and loses its beginning where it is long. Places count what was recorded."""
+    """One stream of a run. It grows, and a long one loses its beginning. Offsets count all recorded bytes."""
 
     def __init__(self, folder: Path, stream: str) -> None:
         self._folder = str(folder)
         self._stream = stream
 
     def size(self) -> int:
-        """Bytes so far, also those that are not kept any more."""
+        """Return the number of bytes so far, including dropped ones."""
         for place, path in reversed(segments(self._folder, self._stream)):
             with suppress(FileNotFoundError):  # because room may be made for others meanwhile
                 return place + Path(path).stat().st_size
         return 0
 
     def first(self) -> int:
-        """Where what is kept begins."""
+        """Return the offset of the first byte that is kept."""
         return next((place for place, _ in segments(self._folder, self._stream)), 0)
 
     def page(self, offset: int, limit: int) -> bytes:
-        """At most `limit` bytes from `offset` on, or from where what is kept begins."""
+        """Return at most `limit` bytes from `offset`, or from the first byte that is kept."""
         found = segments(self._folder, self._stream)
         offset = max([offset, *(place for place, _ in found[:1])])
         end, parts = offset + limit, []
@@ -57,15 +57,15 @@ class Output:
         return b"".join(parts)
 
     def tail(self, limit: int) -> bytes:
-        """The last `limit` bytes."""
+        """Return the last `limit` bytes."""
         return self.page(max(self.size() - limit, 0), limit)
 
     def text(self, offset: int, limit: int) -> str:
-        """A page as plain text."""
+        """Return a page as plain text."""
         return _readable(self.page(offset, limit), self.size())
 
     def kept(self, limit: int) -> str:
-        """Head and tail, `limit` bytes together, as plain text that says how much lies between or before."""
+        """Return head and tail as plain text, `limit` bytes together, with a note on what is left out."""
         size, first = self.size(), self.first()
         if size - first <= limit:
             return self.gone() + _readable(self.page(first, limit), size)
@@ -75,14 +75,14 @@ class Output:
         return f"{self.gone()}{_readable(head, size)}{between}{_readable(tail, size)}"
 
     def gone(self) -> str:
-        """Say in a line how much of the beginning is not kept; empty where all is."""
+        """Return a line that says how much of the beginning was dropped; "" if nothing was."""
         first = self.first()
         kept = f"the newest {KEPT_BYTES // 1_000_000} MB of a command's output are kept, less where room is needed"
         return f"[the first {first} bytes are gone: {kept}]\n" if first else ""
 
 
 def local_url(text: str) -> str:
-    """The first address of a server on this machine that the text names; empty where there is none."""
+    """Return the first address of a server on this machine in the text, or ""."""
     found = _LOCAL_URL.search(text)
     return found[0].rstrip(".,;:") if found else ""
 

@@ -1,10 +1,10 @@
-"""Records what a command writes: redacted, and the newest of it only.
+"""Record what a command writes: redacted, and only the newest part.
 
-It is a process of its own, so that the output of a command that goes on when Wisp ends is kept and bounded too. It ends
-with the last process that can write to it. It starts with every command, so it imports next to nothing.
+It is a separate process, so that the output of a command that outlives Wisp is kept and limited too. It ends with the
+last process that can write to it. It starts with every command, so it imports next to nothing.
 
-A stream is kept as segments: files named by the place of their first byte, of which the oldest are dropped. A command
-that writes faster than its output can be looked through is not held up: the oldest of what waits is dropped.
+A stream is stored in segments: files named by the offset of their first byte; the oldest are dropped. A command that
+writes faster than its output can be redacted is not slowed down: the oldest waiting output is dropped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STREAMS = ("stdout", "stderr")
 KEPT_BYTES = 64_000_000
-"""Of one command, all streams together."""
+"""The limit of one command, all streams together."""
 _SEGMENTS = 16
 _WAITING_BYTES = 16_000_000
 _CHUNK = 1 << 20
@@ -30,11 +30,11 @@ _PIECE = 131_072
 _READING_S = 0.02
 _REST_MS = 20
 _SKIPPED = 24_000
-"""After a gap: a private key that began within it may go on for as long."""
+"""How much to skip after a gap, because a private key that began in the gap may be this long."""
 
 
 def segments(folder: str, stream: str) -> list[tuple[int, str]]:
-    """The place of each segment's first byte, and its path; the oldest first."""
+    """Return the offset of each segment's first byte, and its path; the oldest first."""
     found = []
     try:
         names = os.listdir(folder)
@@ -48,7 +48,7 @@ def segments(folder: str, stream: str) -> list[tuple[int, str]]:
 
 
 class _Stream:
-    """One stream: what waits to be looked through, and the segment that grows."""
+    """One stream: the output that waits for redaction, and the segment that grows."""
 
     def __init__(self, folder: str, name: str, redaction: Redaction, segment_bytes: int) -> None:
         self._prefix = os.path.join(folder, name + ".")
@@ -63,7 +63,7 @@ class _Stream:
         self._file = -1
         self._has_rest = False
         self.closed: list[tuple[str, int]] = []
-        """Segments that are full, and their sizes."""
+        """Full segments and their sizes."""
 
     @property
     def is_waiting(self) -> bool:
@@ -84,7 +84,7 @@ class _Stream:
             self._gap, self._skip = self._gap + gone, _SKIPPED
 
     def look_through(self) -> None:
-        """The next piece of what waits."""
+        """Redact the next waiting piece."""
         data = self._waiting.pop(0)
         if len(data) > _PIECE:
             self._waiting.insert(0, data[_PIECE:])
@@ -99,7 +99,7 @@ class _Stream:
         self._has_rest = True
 
     def write_rest(self) -> None:
-        """What may still become part of a secret is written as if nothing followed; what follows replaces it."""
+        """Write what may still become part of a secret, as if nothing followed. Later output replaces it."""
         if self._gap:
             self._end_gap()
         if self._has_rest:
@@ -107,14 +107,14 @@ class _Stream:
             self._has_rest = False
 
     def _skipped(self, data: bytes) -> bytes:
-        """What comes behind the gap and the next line end: before that may be the end of a secret."""
+        """Return what follows the gap and the next line end. The part before may be the end of a secret."""
         at = data.find(b"\n", self._skip - 1) + 1 if len(data) >= self._skip else 0
         self._gap += at or len(data)
         self._skip = 0 if at else max(self._skip - len(data), 1)
         return data[at:] if at else b""
 
     def _end_gap(self) -> None:
-        """A new segment, so that places go on counting what was written."""
+        """Start a new segment, so that offsets still count everything that was written."""
         note = f"\n[… {self._gap} bytes came faster than they could be looked through and are not kept …]\n".encode()
         if self._file >= 0:
             self._close()
@@ -123,7 +123,7 @@ class _Stream:
         self._write(note, b"")
 
     def _write(self, kept: bytes, rest: bytes) -> None:
-        """`kept` stays. A full disk loses it, and the command goes on."""
+        """Write to the segment; only `kept` stays. A full disk loses it, and the command goes on."""
         if self._file < 0 and not kept and not rest:
             return
         try:
@@ -148,7 +148,7 @@ class _Stream:
 
 
 class OutputRecorder:
-    """All streams of one command. `kept_bytes` bounds what is on disk."""
+    """Records all streams of one command. `kept_bytes` limits what is on disk."""
 
     def __init__(self, folder: str, redaction: Redaction, kept_bytes: int = KEPT_BYTES) -> None:
         self._most = kept_bytes - kept_bytes // _SEGMENTS * len(STREAMS)
@@ -159,11 +159,11 @@ class OutputRecorder:
         return any(stream.is_waiting for stream in self._streams)
 
     def take(self, number: int, data: bytes) -> None:
-        """What the stream of that number wrote."""
+        """Add what the stream of that number wrote."""
         self._streams[number].take(data)
 
     def look_through(self) -> None:
-        """One piece of each stream that waits."""
+        """Redact one piece of each stream that waits."""
         for stream in self._streams:
             if stream.is_waiting:
                 stream.look_through()
@@ -176,7 +176,7 @@ class OutputRecorder:
                 pass
 
     def finish(self) -> None:
-        """Everything that was taken is on disk."""
+        """Write everything that was added."""
         while self.is_waiting:
             self.look_through()
         for stream in self._streams:
@@ -188,7 +188,7 @@ def redaction_of(mark: str, rules: Sequence[tuple[Sequence[str], str, str, bool]
 
 
 def record_here(recorder: OutputRecorder, lock: LockType, number: int, source: int) -> None:
-    """In a thread of Wisp's, where pipes cannot be polled."""
+    """Record in a thread of Wisp, for systems where pipes cannot be polled."""
     while data := os.read(source, _CHUNK):
         with lock:
             recorder.take(number, data)
@@ -197,15 +197,15 @@ def record_here(recorder: OutputRecorder, lock: LockType, number: int, source: i
 
 
 def _is_answered(control: int, answers: int) -> bool:
-    """Answer that all is on disk; not where Wisp has ended, maybe between its question and the answer."""
+    """Confirm that everything is on disk. Returns False if Wisp has ended."""
     try:
         return bool(os.read(control, 1)) and bool(os.write(answers, b"."))
-    except OSError:
+    except OSError:  # because Wisp may have closed its end
         return False
 
 
 def _is_ended(recorder: OutputRecorder, number: int, source: int) -> bool:
-    """Take what is there, for a moment at most: a command that never stops writing must not keep it from the disk."""
+    """Read the output for a moment only, because a command may never stop writing. Returns whether it ended."""
     until = time.monotonic() + _READING_S
     try:
         while time.monotonic() < until:
@@ -213,7 +213,7 @@ def _is_ended(recorder: OutputRecorder, number: int, source: int) -> bool:
             if not data:
                 return True
             recorder.take(number, data)
-    except BlockingIOError:
+    except BlockingIOError:  # This is no end, because the pipe is only empty and still open.
         pass
     return False
 
@@ -221,7 +221,7 @@ def _is_ended(recorder: OutputRecorder, number: int, source: int) -> bool:
 if sys.platform != "win32":  # where `record_here` records
 
     def record(recorder: OutputRecorder, sources: Sequence[int], control: int, answers: int) -> None:
-        """Until the last writer has closed the `sources`. A byte on `control` asks for all that was written so far."""
+        """Record until the last writer has closed the `sources`. A byte on `control` asks for everything so far."""
         import select
 
         numbers = {source: number for number, source in enumerate(sources)}
@@ -250,7 +250,7 @@ if sys.platform != "win32":  # where `record_here` records
         recorder.finish()
 
     def run(arguments: Sequence[str]) -> int:
-        """The folder, how much is kept, and the sources; the table of patterns comes first on the standard input."""
+        """Read the patterns from standard input, then record. Arguments: folder, limit, sources."""
         import marshal
 
         size, table = int.from_bytes(os.read(0, 8), "big"), b""

@@ -1,7 +1,7 @@
-"""Starts a command: a session of its own, its output to a recorder, on request at a terminal of its own.
+"""Start a command: in its own session, with a recorder for its output, and with its own terminal if requested.
 
-The recorder is a process of its own, so that memory stays bounded whatever a command prints, and a server that was
-started goes on when Wisp ends.
+The recorder is a separate process, so that memory stays limited whatever a command prints, and a started server goes on
+when Wisp ends.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from app.services.processes.output_recorder import KEPT_BYTES, STREAMS, OutputRe
 
 _CHUNK = 65_536
 _AT_TERMINAL = 'exec "$@" <"$0" >"$0" 2>&1'
-"""Opening the terminal in the new session makes it the session's own, without running Python between fork and exec."""
+"""Opening a terminal in a new session makes it the session's own, so no Python runs between fork and exec."""
 _BEHIND_A_WALL = ("setsid", "--ctty")
-"""There the terminal has no name, and the wall's own process leads the session."""
+"""In the sandbox the terminal has no name, and bubblewrap's own process leads the session."""
 
 Ended = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start, where its output goes and how much of it is kept; `prefix` puts the command into its sandbox."""
+    """What to start, where its output goes and how much is kept. `prefix` puts the command into its sandbox."""
 
     argv: Sequence[str]
     cwd: Path
@@ -50,7 +50,7 @@ class Launch:
 
 
 class Terminal:
-    """Our end of a command's terminal."""
+    """Wisp's end of a command's terminal."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -64,7 +64,7 @@ class Terminal:
         return False
 
     def copy(self, writer: int) -> None:
-        """From the terminal to the recorder, until the last process has left it; then it is closed."""
+        """Copy from the terminal to the recorder until the last process has closed it."""
         # Ignore an error, because Linux reports EIO when the last process has closed the terminal.
         with suppress(OSError), open(writer, "wb", buffering=0) as file:
             while data := os.read(self._fd, _CHUNK):
@@ -80,7 +80,7 @@ _CATCH_UP_S = 10.0
 
 
 class Recording:
-    """Our side of what records a run. `writers` are what the command writes to; who starts it closes them."""
+    """Wisp's end of a run's recorder. The command writes to `writers`; the caller closes them after the start."""
 
     def __init__(self, folder: Path, kept_bytes: int) -> None:
         pipes = [os.pipe() for _ in STREAMS]
@@ -119,13 +119,13 @@ class Recording:
                 os.close(source)
 
     def release(self) -> None:
-        """The command has the writers now, or was not started."""
+        """Close the writers: the command has them now, or was not started."""
         for writer in self.writers:
             os.close(writer)
         self.writers = []
 
     def catch_up(self) -> None:
-        """Return when all that was written so far is on disk."""
+        """Wait until everything written so far is on disk."""
         if self._process is not None and self._process.stdout is not None:
             with suppress(OSError):  # because it ends by itself when nothing can write any more
                 self._ask(b".")
@@ -134,7 +134,7 @@ class Recording:
             thread.join(1.0)
 
     def close(self) -> None:
-        """Blocks until nothing can write any more."""
+        """Wait until nothing can write any more."""
         if self._process is None or self._process.stdin is None or self._process.stdout is None:
             return
         self._process.stdin.close()
@@ -147,9 +147,9 @@ class Recording:
 
 
 def start(launch: Launch, ended: Ended) -> tuple[int, Terminal | None]:
-    """The process id and, with `pty`, its terminal. `ended(exit_code)` is called from a thread.
+    """Start the command. Returns its process id and, with `pty`, its terminal.
 
-    Raises ToolMisuse and ToolFailed.
+    `ended(exit_code)` is called from a thread. Raises ToolMisuse and ToolFailed.
     """
     try:
         return _at_terminal(launch, ended) if launch.pty else (_plainly(launch, ended), None)
@@ -235,7 +235,7 @@ def _at_terminal(launch: Launch, ended: Ended) -> tuple[int, Terminal]:
 
 
 RUN_MARK = "WISP_RUN_ID"
-"""Set in every command's environment, so that children that left its process group are still known as its own."""
+"""Set in every command's environment, so that children that left its process group are still found."""
 
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE")
 _SECRET_VALUE = re.compile(
@@ -243,7 +243,7 @@ _SECRET_VALUE = re.compile(
     r"|\b(?:sk|pk|rk)[-_][\w-]{16}|\bgh[pousr]_\w{16}|\bgithub_pat_\w{16}|\bglpat-[\w-]{16}|\bxox[abeoprs]-[\w-]{10}"
     r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30}|\beyJ[\w-]{10,2000}\.eyJ|-----BEGIN [A-Z ]{0,30}PRIVATE KEY"
 )
-"""How the keys of well-known services look, whatever the variable is called."""
+"""The formats of well-known services' keys, because a variable may have any name."""
 _OURS = "WISP_"
 _SHELLS = ("bash", "zsh", "dash", "ksh", "mksh", "sh")
 
@@ -251,13 +251,13 @@ _SHELLS = ("bash", "zsh", "dash", "ksh", "mksh", "sh")
 def for_command(run_id: str, *, pty: bool, environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return a command's environment, without secrets. Pagers are off, because no one can press a key in them."""
     found = os.environ if environment is None else environment
-    kept = {name: value for name, value in found.items() if not (_is_secret(name) or _SECRET_VALUE.search(value))}
+    kept = {name: value for name, value in found.items() if not is_secret(name, value)}
     terminal = "xterm-256color" if pty else "dumb"
     return {**kept, RUN_MARK: run_id, "TERM": terminal, "PAGER": "cat", "GIT_PAGER": "cat"}
 
 
 def shell(environment: Mapping[str, str] | None = None) -> Sequence[str]:
-    """The person's shell, ready for a command to follow; where theirs speaks another language, one that models know."""
+    """Return the person's shell, ready for a command. If its language is unusual, return a common shell."""
     if os.name == "nt":
         return ("powershell.exe", "-NoProfile", "-NonInteractive", "-Command")
     own = Path((os.environ if environment is None else environment).get("SHELL", ""))
@@ -266,33 +266,36 @@ def shell(environment: Mapping[str, str] | None = None) -> Sequence[str]:
     return (str(found), "-c")
 
 
-def _is_secret(name: str) -> bool:
+def is_secret(name: str, value: str) -> bool:
+    """Return whether a variable is hidden from started programs, by its name or its value."""
     upper = name.upper()
-    return upper.startswith(_OURS) or any(word in upper.split("_") or upper.endswith(word) for word in _SECRET_WORDS)
+    is_named_so = any(word in upper.split("_") or upper.endswith(word) for word in _SECRET_WORDS)
+    return upper.startswith(_OURS) or is_named_so or _SECRET_VALUE.search(value) is not None
 
 
 _GRACE_S = 2.0
 _KILL_LIMIT_S = 10.0
 _EMPTY_LOOKS = 2
-"""One look may miss a chain of short-lived processes when the machine is slow."""
+"""Two, because one look may miss a chain of short-lived processes on a slow machine."""
 _STEP_S = 0.05
 _MOST_PIDS = 100_000
 _WALLS = ("bwrap",)
-"""Asked to end, they would not let their command end in peace; they end with it."""
+"""Programs that get no SIGTERM, because they would kill their command at once; they end with it."""
 _GONE = (psutil.NoSuchProcess, psutil.AccessDenied)
 
 
 def is_alive(pid: int, born: float) -> bool:
-    """Whether that process still runs (and is no other of the same number)."""
+    """Return whether that process still runs, and is not another one with the same pid."""
     try:
         process = psutil.Process(pid)
+        # The start time must match too, since a process id is used again.
         return abs(process.create_time() - born) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
     except _GONE:
         return False
 
 
 def born(pid: int) -> float:
-    """When the process began, by the kernel; 0 where it is gone."""
+    """Return the kernel's start time of the process; 0 if it is gone."""
     try:
         return psutil.Process(pid).create_time()
     except _GONE:
@@ -300,15 +303,15 @@ def born(pid: int) -> float:
 
 
 def members(run_id: str, pid: int, started: float) -> list[psutil.Process]:
-    """All living processes of a run, the oldest first: of its session, its descendants, or marked by its environment.
+    """Return all living processes of a run, the oldest first: by session, descent, or the mark in the environment.
 
-    `started` is when the process `pid` was born; where another has that number now, only the mark counts.
+    `started` is the start time of process `pid`; if another process has that pid now, only the mark counts.
     """
     return list(_members(run_id, pid, started))[::-1]
 
 
 async def end(run_id: str, pid: int, started: float, *, grace_s: float = _GRACE_S) -> int:
-    """Ask all to end, then kill what is left: how many were still there to be killed."""
+    """Send SIGTERM to all, then kill the rest. Returns how many had to be killed."""
     loop = asyncio.get_running_loop()
     found = await asyncio.to_thread(members, run_id, pid, started)
     _signal([process for process in found if not _is_wall(process)], signal.SIGTERM)
@@ -331,12 +334,12 @@ async def end(run_id: str, pid: int, started: float, *, grace_s: float = _GRACE_
 
 
 def _members(run_id: str, pid: int, started: float) -> Iterator[psutil.Process]:
-    """The youngest first: one that starts a child and ends, again and again, is found before it has done so."""
+    """Yield the youngest first, so that a process that forks and exits in a loop is found before it forks again."""
     if psutil.pid_exists(pid) and abs(born(pid) - started) > 1.0:
         pid = 0
     below = _descendants(pid) if pid else set()
     looked: set[int] = set()
-    # Again for what was born meanwhile: a child of one that ended before its turn came is in no earlier list.
+    # Repeat for new processes, because a child of a process that just ended is in no earlier list.
     while (born_since := {*psutil.pids()} - looked) and len(looked) < _MOST_PIDS:
         looked |= born_since
         for number in sorted(born_since, reverse=True):
@@ -347,7 +350,7 @@ def _members(run_id: str, pid: int, started: float) -> Iterator[psutil.Process]:
 
 
 def _held(run_id: str, pid: int, started: float) -> list[psutil.Process]:
-    """All members, each held still as soon as it is found, so that a fork bomb cannot outrun its end."""
+    """Return all members, each stopped as soon as it is found, so that a fork bomb cannot escape."""
     found = []
     for process in _members(run_id, pid, started):
         with suppress(*_GONE):  # because it may have ended by itself
@@ -366,7 +369,7 @@ def _belongs(process: psutil.Process, run_id: str, pid: int, below: set[int]) ->
 def _is_marked(process: psutil.Process, run_id: str) -> bool:
     try:
         return process.environ().get(RUN_MARK) == run_id
-    except (*_GONE, OSError):
+    except (*_GONE, OSError):  # because other users' processes hide their environment
         return False
 
 

@@ -1,4 +1,4 @@
-"""What a call may wait for: time, the end of a run, its output or a server in it, an open port, a file."""
+"""What a call may wait for: time, the end of a run, its output, a server in it, an open port, a file."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _LINE_CHARS = 400
 _HOSTS = ("127.0.0.1", "::1")
 
 Condition = Callable[[], Awaitable[str]]
-"""Asks once: a sentence without a full stop that says what was met, or empty."""
+"""Checks once. Returns a sentence without a full stop if the condition is met, else ""."""
 
 
 async def until(
     condition: Condition, limit_s: float, clock: Clock, ends: Sequence[asyncio.Event], tick: Callable[[float], None]
 ) -> str:
-    """What was met, or empty after `limit_s` or when one of `ends` is set.
+    """Wait for the condition and return its sentence; "" after `limit_s`, or when one of `ends` is set.
 
     `tick(seconds_left)` is called about once a second.
     """
@@ -53,7 +53,7 @@ async def until(
 
 
 async def never() -> str:
-    """Only time passes."""
+    """Wait for time alone."""
     return ""
 
 
@@ -74,11 +74,11 @@ def file_there(place: Place) -> Condition:
 
 
 def port_open(port: int) -> Condition:
-    """A TCP port of this machine."""
+    """Return a condition that a TCP port of this machine is open."""
 
     async def ask() -> str:
         for host in _HOSTS:
-            with suppress(OSError, TimeoutError):
+            with suppress(OSError, TimeoutError):  # because a server may listen on IPv4 or IPv6 only
                 _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), _TICK_S)
                 writer.close()
                 with suppress(OSError):  # because the server may reset the connection that only tested its port
@@ -90,9 +90,9 @@ def port_open(port: int) -> Condition:
 
 
 class Printed:
-    """A condition: a line of the run's output matches a pattern in Rust's syntax.
+    """A condition that a line of the run's output matches a pattern in Rust's syntax.
 
-    ripgrep looks, in its own process and linear time: a model's pattern never meets Python's engine.
+    ripgrep matches it, in its own process and in linear time: Python's engine could take for ever on a model's pattern.
     """
 
     def __init__(self, run: Run, pattern: str) -> None:
@@ -101,7 +101,7 @@ class Printed:
         self._seen = {"stdout": 0, "stderr": 0}
 
     async def check(self) -> None:
-        """Raises ToolMisuse for a pattern that is none."""
+        """Raise ToolMisuse for an invalid pattern."""
         await self._matches("")
 
     async def __call__(self) -> str:
@@ -137,7 +137,7 @@ _TOLD_BYTES = 16_384
 _SEARCHED_BYTES = 65_536
 _HTTP = 80
 _OPENING_S = 4.0
-"""Programs may name their address before they listen there, and looking takes a moment."""
+"""Programs may print their address before they listen there."""
 
 Tell = Callable[[str, str], None]
 """Called with the stream's name and a piece of plain text."""
@@ -155,9 +155,9 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What a run serves: its `url` if it said one, else the `shown` ports. All empty where it serves nothing.
+    """What a run serves: its `url` if it printed one, else the `shown` ports. All empty if it serves nothing.
 
-    `is_opening` while the port that it named is not open yet.
+    `is_opening`: the port that it printed is not open yet.
     """
 
     url: str = ""
@@ -167,7 +167,7 @@ class Server:
 
 
 class Follower:
-    """Report the output of one run as it grows. `began` are the offsets to start at, in bytes of each stream."""
+    """Report the output of one run as it grows. `began` are the byte offsets to start at, one for each stream."""
 
     def __init__(self, run: Run, clock: Clock, tell: Tell, *, began: tuple[int, int] = (0, 0)) -> None:
         self._run, self._clock, self._tell = run, clock, tell
@@ -176,7 +176,7 @@ class Follower:
         self._has_printed = False
 
     async def until(self, limit_s: float, quiet_s: float | None, cancelled: asyncio.Event) -> Why:
-        """Return when the command ends, after `limit_s`, or (given `quiet_s`) once it has said something and rests."""
+        """Return when the command ends, after `limit_s`, or (with `quiet_s`) once it printed something and rests."""
         end = self._clock.now() + limit_s
         events = [asyncio.ensure_future(event.wait()) for event in (self._run.ended, cancelled)]
         try:
@@ -205,10 +205,10 @@ class Follower:
         return Why.TIME if now >= end else None
 
     def server(self) -> Server:
-        """The server that the run has announced, or that listens without a word, as this machine reaches it."""
+        """Return the server that the run printed, or that listens silently, as this machine reaches it."""
         both = (self._run.stdout, self._run.stderr)
         url = next((url for output in both if (url := local_url(plain(output.page(0, _SEARCHED_BYTES))))), "")
-        if not self._run.record.walled or self._run.record.network:
+        if not self._run.record.sandboxed or self._run.record.network:
             return Server(url, url, bool(url))
         ports = forwarding.ports(self._run.folder)
         if not url or ports is None:

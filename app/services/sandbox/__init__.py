@@ -1,1 +1,1 @@
-"""The wall around commands, and what can be known about a command before it runs behind it."""
+"""The sandbox of commands, and what can be known about a command before it runs."""

@@ -1,4 +1,4 @@
-"""The wall as bubblewrap builds it: a root of its own, no network, no other processes, no rights, few system calls."""
+"""The sandbox, built by bubblewrap: its own root, no network, no other processes, no rights, few system calls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write(target: Path) -> bool:
 
 
 def _asked(key: str) -> str:
-    """Of the person's own configuration only: a workspace has no say in it."""
+    """Ask git's global configuration only, because a workspace must not choose the person's name."""
     try:
         done = subprocess.run(
             ("git", "config", "--global", "--get", key),
@@ -63,9 +63,9 @@ def _clean(value: str) -> str:
 
 
 _ESCAPED = {" ": "\\040", "\t": "\\011", "\n": "\\012", "\\": "\\134"}
-"""How the kernel writes these signs in its list."""
+"""How the kernel writes these characters in mountinfo."""
 
-_SCRIPT = r"""
+_SCRIPT = r"""  # It reads the mounts from here: https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html
 space=$0 hidden=$1 base=
 shift
 fail() { echo "wisp: the workspace changed while the sandbox was built; nothing was run. Try again." >&2; exit 125; }
@@ -89,7 +89,7 @@ exec "$@"
 
 
 def prefix(workspace: Path, hidden: Sequence[Path]) -> tuple[str, ...]:
-    """What stands between the wall and the command. `hidden` are the masks that must be there."""
+    """Return the script that runs before the command. It checks that the masks in `hidden` are mounted."""
     names = "".join(f"|{_written(path)}|" for path in hidden)
     return ("/bin/sh", "-c", _SCRIPT, _written(workspace), names)
 
@@ -99,19 +99,21 @@ def _written(path: Path) -> str:
 
 
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""The column of the table, and AUDIT_ARCH."""
+"""The column of the table, and the kernel's AUDIT_ARCH number."""
 
+# https://docs.kernel.org/networking/filter.html
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_ALLOW_CALL, _FAIL = 0x7FFF0000, 0x00050000
+_ALLOW_CALL, _FAIL = 0x7FFF0000, 0x00050000  # https://man7.org/linux/man-pages/man2/seccomp.2.html
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
-"""Offsets in struct seccomp_data; of arguments the lower halves."""
+"""Offsets in struct seccomp_data; for arguments, of their lower halves."""
+# the bit of x32 calls, which have numbers of their own: https://man7.org/linux/man-pages/man2/seccomp.2.html
 _X32 = 0x40000000
 
 Instruction = tuple[int, int, int, int]
 
 
 def filter_program(*, network: bool, machine: str = "") -> bytes:
-    """The filter for this kind of machine; empty where its numbers are not known."""
+    """Return the seccomp filter for this kind of machine; b"" if its call numbers are unknown."""
     found = _ARCHITECTURES.get(machine or platform.machine())
     if found is None:
         return b""
@@ -123,6 +125,7 @@ def filter_program(*, network: bool, machine: str = "") -> bytes:
         (_LOAD, 0, 0, _NUMBER),
         *((_AT_LEAST, 0, 1, _X32), _failing(errno.ENOSYS)),
         *(one for number in _numbers(data["denied"], column) for one in _denying(number)),
+        # Programs then use clone instead, because a filter cannot read clone3's flags behind its pointer.
         *((_EQUAL, 0, 1, looked_at["clone3"]), _failing(errno.ENOSYS)),
         *_looking(looked_at, data["arguments"], network=network),
         (_RETURN, 0, 0, _ALLOW_CALL),
@@ -153,7 +156,7 @@ def _looking(numbers: dict[str, int], arguments: dict[str, Any], *, network: boo
 
 
 def _if(number: int, offset: int, tests: Sequence[tuple[int, int]]) -> list[Instruction]:
-    """Denied where one of the tests holds for an argument."""
+    """Deny the call if one of the tests is true for an argument."""
     inner: list[Instruction] = [(_LOAD, 0, 0, offset)]
     for test, value in tests:
         inner += [(test, 0, 1, value), _failing(errno.EPERM)]
@@ -162,7 +165,7 @@ def _if(number: int, offset: int, tests: Sequence[tuple[int, int]]) -> list[Inst
 
 
 def _unless(number: int, offset: int, allowed: Sequence[int]) -> list[Instruction]:
-    """Denied where the argument is none of the allowed."""
+    """Deny the call if the argument is none of the allowed values."""
     inner: list[Instruction] = [(_LOAD, 0, 0, offset)]
     for value in allowed:
         inner += [(_EQUAL, 0, 1, value), (_RETURN, 0, 0, _ALLOW_CALL)]
@@ -174,11 +177,11 @@ _LAUNCH = (
     'trap : TERM; info=$1; shift; if [ -s "$0" ]; then "$@" 8>"$info" 9<"$0"; else "$@" 8>"$info"; fi; code=$?; '
     ': >"$info.ended"; exit $code'
 )
-"""A parent of its own for bubblewrap, which ends with its parent: so it ends with the run, but not with Wisp. It leaves
-a mark when the run has ended, because Wisp may not be there to see it.
+"""A separate parent for bubblewrap, which dies with its parent: so it ends with the run, but not with Wisp. It creates
+a file when the run has ended, because Wisp may not be running then.
 """
 PLACES = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
-"""Not PATH: a workspace may be in that."""
+"""Used instead of PATH, because PATH may contain the workspace."""
 _INFO = "inside.json"
 _PROBE_LIMIT_S = 10.0
 _SETTLE_LIMIT_MS = 5_000
@@ -192,7 +195,10 @@ _ALLOW = (
 
 
 class Bubblewrap:
-    """`rooms` are the folders; `folder` is for the filter's file. Where bubblewrap is missing or refused it says so."""
+    """The sandbox of bubblewrap. `rooms` are its folders; `folder` is for the filter's file.
+
+    If bubblewrap is missing or refused by the system, `missing` says so.
+    """
 
     def __init__(self, rooms: Rooms, folder: Path) -> None:
         self._rooms = rooms
@@ -208,7 +214,7 @@ class Bubblewrap:
 
     @functools.cached_property
     def _identity(self) -> tuple[str, ...]:
-        """The person's name for git in place of their whole configuration, which is not there."""
+        """The person's git name and address, because their whole configuration is hidden."""
         file, place = self._folder / "gitconfig", self._rooms.person_home / ".gitconfig"
         if self._rooms.workspace == self._rooms.person_home or not write(file):
             return ()
@@ -222,10 +228,11 @@ class Bubblewrap:
         return self._missing
 
     def enclose(self, cwd: Path, environment: Mapping[str, str], folder: Path, *, network: bool) -> SandboxedCommand:
-        """Raises ToolFailed where there is no wall, ToolMisuse for a folder outside it."""
+        """Return the command in the sandbox. Raises ToolFailed without a sandbox, ToolMisuse for a bad folder."""
         if self.missing() or self._program is None:
             raise ToolFailed(self.missing())
-        if not any(cwd.is_relative_to(room) for room in (self._rooms.workspace, self._rooms.made)):
+        rooms = self._rooms
+        if not any(cwd.is_relative_to(one) for one in (rooms.workspace, rooms.made, rooms.private) if one):
             raise ToolMisuse(
                 f"cwd: {str(cwd)!r} is outside the workspace. Say outside=true to work there; the person is asked then."
             )
@@ -250,13 +257,14 @@ class Bubblewrap:
         return SandboxedCommand((*start, self._program, *arguments, *look, *_limits()), inside, guarded.before, info)
 
     def settle(self, folder: Path, before: Before, period: Period) -> SettledRun:
-        """Waits for the last process inside to be gone, because it could still write.
+        """Wait until the last process in the sandbox has ended, because it could still write. Then check what it left.
 
-        The run's own workspace is settled, which need not be the one of this wall.
+        The check is for the run's own workspace, which may differ from this sandbox's.
         """
         with suppress(OSError, ValueError, KeyError):  # because a command that failed to start writes no pid
             _wait_for(int(json.loads((folder / _INFO).read_text(encoding="utf-8"))["child-pid"]))
-        return protection.settle(before, replace(period, ended=_ended_at(folder, period)))
+        began, ended = _began_at(folder, period), _ended_at(folder, period)
+        return protection.settle(before, replace(period, began=began, ended=ended))
 
     def _environment(self, found: Mapping[str, str]) -> dict[str, str]:
         names, prefixes = table()["environment"]["names"], tuple(table()["environment"]["prefixes"])
@@ -265,7 +273,7 @@ class Bubblewrap:
         return kept | {"PATH": layout.path_inside(found.get("PATH", ""), self._rooms), "HOME": home, "TMPDIR": "/tmp"}
 
     def _filter(self, *, network: bool) -> Path:
-        """The filter as a file, empty where none is known for this kind of machine."""
+        """Return the filter's file, which is empty if no filter is known for this kind of machine."""
         path = self._folder / ("calls-network" if network else "calls")
         program = _filters(network=network)
         if not path.is_file() or path.read_bytes() != program:
@@ -281,10 +289,9 @@ def _filters(*, network: bool) -> bytes:
 
 
 def _limits() -> tuple[str, ...]:
-    """Set inside, where processes are counted by the sandbox's own user namespace.
+    """Return the command that sets limits inside, where the sandbox's user namespace counts processes.
 
-    Where the system allows less than the table, that counts: only root may raise a limit, and prlimit runs nothing
-    after a limit that it could not set.
+    A lower limit of the system stays, because only root may raise a limit, and prlimit runs nothing after a failure.
     """
     program = shutil.which("prlimit", path="/usr/bin:/bin")
     limits = table()["limits"]
@@ -305,7 +312,7 @@ def _allowed(flag: str, wanted: int) -> int:
 
 
 def _refusal(program: str) -> str:
-    """Try it for real: what the system says where it refuses."""
+    """Try the sandbox, and return what the system says if it refuses."""
     attempt = (program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--", "/bin/true")
     try:
         done = subprocess.run(attempt, capture_output=True, text=True, check=False, timeout=_PROBE_LIMIT_S)
@@ -316,8 +323,16 @@ def _refusal(program: str) -> str:
     return f"The sandbox for commands is refused by the system ({done.stderr.strip() or done.returncode}). {_ALLOW}"
 
 
+def _began_at(folder: Path, period: Period) -> float:
+    """Return when bubblewrap wrote its first process down: nothing ran inside before."""
+    try:
+        return (folder / _INFO).stat().st_mtime
+    except OSError:  # because the sandbox may be killed before it writes the file
+        return period.began
+
+
 def _ended_at(folder: Path, period: Period) -> float:
-    """When the last process inside was gone. Where that is not known, nothing later is held against the run."""
+    """Return when the last process inside was gone. If unknown, later files do not count as the run's."""
     try:
         return (folder / f"{_INFO}.ended").stat().st_mtime
     except OSError:  # because the sandbox may be killed before it writes the file
@@ -339,26 +354,30 @@ _ELSEWHERE = "There is no sandbox for commands on this system: each of them runs
 _SWITCHED_OFF = "The sandbox for commands is switched off in the settings (trust.commands)."
 
 
-def wall(workspace: Path, *, wanted: bool, readable: tuple[Path, ...] = ()) -> Sandbox:
-    """The wall around this workspace; `readable` names further folders that commands may look into."""
+def wall(workspace: Path, *, wanted: bool, readable: tuple[Path, ...] = (), private: Path | None = None) -> Sandbox:
+    """Return the sandbox of this workspace. `readable` names further folders that commands may read.
+
+    With `private`, the process gets its own work, home and tmp; otherwise all commands share a home and a tmp.
+    """
     if not wanted:
         return NoWall(_SWITCHED_OFF)
     if platform.system() != "Linux":
         return NoWall(_ELSEWHERE)
-    return Bubblewrap(_rooms(workspace, readable), _private("calls"))
+    return Bubblewrap(_rooms(workspace, readable, private), _private("calls"))
 
 
-def _rooms(workspace: Path, readable: tuple[Path, ...]) -> Rooms:
+def _rooms(workspace: Path, readable: tuple[Path, ...], private: Path | None) -> Rooms:
     moved = os.environ.get("WISP_DATA_DIR")
     own = (paths.config_dir(), paths.state_dir(), paths.data_dir(), *((Path(moved),) if moved else ()))
     return Rooms(
         workspace=_real(workspace),
         person_home=_real(Path.home()),
-        home=_private("home"),
-        temp=_private("tmp"),
+        home=_private("home") if private is None else _real(private / "home"),
+        temp=_private("tmp") if private is None else _real(private / "tmp"),
         made=_real(paths.made_dir()),
         own=tuple(map(_real, own)),
         readable=tuple(map(_real, readable)),
+        private=_real(private / "work") if private else None,
     )
 
 

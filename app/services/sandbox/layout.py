@@ -1,4 +1,4 @@
-"""Sandboxes for commands: what one is, and which folders a command sees inside."""
+"""The types of a sandbox, and the folders that a command sees inside."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _INSIDE_SYSTEM = tuple(map(Path, places.table()["workspace"]["inside"]))
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """The folders of the machine that a layout is made of.
+    """The folders of the machine from which a layout is made.
 
-    `own` are Wisp's folders, hidden; `made` is the one of them that commands may write to; `home` stands in for the
-    person's home folder, `temp` for the temporary one. `readable` are further folders that are seen.
+    `own` are Wisp's folders, which are hidden; commands may write to `made`, one of them. `home` replaces the person's
+    home folder, `temp` the temporary one. `readable` are further visible folders. `private` is the process's own
+    folder, which it may write to.
     """
 
     workspace: Path
@@ -34,15 +35,16 @@ class Rooms:
     made: Path
     own: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    private: Path | None = None
 
 
 def table() -> Mapping[str, Any]:
-    """The lists, as they are written."""
+    """Return the table of the sandbox's folders."""
     return resources.table("sandbox/wall.toml", resources.Table)
 
 
 def too_broad(workspace: Path, person_home: Path) -> str:
-    """Why a command cannot be kept inside this workspace; empty where it can."""
+    """Return why a command cannot be kept inside this workspace; "" if it can."""
     hidden = [person_home / name for name in places.patterns("secrets", "always").named()]
     contains_home = person_home.is_relative_to(workspace) and workspace != person_home
     is_system = workspace in _BROAD and workspace != person_home
@@ -53,7 +55,7 @@ def too_broad(workspace: Path, person_home: Path) -> str:
 
 
 def arguments(rooms: Rooms, path_variable: str, *, network: bool) -> Iterator[str]:
-    """bubblewrap's arguments for the machine around the workspace; later ones lie on top of earlier ones."""
+    """Yield bubblewrap's arguments for everything around the workspace. Later mounts cover earlier ones."""
     yield from _machine(network=network)
     yield from ("--dev", "/dev", "--dir", "/run", "--dir", "/var")
     yield from ("--bind", str(rooms.temp), "/tmp", "--symlink", "/tmp", "/var/tmp")
@@ -65,30 +67,55 @@ def arguments(rooms: Rooms, path_variable: str, *, network: bool) -> Iterator[st
 
 
 def masks(rooms: Rooms, hidden: Sequence[Path]) -> Iterator[str]:
-    """bubblewrap's arguments for what is hidden, to follow all that shows a part of the workspace."""
+    """Yield bubblewrap's arguments that hide files. They come after all that show a part of the workspace."""
     for path in hidden:
         yield from ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
-    yield from ("--bind", str(rooms.made), str(rooms.made))
+    for folder in (rooms.made, *([rooms.private] if rooms.private else [])):
+        yield from ("--bind", str(folder), str(folder))
 
 
 def program_folders(path_variable: str, rooms: Rooms) -> list[Path]:
-    """Folders outside the home folder that PATH leads to, with what lies beside their `bin`."""
+    """Return the folders outside the home folder that PATH leads to, together with the parents of `bin`.
+
+    A link or `..` in PATH is resolved first. System folders that contain more than programs do not count.
+    """
     seen = tuple(map(Path, table()["root"]["trees"] + table()["root"]["links"]))
     found: list[Path] = []
-    for entry in map(Path, path_variable.split(os.pathsep)):
+    for named in map(Path, path_variable.split(os.pathsep)):
+        entry = Path(_really(named)) if named.is_absolute() else named
         is_new = entry.is_absolute() and not any(entry.is_relative_to(folder) for folder in (*seen, *found))
-        if is_new and not _is_private(entry, rooms) and entry.is_dir():
+        if is_new and not _is_private(entry, rooms) and not _is_systems(entry) and entry.is_dir():
             tree = entry.parent if entry.name in {"bin", "sbin"} else entry
             found.append(entry if tree in _BROAD or _is_private(tree, rooms) else tree)
     return found
 
 
 def path_inside(path_variable: str, rooms: Rooms) -> str:
-    """PATH without what is not seen inside."""
+    """Return PATH without entries that are not visible inside."""
     trees: list[Path] = [Path(name) for name in table()["root"]["trees"] + table()["root"]["links"]]
     trees += [*_toolchains(rooms), *program_folders(path_variable, rooms), *rooms.readable, rooms.workspace]
     entries = [entry for entry in path_variable.split(os.pathsep) if entry.startswith("/")]
-    return os.pathsep.join(entry for entry in entries if any(Path(entry).is_relative_to(tree) for tree in trees))
+    seen = (_seen_as(entry, trees) for entry in entries)
+    return os.pathsep.join(entry for entry in seen if entry)
+
+
+def _seen_as(entry: str, trees: Sequence[Path]) -> str:
+    """Return the entry of PATH as it is visible inside, or ""."""
+    spellings = (_really(entry),) if ".." in Path(entry).parts else (entry, _really(entry))
+    return next((one for one in spellings if any(Path(one).is_relative_to(tree) for tree in trees)), "")
+
+
+def _really(folder: str | Path) -> str:
+    """Resolve a folder; "" if that is not possible."""
+    try:
+        return os.path.realpath(folder)
+    except OSError:  # because some links of /proc are for others only
+        return ""
+
+
+def _is_systems(folder: Path) -> bool:
+    """Return whether a system folder contains more than programs: keys, sockets, other people's files."""
+    return folder in _BROAD or any(folder.is_relative_to(one) for one in _INSIDE_SYSTEM)
 
 
 def _is_private(folder: Path, rooms: Rooms) -> bool:
@@ -98,7 +125,7 @@ def _is_private(folder: Path, rooms: Rooms) -> bool:
 
 @functools.cache
 def _machine(*, network: bool) -> tuple[str, ...]:
-    """What is the same for every workspace; a program installed meanwhile is in /usr, which is there as it is."""
+    """Return the arguments that are the same for every workspace. Newly installed programs are in /usr anyway."""
     return (*_system(network=network), *_processes())
 
 
@@ -118,7 +145,7 @@ def _system(*, network: bool) -> Iterator[str]:
 
 
 def _processes() -> Iterator[str]:
-    """A /proc of its own. For root bubblewrap leaves parts of it open that belong to the whole machine."""
+    """Mount a separate /proc. For root, some parts that belong to the whole machine must be covered."""
     yield from ("--proc", "/proc")
     if getattr(os, "geteuid", int)() != 0:
         return
@@ -135,7 +162,7 @@ def _toolchains(rooms: Rooms) -> list[Path]:
 
 
 def parents(rooms: Rooms, kept: Iterable[Path]) -> Iterator[str]:
-    """Bind the folders on the way to what is hidden or protected, so that they cannot be renamed."""
+    """Bind the folders above hidden or protected files, so that they cannot be renamed."""
     ways = [parent for path in (*kept, *starting_in(rooms.workspace)) for parent in path.parents]
     inside = {parent for parent in ways if parent != rooms.workspace and parent.is_relative_to(rooms.workspace)}
     for parent in sorted(inside):
@@ -144,7 +171,7 @@ def parents(rooms: Rooms, kept: Iterable[Path]) -> Iterator[str]:
 
 
 def hidden_in(rooms: Rooms, found: WorkspaceSurvey) -> list[Path]:
-    """What lies inside the workspace and is kept from commands all the same."""
+    """Return what is inside the workspace but hidden from commands."""
     seen = places.Patterns(table()["protected"]["seen"])
     private = [*rooms.own, *(path for path in found.secrets if not seen.fit((path.name,)))]
     private += [path for path, kind in found.linked.items() if kind == "secret"]
@@ -153,13 +180,13 @@ def hidden_in(rooms: Rooms, found: WorkspaceSurvey) -> list[Path]:
 
 
 def starting_in(workspace: Path) -> list[Path]:
-    """What may stand at the top of this workspace and starts by itself, without what builds and git change."""
+    """Return files at the top of the workspace that start by themselves, except those that builds and git change."""
     made = table()["protected"]["made"]
     return [workspace / name for name in places.patterns("startup", "always").named() if name not in made]
 
 
 def is_made(path: Path) -> bool:
-    """Whether builds and git make and change a start-up file of that name all the time."""
+    """Return whether builds and git keep changing a start-up file of that name."""
     return places.Patterns(table()["protected"]["made"]).fit(path.parts[-2:])
 
 
@@ -169,11 +196,11 @@ def _existing(candidates: Iterable[Path]) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What a workspace held when a run began: its repositories, and which names that run by themselves were `absent`.
+    """What a workspace contained when a run began.
 
-    All are absolute paths; `starting` were there, each as `inode:path`.
-    Without a `workspace` nothing is known, and nothing is touched later. `is_whole`: all
-    folders that may hold a repository were looked at.
+    `absent` are names that would start by themselves but did not exist; `starting` existed, each as `inode:path`. All
+    paths are absolute. Without a `workspace` nothing is known, and nothing is changed later. `is_whole`: all folders
+    were checked.
     """
 
     workspace: str = ""
@@ -185,18 +212,21 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Seconds since 1970. Up to `watched_until` the turn waited for the run: what appeared by then is the run's own."""
+    """Times in seconds since 1970, by the kernel's clock for file times. Until `watched_until` the turn waited: files
+    that appeared before are the run's own. `is_clock_set_back`: the times of files do not tell which came first.
+    """
 
     began: float
     watched_until: float
     ended: float
+    is_clock_set_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SettledRun:
-    """Paths below the workspace. `set_aside` maps what the run made to its name now.
+    """Paths below the workspace. `set_aside` maps files that the run created to their names now.
 
-    `unclear` appeared later, while the person may have worked there too: it is named, never touched.
+    `unclear` files appeared later, when the person may have been working too: they are reported, never touched.
     """
 
     set_aside: Mapping[str, str] = field(default_factory=dict)
@@ -205,9 +235,9 @@ class SettledRun:
 
 @dataclass(frozen=True, slots=True)
 class SandboxedCommand:
-    """`prefix` comes before the command's argv; `environment` is all it finds; `before` is for `Sandbox.settle`.
+    """A command in the sandbox. `prefix` comes before its argv; `before` is for `Sandbox.settle`.
 
-    In `info` the sandbox writes its first process and its network, as bubblewrap's --info-fd does.
+    `environment` is the whole environment inside. The sandbox writes its first process and network into `info`.
     """
 
     prefix: Sequence[str]
@@ -220,15 +250,15 @@ class Sandbox(Protocol):
     """Keeps commands inside a workspace."""
 
     def missing(self) -> str:
-        """Why there is no wall here and what to do about it, in sentences; empty where it stands. Asked once."""
+        """Return why there is no sandbox here and what to do about it; "" if there is one. Checked once."""
         ...
 
     def enclose(self, cwd: Path, environment: Mapping[str, str], folder: Path, *, network: bool) -> SandboxedCommand:
-        """For a command in `cwd`; `folder` is its run's own. Raises ToolFailed, ToolMisuse: then nothing may run."""
+        """Prepare a command in `cwd`; `folder` is its run's own. If it raises, nothing may run."""
         ...
 
     def settle(self, folder: Path, before: Before, period: Period) -> SettledRun:
-        """After the command's end: set aside what it left that could run by itself. Blocks."""
+        """Set aside files that an ended command left and that would run by themselves. Blocks."""
         ...
 
 
@@ -250,9 +280,9 @@ class NoWall:
 
 @dataclass(frozen=True, slots=True)
 class SandboxRequest:
-    """What a call asks for beyond the workspace. A wish is only ever granted by the policy or the person.
+    """What a call wants beyond the workspace. Only the policy or the person grants it.
 
-    `network` is the internet and what listens on this machine; `outside` is everything: no wall at all.
+    `network` is the internet and servers on this machine; `outside` is everything: no sandbox at all.
     """
 
     network: bool = False
@@ -261,7 +291,7 @@ class SandboxRequest:
 
 @dataclass(frozen=True, slots=True)
 class CommandClass:
-    """`sandboxed`: it will run behind the wall. `reasons` says, in whole sentences, why it is no more harmless."""
+    """What kind of command it is. `sandboxed`: it will run in the sandbox. `reasons` are whole sentences."""
 
     read_only: bool
     sandboxed: bool
@@ -273,9 +303,10 @@ class CommandClass:
 def classify(
     command: str, cwd: Path, workspace: Path, wishes: SandboxRequest | None = None, *, no_wall: str = ""
 ) -> CommandClass:
-    """Of a command in a folder. `no_wall` is the sentence that says why there is no wall here, empty where one stands.
+    """Classify a command in a folder. `no_wall` says why there is no sandbox; "" if there is one.
 
-    `cwd` and `workspace` are resolved here, links included. A folder outside the workspace is a wish for the outside.
+    `cwd` and `workspace` are resolved here, links included. A folder outside the workspace counts as a wish for
+    `outside`.
     """
     wishes = wishes or SandboxRequest()
     reasons = []
@@ -307,7 +338,7 @@ def _objection(command: str, cwd: Path, workspace: Path) -> str:
 
 
 def _is_within(cwd: Path, workspace: Path) -> bool:
-    """Unsure means no."""
+    """Return whether the folder is in the workspace; False if that is unknown."""
     try:
         return cwd.resolve().is_relative_to(workspace.resolve())
     except (OSError, RuntimeError, ValueError):  # because a link loop or a missing folder has no real path

@@ -23,11 +23,11 @@ _MOST_BYTES = 65_536
 _SECTION = re.compile(r'\[([A-Za-z]+)(?: "[^"\\]*")?\]')
 _ENTRY = re.compile(r'[ \t]*([A-Za-z]+) = ([^"\\;#\x00-\x1f]*)')
 _HELPER = "::"
-"""In an address it names a program that fetches."""
+"""In an address it names a helper program, which git would run: https://git-scm.com/docs/gitremote-helpers"""
 
 
 def is_plain(workspace: Path, config: Path) -> bool:
-    """Line by line and only in the form that git itself writes, so that no other reading of it exists."""
+    """Return whether a git configuration is harmless, line by line, in git's own form only."""
     rules = table()["protected"]
     try:
         lines = _read(workspace, config).split("\n")
@@ -60,19 +60,19 @@ def _read(workspace: Path, config: Path) -> str:
 _SAMPLE = ".sample"
 _ASIDE = ".set-aside"
 _CLOCK_S = 0.05
-"""The kernel stamps files by a clock that may lag behind by a tick."""
+"""The kernel's clock for file times may lag behind by a tick. What falls into this margin is in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """`fixed` is mounted read-only, `pinned` as it is so that it cannot be renamed; `before` is for the end."""
+    """What to protect. `fixed` is mounted read-only; `pinned` is mounted unchanged, so that it cannot be renamed."""
 
     fixed: tuple[Path, ...]
     pinned: tuple[Path, ...]
     before: Before
 
     def arguments(self) -> Iterator[str]:
-        """bubblewrap's, to follow those of the workspace."""
+        """Yield bubblewrap's arguments, which come after those of the workspace."""
         for path in self.pinned:
             yield from ("--bind", str(path), str(path))
         for path in self.fixed:
@@ -80,7 +80,7 @@ class Protection:
 
 
 def of(workspace: Path, found: WorkspaceSurvey) -> Protection:
-    """What is protected in this workspace, as it is now."""
+    """Return what is protected in this workspace now."""
     pinned = [path for path in found.repositories if path.is_dir() and not path.is_symlink() and path != workspace]
     starting = _starting(found)
     names = [*starting_in(workspace), *starting]
@@ -106,14 +106,14 @@ def _starting(found: WorkspaceSurvey) -> list[Path]:
 
 
 def _identity(path: Path) -> str:
-    """The same entry under the same name; another inode is another file in its place."""
+    """Identify an entry by name and inode: another inode is another file in its place."""
     with suppress(OSError):  # because it may be gone again
         return f"{os.lstat(path).st_ino}:{path}"
     return f"gone:{path}"
 
 
 def settle(before: Before, period: Period) -> SettledRun:
-    """Rename the files that the run made; return the names of those that another program may have made."""
+    """Rename the files that the run created; report those that another program may have created."""
     if not before.workspace:
         return SettledRun()
     workspace = Path(before.workspace)
@@ -133,9 +133,9 @@ def settle(before: Before, period: Period) -> SettledRun:
         except OSError:  # because what cannot be looked at may be the run's
             unclear.append(shown)
             continue
-        if changed is None or not period.began - _CLOCK_S <= changed <= period.ended + _CLOCK_S:
+        if changed is None or not _may_be_of(period, changed):
             continue
-        name = "" if changed > period.watched_until + _CLOCK_S else _rename(workspace, path)
+        name = _rename(workspace, path) if _is_of(period, changed) else ""
         if name:
             aside[shown] = path.with_name(name).relative_to(workspace).as_posix()
         else:
@@ -143,8 +143,23 @@ def settle(before: Before, period: Period) -> SettledRun:
     return SettledRun(aside, tuple(unclear))
 
 
+def _may_be_of(period: Period, changed: float) -> bool:
+    """Return whether the run may have made what changed then; the person may have, too."""
+    return period.is_clock_set_back or period.began - _CLOCK_S <= changed <= period.ended + _CLOCK_S
+
+
+def _is_of(period: Period, changed: float) -> bool:
+    """Return whether it was made while the turn waited for the run.
+
+    There is no margin here, because all these times come from one clock, and what the person made right after the
+    turn stopped waiting must never be touched.
+    """
+    is_watched = period.began <= changed <= period.ended and changed < period.watched_until
+    return is_watched and not period.is_clock_set_back
+
+
 def put_back(workspace: Path, set_aside: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Give what was set aside its name again: those paths, and a sentence for each that has no way back."""
+    """Restore the original names. Returns those paths, and a sentence for each failure."""
     done: list[str] = []
     problems: list[str] = []
     for shown, now in set_aside.items():
@@ -156,13 +171,13 @@ def put_back(workspace: Path, set_aside: Mapping[str, str]) -> tuple[list[str], 
                     continue
                 folder.replace(Path(now).name, path.name)
                 done.append(shown)
-        except OSError as error:
+        except OSError as error:  # Report it and go on, so that the other files come back.
             problems.append(f"{workspace / now} cannot be put back: {error.strerror or error}.")
     return done, problems
 
 
 def _suspects(workspace: Path, repository: Path) -> list[Path]:
-    """Of a repository that a command has made: hooks that would run, a configuration that says more than it must."""
+    """Return hooks that would run, and a risky configuration, in a repository that a command created."""
     if repository.is_symlink() or not repository.is_dir():
         return [repository]
     others = [repository / name for name in table()["protected"]["git"] if name not in {"config", "hooks"}]
@@ -173,15 +188,15 @@ def _suspects(workspace: Path, repository: Path) -> list[Path]:
 
 
 def _link_on_the_way(workspace: Path, path: Path) -> Path | None:
-    """The first folder above the entry that is a link: a run can put one in the place of a folder that was missing."""
+    """Return the first folder above the entry that is a link, which a run may have placed there."""
     above = [folder for folder in path.parents if folder.is_relative_to(workspace) and folder != workspace]
     return next((folder for folder in reversed(above) if folder.is_symlink()), None)
 
 
 def _changed_at(workspace: Path, path: Path) -> float | None:
-    """When the entry was made or last changed, which no program can set; None where there is none.
+    """Return the kernel's change time of the entry, which no program can set; None if it is missing.
 
-    Raises OSError where that cannot be seen: a run can put a link in the way, or take the right to look.
+    Raises OSError if that cannot be read: a run can place a link in the way, or remove the permission.
     """
     try:
         with hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
@@ -192,7 +207,7 @@ def _changed_at(workspace: Path, path: Path) -> float | None:
 
 
 def _rename(workspace: Path, path: Path) -> str:
-    """The new name, empty where it failed. Follows no link on the way: the command may have put one there."""
+    """Rename a file and return its new name, or "" if that failed. Follows no link, which a command could place."""
     # Ignore an error, because the command may have deleted the file again.
     with suppress(OSError), hold(workspace, path.relative_to(workspace).parts[:-1]) as folder:
         name, number = path.name + _ASIDE, 1

@@ -1,4 +1,4 @@
-"""Whether a command only looks: programs and their harmless flags are data (resources/sandbox/reading.toml)."""
+"""Decide whether a command only reads. Programs and their harmless flags are data (resources/sandbox/reading.toml)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ShellWord(NamedTuple):
-    """`is_open` tells that the shell may replace it by the names of files, which may look like flags."""
+    """A word of a command. `is_open`: the shell may replace it with file names, which may look like flags."""
 
     text: str
     is_open: bool = False
@@ -33,7 +33,7 @@ _MOST_CHARS = 10_000
 
 
 def plain_commands(line: str) -> tuple[Words, ...] | None:
-    """The words of each command, quotes removed; None where the line is not made of plain words and `&& || ; |`."""
+    """Return the words of each command, without quotes; None if it has more than words and `&& || ; |`."""
     if len(line) > _MOST_CHARS or not all(map(_is_ordinary, line)):
         return None
     root = _parser().parse(line.encode()).root_node
@@ -49,7 +49,7 @@ def plain_commands(line: str) -> tuple[Words, ...] | None:
 
 
 def _is_ordinary(sign: str) -> bool:
-    """Parsers and shells disagree about odd spaces and invisible signs."""
+    """Return whether all programs read this character the same way, unlike odd spaces and invisible ones."""
     return sign in "\n\t " or unicodedata.category(sign)[0] not in "CZ"
 
 
@@ -101,9 +101,9 @@ _NUMBER = re.compile(r"[+-]?\d+")
 
 @dataclass(frozen=True, slots=True)
 class ProgramRule:
-    """What a program may be given. `short` holds letters ("*": anything goes), `long` and `also` whole flags.
+    """What a program may be given. `short` are letters ("*": anything), `long` and `also` whole flags.
 
-    `operands` bounds the words that are no flags; `needs` must be among the flags; `script` is a pattern for the first
+    `operands` limits the words that are no flags; `needs` must be among the flags; `script` is a pattern for the first
     operand.
     """
 
@@ -115,7 +115,7 @@ class ProgramRule:
     script: str = ""
 
     def objection(self, arguments: Words) -> str:
-        """The first word that may do more than look; empty if there is none."""
+        """Return the first word that may do more than read; "" if there is none."""
         if self.short == "*":
             return ""
         texts = [word.text for word in arguments]
@@ -140,7 +140,7 @@ class ProgramRule:
 
 
 def objection(line: str, cwd: Path, workspace: Path) -> str:
-    """Why the line may do more than look at the workspace, as part of a sentence; empty where it does not."""
+    """Return why the line may do more than read the workspace, as part of a sentence; "" if it does not."""
     commands = plain_commands(line)
     if commands is None:
         return "it is more than plain words joined by && || ; |"
@@ -149,7 +149,7 @@ def objection(line: str, cwd: Path, workspace: Path) -> str:
 
 
 def _outside(words: Words, cwd: Path, workspace: Path) -> str:
-    """A word that leads out of the workspace as a path, links included, and not to the system's programs."""
+    """Return a complaint about a word that leads out of the workspace as a path, links included."""
     rooms = (workspace, *_SEEN_BY_ALL)
     for word in words[1:]:
         for text in _paths_in(word.text):
@@ -160,7 +160,7 @@ def _outside(words: Words, cwd: Path, workspace: Path) -> str:
 
 
 def _paths_in(word: str) -> set[str]:
-    """What of a word may be a path: all of it, or what a flag carries."""
+    """Return the parts of a word that may be a path: all of it, or a flag's value."""
     if not word.startswith("-"):
         return {word}
     attached = word[word.find("/") :] if "/" in word else ""
@@ -168,7 +168,7 @@ def _paths_in(word: str) -> set[str]:
 
 
 def _resolved(cwd: Path, text: str) -> Path:
-    """Unsure is outside."""
+    """Resolve a path; "/" if that is not possible, which counts as outside."""
     try:
         return (cwd / text).resolve()
     except (OSError, RuntimeError, ValueError):  # because a link loop has no real path

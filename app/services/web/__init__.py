@@ -1,1 +1,1 @@
-"""Pages of the public web as text."""
+"""Pages of the public web, as text."""

@@ -1,19 +1,25 @@
-"""Decide which addresses are on the public internet. All others are private networks, which `fetch` may not reach.
+"""Decide which addresses are on the public internet. All others are private networks, which `fetch` must not reach.
 
-Sources: the IANA special-purpose registries (RFC 6890) and the clouds' documented metadata addresses.
+Sources: the IANA special-purpose registries (RFC 6890) and the cloud vendors' documented metadata addresses.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import re
+import socket
+from collections.abc import Awaitable, Callable, Collection
 from urllib.parse import urlsplit
 
-from app.base.errors import ToolMisuse
+from app.base.errors import ToolFailed, ToolMisuse
 from app.base.values import dataclass
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Resolve = Callable[[str, int], Awaitable[list[Address]]]
+_MOST_TRIED = 3  # More addresses would only lengthen the wait, since each may take the whole timeout.
 
+# The list is IANA's: https://www.iana.org/assignments/iana-ipv4-special-registry/iana-ipv4-special-registry.xhtml
 _REFUSED: tuple[tuple[str, str], ...] = (
     ("0.0.0.0/8", "this machine"),
     ("127.0.0.0/8", "this machine"),
@@ -22,6 +28,7 @@ _REFUSED: tuple[tuple[str, str], ...] = (
     ("192.168.0.0/16", "a private network"),
     ("100.64.0.0/10", "a provider's inner network"),
     ("169.254.0.0/16", "the local link, where clouds keep their keys"),
+    # https://learn.microsoft.com/en-us/azure/virtual-network/what-is-ip-address-168-63-129-16
     ("168.63.129.16/32", "a cloud's own service"),
     ("192.0.0.0/24", "a reserved network"),
     ("192.0.2.0/24", "a network for examples"),
@@ -53,7 +60,7 @@ _CARRIES_V4: tuple[tuple[str, int], ...] = (
     ("64:ff9b:1::/48", 0),
     ("2002::/16", 80),
 )
-"""IPv6 networks that stand for an IPv4 address, and how many bits follow it: mapped, translated, compatible, NAT64
+"""IPv6 networks that contain an IPv4 address, and how many bits follow it: mapped, translated, compatible, NAT64
 (also the local one), 6to4."""
 _CARRIERS = tuple((ipaddress.ip_network(network), shift) for network, shift in _CARRIES_V4)
 _V4_BITS = 0xFFFF_FFFF
@@ -61,7 +68,7 @@ _LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"
 
 
 def why_refused(address: Address) -> str:
-    """What the address is if it is not on the public internet; empty for one that is."""
+    """Return what the address is if it is not on the public internet; "" if it is."""
     for network, what in _NETWORKS:
         if address.version == network.version and address in network:
             return what
@@ -72,9 +79,29 @@ def why_refused(address: Address) -> str:
     return "" if address.is_global else "no address of the public internet"
 
 
+def is_nearby(address: Address) -> bool:
+    """Return whether a server of the person may have it: this machine or a private network, no cloud service."""
+    return why_refused(address) in ("this machine", "a private network")
+
+
 def is_loopback(address: Address) -> bool:
-    """Whether it is this very machine, written plainly."""
+    """Return whether it is this machine, in its plain form."""
     return any(address.version == network.version and address in network for network in _LOOPBACK)
+
+
+def is_local(url: str) -> bool:
+    """Return whether it is a plain http(s) address of this machine."""
+    try:
+        parts = urlsplit(url.strip())
+        host = parts.hostname or ""
+        return parts.scheme in ("http", "https") and not parts.username and host in ("localhost", "127.0.0.1", "::1")
+    except ValueError:
+        return False
+
+
+def is_own_server(url: str, own_ports: Callable[[], Collection[int]]) -> bool:
+    """Return whether a command of this conversation serves the address on this machine."""
+    return is_local(url) and (urlsplit(url.strip()).port or 80) in own_ports()
 
 
 _PORTS = {"http": 80, "https": 443}
@@ -88,7 +115,7 @@ _NEVER_PUBLIC = (".localhost", ".local", ".internal", ".intranet", ".lan", ".hom
 
 @dataclass(frozen=True, slots=True)
 class WebTarget:
-    """A URL that Wisp may fetch. `host` is a name in ASCII or an address; `url` has no fragment."""
+    """A URL that Wisp may fetch. `host` is an ASCII name or an address; `url` has no fragment."""
 
     url: str
     scheme: str
@@ -98,12 +125,15 @@ class WebTarget:
 
     @property
     def site(self) -> str:
-        """The host as people see it: `www.` says nothing."""
+        """The host without `www.`."""
         return self.host.removeprefix("www.")
 
 
-def read(text: str, *, any_port: bool = False) -> WebTarget:
-    """Raises ToolMisuse with the reason for whatever is no plain http(s) URL of a public host."""
+def read(text: str, *, any_port: bool = False, any_host: bool = False) -> WebTarget:
+    """Read a URL. Raises ToolMisuse with the reason if it is no plain http(s) URL of a public host.
+
+    `any_host` allows names of this machine and network, for a server that the person has named.
+    """
     url = text.strip()
     if not url or len(url) > _LONGEST:
         raise ToolMisuse(f"url: give an address of at most {_LONGEST} characters, such as https://example.com/page.")
@@ -119,7 +149,7 @@ def read(text: str, *, any_port: bool = False) -> WebTarget:
         raise ToolMisuse("url: only http:// and https:// addresses are fetched. Use the file tools for files.")
     if "@" in parts.netloc:
         raise ToolMisuse("url: leave out the user name and password before the @; nothing signs in here.")
-    host, address = _host(parts.hostname or "")
+    host, address = _host(parts.hostname or "", any_host=any_host)
     port = _PORTS[parts.scheme] if port is None else port
     if port not in _OPEN_PORTS and not any_port:
         ports = ", ".join(map(str, sorted(_OPEN_PORTS)))
@@ -127,7 +157,7 @@ def read(text: str, *, any_port: bool = False) -> WebTarget:
     return WebTarget(_spelled(parts.scheme, host, port, parts.path, parts.query), parts.scheme, host, port, address)
 
 
-def _host(written: str) -> tuple[str, Address | None]:
+def _host(written: str, *, any_host: bool) -> tuple[str, Address | None]:
     if ":" in written:
         return _literal(written)
     host = _ascii(written.lower()).removesuffix(".")
@@ -135,13 +165,14 @@ def _host(written: str) -> tuple[str, Address | None]:
         raise ToolMisuse("url: that is no host name; write it as in https://example.com/.")
     if _LOOKS_NUMERIC.fullmatch(host.rpartition(".")[2]):
         return _literal(host)
-    if host == "localhost" or f".{host}".endswith(_NEVER_PUBLIC) or "." not in host:
+    is_near = host == "localhost" or f".{host}".endswith(_NEVER_PUBLIC) or "." not in host
+    if is_near and not any_host:
         raise ToolMisuse(f"url: {host} is a name of this machine or network; only the public web is fetched.")
     return host, None
 
 
 def _literal(written: str) -> tuple[str, Address]:
-    """An address in its one plain form; octal, hexadecimal, shortened and scoped forms are read differently by many."""
+    """Read an address in its plain form. Programs read octal, hexadecimal, short and scoped forms differently."""
     try:
         address = ipaddress.ip_address(written)
     except ValueError:
@@ -167,3 +198,35 @@ def _spelled(scheme: str, host: str, port: int, path: str, query: str) -> str:
     place = f"[{host}]" if ":" in host else host
     place += "" if port == _PORTS[scheme] else f":{port}"
     return f"{scheme}://{place}{path or '/'}{'?' + query if query else ''}"
+
+
+async def resolve(host: str, port: int) -> list[Address]:
+    """Return all addresses of a name, as the system knows them. Raises OSError."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
+
+
+async def public_addresses(
+    target: WebTarget, find: Resolve = resolve, *, loopback: bool = False, is_own: bool = False
+) -> list[Address]:
+    """Return where a connection may go. One address that is not public refuses the whole name: ToolFailed.
+
+    `is_own` is for a server that the person has set up: it may be in a private network.
+    """
+    if target.address is not None:
+        found = [target.address]
+    else:
+        try:
+            found = await find(target.host, target.port)
+        except OSError:
+            raise ToolFailed(f"There is no host called {target.host}, or this machine is offline.") from None
+    for address in found:
+        reason = why_refused(address)
+        if reason and not (loopback and is_loopback(address)) and not (is_own and is_nearby(address)):
+            raise ToolFailed(
+                f"{target.host} leads to {reason} ({address}); only the public web is fetched. If the person wants "
+                "that page, open it in their browser instead."
+            )
+    if not found:
+        raise ToolFailed(f"{target.host} has no address.")
+    return found[:_MOST_TRIED]

@@ -15,6 +15,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QShowEvent,
+    QTextCursor,
 )
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 
@@ -186,6 +187,8 @@ class ExactView(CodeView):
     """What a call was given, from its beginning: what matters most must not be scrolled away."""
 
     def _go_to_end(self) -> None:
+        # The cursor stands behind what was inserted, and Qt scrolls to it when the view first shows.
+        self.moveCursor(QTextCursor.MoveOperation.Start)
         bar = self.verticalScrollBar()
         bar.setValue(bar.minimum())
 
@@ -263,9 +266,11 @@ class ApprovalRow(RowWidget):
         for part, above in self._parts():
             if part.isHidden():
                 continue
-            height = part.height_for(inner)
+            # The answers begin at the card's edge, because German ones would need two rows beside the glyph.
+            x = inset if part is self.choices else left
+            height = part.height_for(inner + left - x)
             y += above if y > inset else 0
-            part.setGeometry(left, y, inner, height)
+            part.setGeometry(x, y, inner + left - x, height)
             y += height
         return y + inset
 

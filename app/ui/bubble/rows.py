@@ -30,8 +30,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
+from app.base.errors import Remedy
 from app.ui.buttons import WordButton
-from app.ui.presenter.view import Choose, KeepTurn, Offer, TakeBack, TakeBackTurn
+from app.ui.presenter.view import Choose, KeepTurn, Mend, Offer, TakeBack, TakeBackTurn
 from app.ui.presenter.wording import visible
 from app.ui.theme import drawing
 from app.ui.theme.drawing import font, lines_of, placed, put
@@ -318,7 +319,8 @@ class OfferRow(RowWidget):
             old.deleteLater()
         self.buttons = tuple(AnswerButton(self.theme, visible(label), self) for label in row.labels or row.answers)
         for button, answer in zip(self.buttons, row.answers, strict=True):
-            button.clicked.connect(lambda _=False, answer=answer: self.intended.emit(Choose(answer)))
+            intent = Choose(answer) if row.remedy is Remedy.AGAIN else Mend(row.remedy)
+            button.clicked.connect(lambda _=False, intent=intent: self.intended.emit(intent))
             button.show()
 
     def height_for(self, width: int) -> int:

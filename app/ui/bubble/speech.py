@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 
 from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt, QUrl, Signal
@@ -19,7 +18,7 @@ from app.agent.agent_events import Outcome
 from app.ui.bubble.rows import OfferRow, ProseText, RichText, RowWidget
 from app.ui.cards.picture import CodeView
 from app.ui.presenter.view import Asked, Choose, NoticeItem, Offer, SpokenItem, TurnOutcome
-from app.ui.presenter.wording import Pacer, visible
+from app.ui.presenter.wording import FENCE, Pacer, closes, visible
 from app.ui.theme import drawing
 from app.ui.theme.drawing import placed, put
 from app.ui.theme.motion import Ticker
@@ -29,15 +28,13 @@ _BOUNCE_S = 0.6
 _LARGE_CHARS = 24
 """A final answer up to this long stands large."""
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-
 
 def pieces(text: str) -> Iterator[tuple[bool, str]]:
     """Prose and the insides of fenced code in turn; each with whether it is code."""
     kept, fence = list[str](), ""
     for line in text.splitlines(keepends=True):
-        found = _FENCE.match(line)
-        if fence and not (found and line.strip().startswith(fence) and not line.strip(f" \n{fence[0]}")):
+        found = FENCE.match(line)
+        if fence and not closes(line, fence):
             kept.append(line)
         elif found:
             yield bool(fence), "".join(kept)
@@ -181,7 +178,7 @@ class AskedRow(RowWidget):
         painter.drawRoundedRect(box, self.theme.size("card_radius"), self.theme.size("card_radius"))
 
 
-_GLYPHS = {
+TONE_GLYPHS = {
     "warm": "warm",
     "excited": "excited",
     "calm": "calm",
@@ -194,16 +191,26 @@ _GLYPHS = {
 
 
 class SaidRow(RowWidget):
-    """Speech in its tone: a stripe in the tone's colour, the words in the rhythm of speech."""
+    """Speech in its tone: a stripe in the tone's colour, the words in the rhythm of speech.
 
-    def __init__(self, theme: Theme, ticker: Ticker, *, at_once: bool = False) -> None:
+    `turns` are the rows that have something to say, the first of which speaks; the others are not seen yet. `begun`: a
+    row that is made of it later shows it at once.
+    """
+
+    begun = Signal()
+
+    def __init__(
+        self, theme: Theme, ticker: Ticker, turns: list[SaidRow] | None = None, *, at_once: bool = False
+    ) -> None:
         super().__init__(theme, ticker)
+        self._turns = turns if turns is not None else []
         self._step = f"say {id(self)}"
         self._said: SpokenItem | None = None
         self._at_once = at_once
         self._pacer: Pacer | None = None
         self._bounce_s = 0.0
         self._shown_chars: int | None = None
+        self._style = "say"
         self._text = AnswerView(theme, ticker, self)
         self._text.height_changed.connect(self.height_changed)
 
@@ -221,14 +228,30 @@ class SaidRow(RowWidget):
             self._pacer = self._paced(row)
             bouncing = row.tone == "playful" and not self._at_once and not self.theme.reduced
             self._bounce_s = _BOUNCE_S if bouncing else 0.0
-        self._text.show_text(row.text, _style_of(row.text, is_final=row.final))
+        text = f"{row.fence}\n{row.text}" if row.fence else row.text
+        self._style = _style_of(row.text, is_final=row.final)
+        self._text.show_text(text, self._style)
         if self._pacer is not None:
             self._pacer.arrive(len(self._text.plain))
             self._reveal(self._pacer.shown)
+            if self not in self._turns:
+                self._turns.append(self)
+                self._turns.sort(key=_number)  # because rows are made in any order
             self.ticker.run(self._step, self._advance)
         self.update()
 
+    @property
+    def key(self) -> str:
+        """Of what it says."""
+        return self._said.key if self._said is not None else ""
+
+    @property
+    def _waits(self) -> bool:
+        return self in self._turns and self._turns[0] is not self
+
     def height_for(self, width: int) -> int:
+        if self._waits:
+            return 1
         left = self._indent()
         inset, above = self.theme.size("gap"), self.theme.size("grid")
         height = self._text.height_for(width - left - inset)
@@ -237,9 +260,12 @@ class SaidRow(RowWidget):
 
     def leave(self) -> None:
         self.ticker.end(self._step)
+        if self.words:
+            self.begun.emit()
+        self._give_turn()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        if self._said is None:
+        if self._said is None or self._waits:
             return
         theme, tone = self.theme, self.theme.tone(self._said.tone)
         painter = QPainter(self)
@@ -254,15 +280,16 @@ class SaidRow(RowWidget):
         whole, way = QRectF(self.rect()), self.layoutDirection()
         stripe = placed(QRectF(0, max(nudge, 0), width, self.height() - abs(nudge)), whole, way)
         painter.drawRoundedRect(stripe, width / 2, width / 2)
-        glyph = _GLYPHS.get(self._said.tone)
+        glyph = TONE_GLYPHS.get(self._said.tone)
         if glyph:
-            side, above = theme.size("glyph"), theme.size("grid") + 1
+            side, line = theme.size("glyph"), theme.type(self._style).line
+            above = theme.size("grid") + (line - side) / 2
             place = placed(QRectF(width + theme.size("gap"), above, side, side), whole, way)
             drawing.draw(painter, glyph, place, tone)
 
     def _indent(self) -> int:
         theme = self.theme
-        glyph = theme.size("glyph") + theme.size("gap") if self._said and self._said.tone in _GLYPHS else 0
+        glyph = theme.size("glyph") + theme.size("gap") if self._said and self._said.tone in TONE_GLYPHS else 0
         return theme.count("stripe") + theme.size("card_padding") + glyph
 
     def _paced(self, row: SpokenItem) -> Pacer | None:
@@ -276,18 +303,35 @@ class SaidRow(RowWidget):
     def _advance(self, elapsed_s: float) -> bool:
         assert self._said is not None
         assert self._pacer is not None
+        if self._waits:
+            return True
         words = self._text.plain
-        shown = self._pacer.advance(words, elapsed_s)
+        shown = self._pacer.advance(words, elapsed_s * len(self._turns))  # quicker while others wait
         self._reveal(shown)
+        if shown == len(words):
+            self.begun.emit()
+            self._give_turn()
         if self._bounce_s > 0:
             self._bounce_s = max(self._bounce_s - elapsed_s, 0.0)
             self.update()
         return shown < len(words) or self._bounce_s > 0
 
+    def _give_turn(self) -> None:
+        """The next row speaks."""
+        if self in self._turns:
+            self._turns.remove(self)
+            if self._turns:
+                self._turns[0].height_changed.emit()
+
     def _reveal(self, shown: int) -> None:
         """Show so many characters; all of them also where more of them are no letters than Python counts."""
         self._shown_chars = None if shown >= len(self._text.plain) else shown
         self._text.reveal(self._shown_chars)
+
+
+def _number(row: SaidRow) -> int:
+    """Of its item, in the order in which items came."""
+    return int(row.key[1:]) if row.key[1:].isdigit() else 0
 
 
 def _style_of(text: str, *, is_final: bool) -> str:
@@ -341,6 +385,7 @@ class EndedRow(_MarkedRow):
 
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker, "say")
+        self._text.hide()  # because the answer's own view shows the words
         self._answer = AnswerView(theme, ticker, self)
         self._answer.height_changed.connect(self.height_changed)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible, QHideEvent, QResizeEvent, QShowEvent, QWheelEvent
+from PySide6.QtGui import QAccessible, QEnterEvent, QHideEvent, QResizeEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
 
 from app.ui.bubble.rows import RowWidget
@@ -139,6 +139,10 @@ class Thread(QAbstractScrollArea):
         self.verticalScrollBar().setSingleStep(theme.size("card_height"))
         self._bar = QScrollBar(Qt.Orientation.Vertical, self)
         self._bar.valueChanged.connect(self.verticalScrollBar().setValue)
+        self._bar_rests = QTimer(self)
+        self._bar_rests.setSingleShot(True)
+        self._bar_rests.setInterval(theme.ms("scrollbar_hides"))
+        self._bar_rests.timeout.connect(self._put_bar)
 
     @property
     def realised(self) -> dict[str, RowWidget]:
@@ -198,7 +202,13 @@ class Thread(QAbstractScrollArea):
         if not self._arranging:
             bar = self.verticalScrollBar()
             self._follows = bar.value() >= bar.maximum() - self._theme.count("grid")
+            self._bar_rests.start()
             self._arrange()
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self._bar_rests.start()
+        self._put_bar()
 
     def _width(self) -> int:
         """Of a row. The bar lies over the margin: a thread that begins to scroll does not change its lines."""
@@ -301,7 +311,10 @@ class Thread(QAbstractScrollArea):
         self._bar.setPageStep(page.pageStep())
         self._bar.setValue(page.value())
         self._bar.blockSignals(False)
-        self._bar.setVisible(page.maximum() > 0)
+        is_used = self._bar_rests.isActive() or self._bar.isSliderDown() or self._bar.underMouse()
+        self._bar.setVisible(page.maximum() > 0 and is_used)
+        if is_used and not self._bar_rests.isActive():
+            self._bar_rests.start()
 
     def _put(self) -> None:
         left, width = self._theme.size("padding"), self._width()

@@ -1,350 +1,283 @@
-"""The bubble: its window with header, thread and footer, and the small chip that stands for it."""
+"""The surface that holds thread, pages and composer and grows out of the orb."""
 
 from __future__ import annotations
 
-import time
-
-from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QAccessible,
     QColor,
-    QFontMetricsF,
+    QGuiApplication,
     QHideEvent,
     QKeyEvent,
-    QMouseEvent,
     QPainter,
     QPaintEvent,
+    QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QWidget
 
+from app.base.geometry import Rect
 from app.ui.bubble.thread import Make, Thread
-from app.ui.buttons import GlyphButton, WordButton
-from app.ui.cards.contents import elapsed_words
-from app.ui.orb.state import Orb
+from app.ui.composer.home import HomeView
+from app.ui.composer.window import ComposerView
 from app.ui.pages.listing import Page
 from app.ui.presenter.view import View
 from app.ui.presenter.wording import Row
-from app.ui.theme.drawing import font, placed, put
+from app.ui.theme.motion import Growth, Ticker, fade_in, fade_out
 from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Floating, WindowDeps
+from app.ui.windows.orb_placement import Arrangement
 
-
-class Header(QWidget):
-    """One line of constant height. While a turn runs, Stop stands where the pages' buttons are otherwise."""
-
-    ROLE = QAccessible.Role.ToolBar
-    history_wanted = Signal()
-    news_wanted = Signal()
-    usage_wanted = Signal()
-    settings_wanted = Signal()
-    minimised = Signal()
-    closed = Signal()
-    stop_wanted = Signal()
-
-    def __init__(self, theme: Theme, parent: QWidget, name: str) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._name = name
-        self._doing = ""
-        self._orb = Orb.IDLE
-        self._end = 0
-        tr = QCoreApplication.translate
-        self.history = self._button("history", tr("Bubble", "Conversations"), self.history_wanted)
-        self.news = self._button("bell", tr("Bubble", "What happened"), self.news_wanted)
-        self.usage = self._button("gauge", tr("Bubble", "Usage"), self.usage_wanted)
-        self.settings = self._button("gear", tr("Bubble", "Settings"), self.settings_wanted)
-        self.minimise = self._button("minus", tr("Bubble", "Minimise"), self.minimised)
-        self.close_button = self._button("close", tr("Bubble", "Close"), self.closed)
-        self.stop = WordButton(theme, tr("Bubble", "Stop"), "stop", self)
-        self.stop.setToolTip(tr("Bubble", "Stop what Wisp is doing"))
-        self.stop.clicked.connect(self.stop_wanted)
-        self.stop.hide()
-
-    @property
-    def wanted_height(self) -> int:
-        return self._theme.size("header_height")
-
-    def show_view(self, view: View) -> None:
-        self._doing = view.doing
-        self._orb = view.orb
-        self.news.set_count(view.unseen)
-        if self.stop.isHidden() is view.running:
-            for page in (self.history, self.usage, self.settings):
-                page.setVisible(not view.running)
-            self.stop.setVisible(view.running)
-            self._arrange()
-        words = view.doing or self._words()
-        self.setAccessibleName(f"{self._name}: {words}" if words else self._name)
-        self.update()
-
-    def show_page(self, shown: GlyphButton | None) -> None:
-        """Which of the buttons' pages is open."""
-        for opener in (self.history, self.news, self.usage):
-            opener.choose(chosen=opener is shown)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        self._arrange()
-
-    def _arrange(self) -> None:
-        theme = self._theme
-        header, inset, grid = theme.size("header_height"), theme.size("padding"), theme.size("grid")
-        x = self.width() - inset + grid
-        groups = ((self.close_button, self.minimise), (self.settings, self.usage, self.news, self.history, self.stop))
-        for group in groups:
-            for button in group:
-                if button.isHidden():
-                    continue
-                x -= button.width()
-                place = QRect(x, (header - button.height()) // 2, button.width(), button.height())
-                put(button, place, self.width())
-            x -= theme.size("gap")
-        self._end = x
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter, theme = QPainter(self), self._theme
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        inset, header = theme.size("padding"), theme.size("header_height")
-        _, color, _ = theme.orb(self._orb.value)
-        dot = theme.size("gap")
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(*color))
-        whole, way = QRectF(self.rect()), self.layoutDirection()
-        painter.drawEllipse(placed(QRectF(inset, header / 2 - dot / 2, dot, dot), whole, way))
-        left = inset + dot + theme.size("gap")
-        strong = font(theme, "title", strong=True)
-        painter.setFont(strong)
-        painter.setPen(QColor(*theme.color("ink")))
-        place = QRectF(left, 0, self._end - left, header)
-        name = QFontMetricsF(strong).elidedText(self._name, Qt.TextElideMode.ElideRight, place.width())
-        painter.drawText(placed(place, whole, way), Qt.AlignmentFlag.AlignVCenter, name)
-        used = left + QFontMetricsF(strong).horizontalAdvance(name) + theme.size("gap")
-        self._paint_words(painter, placed(QRectF(used, 0, self._end - used, header), whole, way))
-
-    def _paint_words(self, painter: QPainter, place: QRectF) -> None:
-        theme, small = self._theme, font(self._theme, "small")
-        painter.setFont(small)
-        painter.setPen(QColor(*theme.color("muted")))
-        words = self._words()
-        elided = QFontMetricsF(small).elidedText(words, Qt.TextElideMode.ElideRight, place.width())
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, elided)
-
-    def _words(self) -> str:
-        """How things stand, unless a step in the thread says it already."""
-        return state_words(self._orb) if not self._doing or self._orb is Orb.NEEDS_YOU else ""
-
-    def _button(self, glyph: str, name: str, pressed: SignalInstance) -> GlyphButton:
-        button = GlyphButton(self._theme, glyph, name, self)
-        button.clicked.connect(pressed)
-        return button
-
-
-def state_words(orb: Orb) -> str:
-    """How things stand, where no single action says it."""
-    tr = QCoreApplication.translate
-    words = {
-        Orb.THINKING: tr("State", "Thinking…"),
-        Orb.BUSY: tr("State", "Working…"),
-        Orb.LISTENING: tr("State", "Listening…"),
-        Orb.NEEDS_YOU: tr("State", "Waiting for you"),
-        Orb.DRIVING: tr("State", "Paused: you are driving"),
-        Orb.ERROR: tr("State", "Something went wrong"),
-    }
-    return words.get(orb, "")
-
-
-class ChipWindow(Floating):
-    """`clicked` is the press. Once the turn has ended it says how, for a while, and goes."""
-
-    ROLE = QAccessible.Role.Button
-    clicked = Signal()
-
-    def __init__(self, theme: Theme, around: WindowDeps) -> None:
-        super().__init__(theme, around)
-        self._view = View()
-        self._words = ""
-        self._elapsed = ""
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._seconds = QTimer(self)
-        self._seconds.setInterval(1000)
-        self._seconds.timeout.connect(self._tell)
-        self._end = QTimer(self)
-        self._end.setSingleShot(True)
-        self._end.setInterval(theme.ms("notice_hides"))
-        self._end.timeout.connect(self.hide)
-
-    def show_view(self, view: View) -> None:
-        """Say how things stand now."""
-        self._view = view
-        if view.running:
-            self._end.stop()
-            self._seconds.start()
-        else:
-            self._seconds.stop()
-            self._end.start()
-        self._tell()
-
-    def press(self) -> None:
-        """What a click does."""
-        self.clicked.emit()
-
-    def body_size(self) -> QSize:
-        return QSize(self.theme.size("minimised_width"), self.theme.size("minimised_height"))
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        self._seconds.stop()
-        self._end.stop()
-        super().hideEvent(event)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton:
-            self.press()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter, theme = QPainter(self), self.theme
-        self.paint_base(painter)
-        body, gap, dot = self.body(), theme.size("gap"), theme.size("gap")
-        _, color, _ = theme.orb(self._view.orb.value)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(*color))
-        left = body.left() + theme.size("card_padding")
-        way = self.layoutDirection()
-        painter.drawEllipse(placed(QRectF(left, body.center().y() - dot / 2, dot, dot), body, way))
-        small = font(theme, "small")
-        painter.setFont(small)
-        painter.setPen(QColor(*theme.color("muted")))
-        right = body.right() - theme.size("card_padding")
-        wide = QFontMetricsF(small).horizontalAdvance(self._elapsed)
-        place = QRectF(right - wide, body.top(), wide + 1, body.height())
-        painter.drawText(placed(place, body, way), Qt.AlignmentFlag.AlignVCenter, self._elapsed)
-        painter.setPen(QColor(*theme.color("ink")))
-        room = QRectF(left + dot + gap, body.top(), right - wide - gap - left - dot - gap, body.height())
-        elided = QFontMetricsF(small).elidedText(self._words, Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(placed(room, body, way), Qt.AlignmentFlag.AlignVCenter, elided)
-
-    def _tell(self) -> None:
-        view, tr = self._view, QCoreApplication.translate
-        done = tr("State", "Done") if view.orb in (Orb.IDLE, Orb.SLEEP) else state_words(view.orb)
-        self._words = (view.doing or state_words(view.orb)) if view.running else done
-        self._elapsed = elapsed_words(time.monotonic() - view.since) if view.running else ""
-        self.setAccessibleName(f"{self._words} {self._elapsed}".strip())
-        self.update()
-
-
-class ReplyField(QAbstractButton):
-    """A button to everybody who cannot see it."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.setText(QCoreApplication.translate("Bubble", "Say something…"))
-        self.setAccessibleName(QCoreApplication.translate("Bubble", "Write to Wisp"))
-        self.setCursor(Qt.CursorShape.IBeamCursor)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self._theme, QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        painter.setPen(QColor(*theme.color("accent" if self.hasFocus() else "hairline")))
-        painter.setBrush(QColor(*theme.color("raised")))
-        painter.drawRoundedRect(box, theme.size("card_radius"), theme.size("card_radius"))
-        painter.setFont(font(theme, "text"))
-        painter.setPen(QColor(*theme.color("muted")))
-        inset = theme.size("card_padding")
-        painter.drawText(box.adjusted(inset, 0, -inset, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
+_LONGEST_STEP_S = 0.034
 
 
 class BubbleWindow(Floating):
-    """Never takes the focus by itself; `engage` lets the keyboard in when the person asks for it."""
+    """The surface: what happened, a page or nothing, and beside it the composer, which never moves.
+
+    It never takes the focus by itself; `engage` lets the keyboard in when the person asks for it.
+    """
 
     closed = Signal()
-    reply_wanted = Signal()
     height_wanted = Signal()
 
-    def __init__(self, theme: Theme, around: WindowDeps, make: Make, name: str) -> None:
+    def __init__(self, theme: Theme, around: WindowDeps, ticker: Ticker, make: Make, words: tuple[str, str]) -> None:
+        """`words` are its name and what stands in the empty field."""
         super().__init__(theme, around)
+        name, placeholder = words
+        self._ticker = ticker
+        self._step = f"grow {id(self)}"
+        self._growth: Growth | None = None
+        self._placed: Rect | None = None
+        self._most = 0
+        self._leaving = False
+        self._above = True
         self.setAccessibleName(name)
-        self.header = Header(theme, self, name)
-        self.header.closed.connect(self.closed)
-        self.thread_view = Thread(theme, make, self)
+        self._frame = QWidget(self)
+        self._sheet = QWidget(self._frame)
+        self.thread_view = Thread(theme, make, self._sheet)
         self.thread_view.wanted_height_changed.connect(lambda _: self.height_wanted.emit())
-        self.reply = ReplyField(theme, self)
-        self.reply.clicked.connect(self.reply_wanted)
+        self.thread_view.hide()
+        self.composer = ComposerView(theme, placeholder, name, self._sheet)
+        self.composer.height_wanted.connect(self.height_wanted)
+        self.composer.keyboard_wanted.connect(self.engage)
+        self.header = self.composer.header
+        self.header.closed.connect(self.closed)
         self.stop_button = self.header.stop
+        self.home = HomeView(theme, self._sheet)
+        self.home.typed.connect(self._type)
+        self.composer.choosing.connect(self.home.enter)
         self._page: Page | None = None
-        self._may_write = True
+        self._has_rows = False
 
     @property
     def page(self) -> Page | None:
         """What shows instead of the thread."""
         return self._page
 
+    @property
+    def is_leaving(self) -> bool:
+        """Whether it is on its way to being hidden."""
+        return self._leaving
+
     def show_view(self, view: View, rows: tuple[Row, ...]) -> None:
         """Show this state of things."""
         self.header.show_view(view)
         self.thread_view.show_rows(rows)
+        if self._has_rows is not bool(rows):
+            self._has_rows = bool(rows)
+            self._show_content()
 
-    def show_page(self, page: Page | None, button: GlyphButton | None = None) -> None:
-        """Show a page, which belongs to a button of the header, instead of the thread; None shows the thread again."""
-        self.header.show_page(button)
+    def show_page(self, page: Page | None) -> None:
+        """Show a page instead of the thread; None shows the thread again."""
         if page is self._page:
             return
         if self._page is not None:
             self._page.hide()
         self._page = page
         if page is not None:
-            page.setParent(self)
+            page.setParent(self._sheet)
             page.show()
-        self.thread_view.setVisible(page is None)
-        self.reply.setVisible(page is None and self._may_write)
-        self._arrange()
-        self.height_wanted.emit()
-
-    def set_footer(self, *, shown: bool) -> None:
-        """With a footer there is a way to the composer; without one the composer itself is open."""
-        self._may_write = shown
-        wanted = shown and self._page is None
-        if self.reply.isHidden() == wanted:
-            self.reply.setVisible(wanted)
-            self._arrange()
-            self.height_wanted.emit()
+        self._show_content()
 
     def wanted_size(self, most: int) -> QSize:
-        """The body's size: as high as the thread or the page, at most `most`."""
-        theme, header = self.theme, self.header.wanted_height
-        inner = self._page.wanted_height if self._page is not None else self.thread_view.wanted_height
-        height = header + inner + self._footer() + theme.size("gap")
-        return QSize(theme.size("bubble_width"), max(min(height, most), header))
+        """The body's size: as high as the thread or the page and the composer, at most `most`."""
+        self._most = most
+        height = self.composer.wanted_height + self._inner_height()
+        return QSize(self.theme.size("bubble_width"), min(height, most))
+
+    # -- growing and shrinking
+
+    def open_at(self, found: Arrangement) -> None:
+        """Show it there, grown out of its seed."""
+        was_leaving, self._leaving = self._leaving, False
+        self._above = found.above
+        if self.isVisible() and self._moves():
+            self._grow(self.body_rect(), found.body, self.theme.ms("open"))
+            return
+        self._put(found.body)
+        if self._fades():
+            if not self.isVisible() or was_leaving:
+                fade_in(self, self._ticker, self.theme.motion_ms("open"))
+            return
+        if self._moves():
+            self._grow(found.seed, found.body, self.theme.ms("open"))
+        self.show()
+
+    def move_to(self, found: Arrangement) -> None:
+        """Be there from now on: glide where only the height changes, else at once."""
+        if self._leaving or found.body == self._placed:
+            return
+        before, self._above = self._placed, found.above
+        stays = before is not None and _anchor(before, found) == _anchor(found.body, found)
+        if stays and self.isVisible() and self._moves():
+            self._grow(self.body_rect(), found.body, self.theme.ms("open"))
+        else:
+            self._end_growth()
+            self._put(found.body)
+
+    def leave_to(self, found: Arrangement) -> None:
+        """Shrink away; hidden in the end."""
+        self._leaving = True
+        if self._fades():
+            fade_out(self, self._ticker, self.theme.motion_ms("close"))
+        elif self._moves():
+            self._grow(self.body_rect(), found.seed, self.theme.ms("close"))
+        else:
+            self.hide()
+
+    def body(self) -> QRectF:
+        if self._growth is None:
+            return QRectF(self._target())
+        corner = self.geometry().topLeft()
+        return self._growth.value.translated(-corner.x(), -corner.y())
+
+    def shape(self) -> None:
+        super().shape()
+        server = self.around.server
+        if server is not None and self.isVisible() and self.isWindow():
+            paper = self.theme.color("paper")
+            opaque = paper.red << 16 | paper.green << 8 | paper.blue
+            server.steady(int(self.winId()), 0 if self.around.composited else opaque, above=self._above)
+
+    def _moves(self) -> bool:
+        """Only with a compositor, because elsewhere window and shape do not change in the same moment."""
+        return self.around.composited and not self.theme.reduced
+
+    def _fades(self) -> bool:
+        return self.theme.reduced and self.around.composited
+
+    def _grow(self, start: Rect, end: Rect, duration_ms: int) -> None:
+        """The window is at once as large as it will be; what is drawn of it follows."""
+        self._growth = Growth(_real(start), _real(end), duration_ms)
+        self._put(end if end.size.area >= start.size.area else start)
+        self._ticker.run(self._step, self._advance)
+
+    def _advance(self, elapsed_s: float) -> bool:
+        growth = self._growth
+        if growth is None:
+            return False
+        growth.advance(min(elapsed_s, _LONGEST_STEP_S))  # because a slow frame may not leave out the others
+        if growth.is_there:
+            self._end_growth()
+        else:
+            self._show_growth()
+        return not growth.is_there
+
+    def _end_growth(self) -> None:
+        ended, self._growth = self._growth, None
+        if ended is None:
+            return
+        self._ticker.end(self._step)
+        if self._leaving:
+            self.hide()
+        else:
+            self._put(_whole(ended.goal))
+        self._show_growth()
+        self.shape()
+
+    def _show_growth(self) -> None:
+        body = self.body().toAlignedRect()
+        self._frame.setGeometry(body)
+        self._sheet.move(self._target().topLeft() - body.topLeft())
+        self.update()
+
+    def _put(self, rect: Rect) -> None:
+        self._placed = rect
+        self.place_body(rect if self.around.composited else self._room(rect))
+        self._arrange()
+        if not self.around.composited:
+            self.shape()
+            self.update()
+
+    def _room(self, rect: Rect) -> Rect:
+        """Without a compositor the window is at once as large as it may become, and its shape shows some of it.
+
+        Otherwise an empty frame would show whenever it grows: the program paints it in its new size before, or after,
+        the window manager makes it so large.
+        """
+        screen = QGuiApplication.screenAt(QPoint(rect.center.x, rect.center.y)) or QGuiApplication.primaryScreen()
+        free = screen.availableGeometry()
+        if self._above:
+            top = min(max(rect.bottom - self._most, free.top()), rect.y)
+            return Rect(rect.x, top, rect.width, rect.bottom - top)
+        bottom = max(min(rect.y + self._most, free.top() + free.height()), rect.bottom)
+        return Rect(rect.x, rect.y, rect.width, bottom - rect.y)
+
+    def _target(self) -> QRect:
+        """Where the whole of it is, in the window."""
+        if self.around.composited or self._placed is None:
+            return super().body().toRect()
+        corner, placed = self.geometry().topLeft(), self._placed
+        return QRect(placed.x - corner.x(), placed.y - corner.y(), placed.width, placed.height)
+
+    # -- the keyboard
 
     def engage(self) -> None:
-        """Let the keyboard in: the person has asked for it."""
-        self._accept_focus(accepts=True)
+        """Let the keyboard in: the person has asked for it. Always, because Qt hears later that it was given away."""
+        self.accept_focus(accepts=True)
+        self.raise_()
         self.activateWindow()
+
+    def accept_focus(self, *, accepts: bool) -> None:
+        """Whether the window manager may give it the keyboard."""
+        window = self.windowHandle()
+        if window is not None:
+            window.setFlag(Qt.WindowType.WindowDoesNotAcceptFocus, not accepts)
+
+    def enter_thread(self) -> None:
+        """The keyboard goes to the first control of the thread or page."""
+        content = self._page or (self.thread_view if self._has_rows else self.home)
+        stops = [stop for stop in self._stops() if content.isAncestorOf(stop)]
+        if stops:
+            stops[0].setFocus(Qt.FocusReason.TabFocusReason)
+            self.thread_view.bring_into_sight(stops[0])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
             self.closed.emit()
         elif event.key() == Qt.Key.Key_F6:
-            self.reply_wanted.emit()
+            self.composer.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         else:
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: FBT001 - Qt's signature
         """Tab goes as the eye does, from top to bottom: rows of the thread are made in any order."""
-        stops = [child for child in self.findChildren(QWidget) if _may_be_reached(child)]
-        stops.sort(key=lambda child: (child.mapTo(self, child.rect().topLeft()).toTuple())[::-1])
+        stops, now = self._stops(), self.focusWidget()
         if not stops:
             return False
-        now = self.focusWidget()
         index = stops.index(now) + (1 if forward else -1) if now in stops else 0
         reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
         stops[index % len(stops)].setFocus(reason)
         self.thread_view.bring_into_sight(stops[index % len(stops)])
         return True
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.ActivationChange:
+            self.update()
+
     def hideEvent(self, event: QHideEvent) -> None:
-        self._accept_focus(accepts=False)
+        self.accept_focus(accepts=False)
+        self._leaving = False
         super().hideEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -352,30 +285,69 @@ class BubbleWindow(Floating):
         self._arrange()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        self.paint_base(QPainter(self))
+        painter, theme = QPainter(self), self.theme
+        self.paint_base(painter)
+        body, edge = self.body(), self.composer.mapTo(self, QPoint(0, 0)).y()
+        if not self._above:
+            edge += self.composer.height()
+        if body.top() + theme.size("radius") < edge < body.bottom() - theme.size("radius"):
+            inset = theme.size("padding")
+            painter.setPen(QColor(*theme.color("hairline")))
+            painter.drawLine(QPointF(body.left() + inset, edge), QPointF(body.right() - inset, edge))
+        if self.isActiveWindow():
+            painter.setPen(QPen(QColor(*theme.color("accent")), 1.5))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(body.adjusted(0.75, 0.75, -0.75, -0.75), theme.size("radius"), theme.size("radius"))
 
-    def _accept_focus(self, *, accepts: bool) -> None:
-        window = self.windowHandle()
-        if window is not None:
-            window.setFlag(Qt.WindowType.WindowDoesNotAcceptFocus, not accepts)
+    def _inner_height(self) -> int:
+        """Of what is above or below the composer. All pages are equally high, so that they swap in one frame."""
+        if self._page is not None:
+            return self.theme.size("page_height") + self._top_inset()
+        inner = self.thread_view.wanted_height if self._has_rows else self.home.wanted_height
+        return inner + self._top_inset() if inner else 0
 
-    def _footer(self) -> int:
-        return 0 if self.reply.isHidden() else self.theme.size("footer_height") + self.theme.size("gap")
+    def _type(self, event: QKeyEvent) -> None:
+        """A letter pressed among the suggestions belongs to the field."""
+        self.composer.field.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.composer.field.keyPressEvent(event)
+
+    def _top_inset(self) -> int:
+        return self.theme.size("card_padding")
+
+    def _stops(self) -> list[QWidget]:
+        stops = [child for child in self.findChildren(QWidget) if _may_be_reached(child)]
+        return sorted(stops, key=lambda child: (child.mapTo(self, child.rect().topLeft()).toTuple())[::-1])
+
+    def _show_content(self) -> None:
+        self.thread_view.setVisible(self._page is None and self._has_rows)
+        self.home.setVisible(self._page is None and not self._has_rows)
+        self._arrange()
+        self.height_wanted.emit()
 
     def _arrange(self) -> None:
-        theme, body = self.theme, self.body().toRect()
-        header, inset = self.header.wanted_height, theme.size("padding")
-        self.header.setGeometry(body.x(), body.y(), body.width(), header)
-        top, footer = body.y() + header, self._footer()
-        inner = max(body.bottom() + 1 - top - footer, 0)
-        if self._page is not None:
-            self._page.setGeometry(body.x(), top, body.width(), max(inner - theme.size("gap"), 0))
-        else:
-            self.thread_view.setGeometry(body.x(), top, body.width(), inner)
-        field = theme.size("footer_height") - theme.size("gap")
-        self.reply.setGeometry(
-            body.x() + inset, body.bottom() + 1 - inset + theme.size("grid") - field, body.width() - 2 * inset, field
-        )
+        """Everything where it is once the surface has grown; of the frame only what is drawn so far."""
+        whole = self._target()
+        self._sheet.resize(whole.size())
+        field = min(self.composer.wanted_height, whole.height())
+        room, inset = whole.height() - field, self._top_inset()
+        self.composer.setGeometry(0, room if self._above else 0, whole.width(), field)
+        content = QRect(0, inset if self._above else field + inset, whole.width(), max(room - inset, 0))
+        (self._page or self.thread_view).setGeometry(content)
+        self.home.setGeometry(content)
+        self._show_growth()
+
+
+def _anchor(rect: Rect, found: Arrangement) -> tuple[int, int]:
+    """The corner that stays where it is while the height changes."""
+    return rect.x, rect.bottom if found.above else rect.y
+
+
+def _real(rect: Rect) -> QRectF:
+    return QRectF(rect.x, rect.y, rect.width, rect.height)
+
+
+def _whole(rect: QRectF) -> Rect:
+    return Rect(round(rect.x()), round(rect.y()), round(rect.width()), round(rect.height()))
 
 
 def _may_be_reached(child: QWidget) -> bool:

@@ -30,9 +30,9 @@ from app.ui.cards.contents import (
     paint_chevron,
     paint_head,
 )
-from app.ui.cards.picture import CodeView, PictureView
-from app.ui.presenter.cards import newest_picture
-from app.ui.presenter.view import Card, OpenPicture, ShownPicture, Status
+from app.ui.cards.picture import CodeView, FilmStrip, PictureView
+from app.ui.presenter.cards import frames_of, newest_picture
+from app.ui.presenter.view import Card, OpenPicture, SaveGuide, ShownPicture, Status
 from app.ui.presenter.wording import Fold
 from app.ui.theme.drawing import font, placed
 from app.ui.theme.motion import Ticker
@@ -259,12 +259,14 @@ class FoldRow(_Openable):
     def __init__(self, theme: Theme, ticker: Ticker) -> None:
         super().__init__(theme, ticker)
         self._fold: Fold | None = None
+        self._film: FilmStrip | None = None
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def show_row(self, row: Fold) -> None:
         self._fold = row
         self.key = row.key
         self.setAccessibleName(self._words())
+        self._fill(frames_of(row.cards) if row.is_open else ())
         self.update()
 
     @property
@@ -272,7 +274,28 @@ class FoldRow(_Openable):
         return self._fold is not None and self._fold.is_open
 
     def height_for(self, width: int) -> int:
-        return self.theme.size("step_height")
+        line = self.theme.size("step_height")
+        if self._film is None:
+            return line
+        high = self._film.height_for(width)
+        self._film.setGeometry(0, line, width, high)
+        return line + high
+
+    def _fill(self, frames: tuple[tuple[str, ShownPicture], ...]) -> None:
+        """The pictures that were taken on the way, while it is open."""
+        if not frames:
+            _drop(self._film)
+            self._film = None
+            return
+        if self._film is None:
+            self._film = _shown(FilmStrip(self.theme, self))
+            self._film.opened.connect(lambda picture: self.intended.emit(OpenPicture(picture)))
+            self._film.save_wanted.connect(self._save)
+        self._film.show_frames(frames)
+
+    def _save(self) -> None:
+        if self._fold is not None:
+            self.intended.emit(SaveGuide(self._fold.cards))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._fold is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
@@ -18,16 +18,15 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextCursor,
     QTextFormat,
-    QTextOption,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QTextEdit, QWidget
 
 from app.ui.bubble.rows import ProseText, RowWidget
-from app.ui.buttons import GlyphButton
+from app.ui.buttons import GlyphButton, WordButton
 from app.ui.presenter.view import Command, ShownPicture
 from app.ui.presenter.wording import visible
-from app.ui.theme.drawing import font
+from app.ui.theme.drawing import font, put
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
 
@@ -64,6 +63,11 @@ class PictureView(QWidget):
         natural = self._pixmap.size()
         fitted = natural.scaled(QSize(width, theme.size("picture_height")), Qt.AspectRatioMode.KeepAspectRatio)
         return min(fitted.height(), natural.height())
+
+    def width_for(self, height: int) -> int:
+        """The other way round."""
+        size = self._pixmap.size()
+        return height if size.isEmpty() else max(round(size.width() * height / size.height()), 1)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -132,6 +136,76 @@ def paint_click_ring(painter: QPainter, center: QPointF, theme: Theme) -> None:
         painter.drawEllipse(center, radius, radius)
 
 
+class FilmStrip(QWidget):
+    """What was done, picture after picture; they scroll sideways. `save_wanted`: the person keeps them as a guide."""
+
+    ROLE = QAccessible.Role.List
+    opened = Signal(object)
+    save_wanted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._frames: tuple[tuple[str, ShownPicture], ...] = ()
+        self._view, self._offset = QWidget(self), 0
+        self.pictures: list[PictureView] = []
+        self.save = WordButton(theme, QCoreApplication.translate("Cards", "Save as a guide…"), parent=self)
+        self.save.clicked.connect(self.save_wanted)
+        self.setAccessibleName(QCoreApplication.translate("Cards", "Pictures of what was done"))
+
+    def show_frames(self, frames: tuple[tuple[str, ShownPicture], ...]) -> None:
+        if frames == self._frames:
+            return
+        for old in self.pictures:
+            old.deleteLater()
+        self._frames, self._offset, self.pictures = frames, 0, []
+        for number, (words, picture) in enumerate(frames, 1):
+            made = PictureView(self._theme, self._view)
+            made.show_picture(picture)
+            made.setAccessibleName(f"{number}. {words}")
+            made.setToolTip(visible(made.accessibleName()))
+            made.opened.connect(self.opened)
+            made.installEventFilter(self)
+            made.show()
+            self.pictures.append(made)
+
+    def height_for(self, width: int) -> int:
+        """Arrange for a width and say how high that is, in pixels."""
+        gap, high = self._theme.size("gap"), self._theme.size("film_height")
+        self._view.setGeometry(0, gap, width, high)
+        self._arrange()
+        put(self.save, QRect(QPoint(0, high + 2 * gap), self.save.size()), width)
+        return high + 3 * gap + self.save.height()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """A picture that gets the keyboard comes into sight."""
+        if event.type() is QEvent.Type.FocusIn and isinstance(watched, PictureView):
+            over = watched.x() + watched.width() - self._view.width()
+            self._scroll(watched.x() if watched.x() < 0 else max(over, 0))
+        return False
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Sideways, and with Shift; else the thread scrolls."""
+        by = event.angleDelta().x()
+        if by:
+            self._scroll(-by)
+        else:
+            event.ignore()
+
+    def _scroll(self, by: int) -> None:
+        widths = sum(picture.width() + self._theme.size("gap") for picture in self.pictures)
+        most = max(widths - self._theme.size("gap") - self._view.width(), 0)
+        self._offset = min(max(self._offset + by, 0), most)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        high, x = self._view.height(), -self._offset
+        for picture in self.pictures:
+            wide = picture.width_for(high)
+            put(picture, QRect(x, 0, wide, high), self._view.width())
+            x += wide + self._theme.size("gap")
+
+
 class CodeView(ProseText):
     """At most `code_lines` lines high; the end is in sight while it grows. `as_diff` colours added and removed."""
 
@@ -140,7 +214,6 @@ class CodeView(ProseText):
         self._theme = theme
         self._as_diff = as_diff
         self.setObjectName("code")
-        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self._copy = GlyphButton(theme, "copy", QCoreApplication.translate("Cards", "Copy"), self)
         self._copy.clicked.connect(self._copy_all)

@@ -15,7 +15,7 @@ from app.agent.agent_events import Media
 from app.base.errors import WispError
 from app.ui.bridge import Agent, BackgroundTasks
 from app.ui.composer.attachments import MOST, MOST_PICTURES, Attached, size
-from app.ui.composer.window import ComposerWindow
+from app.ui.composer.window import ComposerView
 
 LONG_EDGE_PX = 1568
 AREA_PX = 1568 * 28 * 28
@@ -122,9 +122,7 @@ def _written(image: QImage, form: bytes) -> bytes:
 class Intake(QObject):
     """Serves one composer; `agent` answers None while there is none."""
 
-    def __init__(
-        self, composer: ComposerWindow, background: BackgroundTasks, agent: Callable[[], Agent | None]
-    ) -> None:
+    def __init__(self, composer: ComposerView, background: BackgroundTasks, agent: Callable[[], Agent | None]) -> None:
         super().__init__(composer)
         self._composer = composer
         self._background = background

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from PySide6.QtCore import QEventLoop, QPoint, Qt, QTimer
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QInputMethodEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from app.agent.agent_events import AgentEvent, to_json
 from app.agent.recording import ExportFormat, PastConversation, Spent
 from app.base.errors import WispError
-from app.ui.bubble.window import BubbleWindow, ChipWindow
+from app.ui.bubble.window import BubbleWindow
 from app.ui.composer.attachments import Attached
-from app.ui.composer.window import ComposerWindow
 from app.ui.gallery import samples
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbWindow
@@ -31,6 +30,7 @@ from app.ui.theme import drawing, theme
 from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
 from app.ui.windows.floating import Floating, WindowDeps
+from app.ui.windows.overlays import CaptionWindow
 from app.ui.windows.stage import RowMaker
 
 _HOUR_S = 3600
@@ -154,6 +154,7 @@ class Board(QWidget):
             yield f"orb-{state.value}", orb
         yield "composer", self._composer()
         yield "composer-attached", self._composer(samples.attached(), "“holidays.tif” (212.0 MB) cannot be shown.")
+        yield "composer-completed", self._composing("Open the c")
         scenes = {
             "at-work": samples.at_work(),
             "finished": samples.finished(),
@@ -176,20 +177,26 @@ class Board(QWidget):
         yield "minimised", self._minimised()
         for name, page in pages(self._theme).items():
             bubble = self._bubble(samples.finished())
-            bubble.show_page(page, getattr(bubble.header, name, bubble.header.history))
+            bubble.show_page(page)
             yield f"page-{name}", bubble
 
-    def _composer(self, attached: Sequence[Attached] = (), note: str = "") -> ComposerWindow:
-        composer = self._child(ComposerWindow(self._theme, self._around, "Open the calculator and type 12*7="))
+    def _composer(self, attached: Sequence[Attached] = (), note: str = "") -> BubbleWindow:
+        bubble = self._bubble(())
         for one in attached:
-            composer.chips.add(one)
-        composer.tell(note)
-        size = composer.wanted_size()
-        composer.resize(size.width() + 2 * composer.margin, size.height() + 2 * composer.margin)
-        return composer
+            bubble.composer.chips.add(one)
+        bubble.composer.tell(note)
+        return bubble
 
-    def _minimised(self) -> ChipWindow:
-        chip = self._child(ChipWindow(self._theme, self._around))
+    def _composing(self, words: str) -> BubbleWindow:
+        bubble = self._composer()
+        bubble.composer.field.complete_from([title for title, *_ in _SAMPLES])
+        typed = QInputMethodEvent()
+        typed.setCommitString(words)
+        QApplication.sendEvent(bubble.composer.field, typed)
+        return bubble
+
+    def _minimised(self) -> CaptionWindow:
+        chip = self._child(CaptionWindow(self._theme, self._around, self._ticker))
         view = samples.view_of(samples.at_work())
         chip.show_view(replace(view, since=view.since - 83.0))
         size = chip.body_size()
@@ -202,7 +209,8 @@ class Board(QWidget):
         self._makers.append(maker)
         cards = [item.key for item in view.items if isinstance(item, Card)]
         maker.note_newest(cards[-1] if cards else "", {})
-        bubble = self._child(BubbleWindow(self._theme, self._around, maker.make, "Wisp"))
+        words = ("Wisp", "Open the calculator and type 12*7=")
+        bubble = self._child(BubbleWindow(self._theme, self._around, self._ticker, maker.make, words))
         width = self._theme.size("bubble_width") + 2 * bubble.margin
         bubble.resize(width, _TALL_PX)
         bubble.show_view(view, folded(view.items, running=view.running))

@@ -50,6 +50,10 @@ class OrbFrame:
     is_free: bool = False
 
 
+_FALL_STEPS = 6
+"""Stops of a light that falls off smoothly."""
+
+
 def paint(painter: QPainter, center: QPointF, diameter: float, look: OrbFrame, theme: Theme, *, shadow: bool) -> None:
     """Draw the orb around `center`, in device-independent pixels."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -88,20 +92,33 @@ def _shadow(painter: QPainter, center: QPointF, radius: float, theme: Theme) -> 
 
 def _sphere(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, theme: Theme) -> None:
     lit, body, far = theme.orb(look.state.value)
-    ball = QRadialGradient(QPointF(center.x() - radius * 0.32, center.y() - radius * 0.42), radius * 1.75)
-    for place, color in ((0.0, lit), (0.38, body), (1.0, far)):
-        ball.setColorAt(place, QColor(*color))
+    inside = QPainterPath()
+    inside.addEllipse(center, radius, radius)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QBrush(ball))
-    painter.drawEllipse(center, radius, radius)
+    painter.fillPath(inside, QColor(*body))
+    painter.save()
+    painter.setClipPath(inside)
+    # Three soft lights that overlap: no edge and no reflection, so that it glows by itself.
+    for color, x, y, reach, strength in (
+        (far, 0.55, 0.75, 1.5, 0.85),
+        (lit, -0.55, -0.65, 1.35, 0.52),
+        (lit, 0.75, -0.1, 0.9, 0.3),
+    ):
+        spot = QPointF(center.x() + x * radius, center.y() + y * radius)
+        painter.fillPath(inside, _soft(spot, radius * reach, color, strength))
+    painter.restore()
     if look.state is Orb.THINKING:
         _light(painter, center, radius, look.phase, lit)
-    glow = QRadialGradient(QPointF(center.x() + radius * 0.25, center.y() + radius * 0.75), radius * 0.9)
-    glow.setColorAt(0.0, QColor(*lit.faded(0.34)))
-    glow.setColorAt(1.0, QColor(*lit.faded(0.0)))
-    painter.setBrush(QBrush(glow))
-    painter.drawEllipse(center, radius, radius)
     _rim(painter, center, radius, look, theme)
+
+
+def _soft(spot: QPointF, reach: float, color: Color, strength: float) -> QBrush:
+    """Light that falls off without an edge."""
+    gradient = QRadialGradient(spot, reach)
+    for step in range(_FALL_STEPS + 1):
+        share = step / _FALL_STEPS
+        gradient.setColorAt(share, QColor(*color.faded(strength * (1 - share * share * (3 - 2 * share)))))
+    return QBrush(gradient)
 
 
 def _light(painter: QPainter, center: QPointF, radius: float, phase: float, lit: Color) -> None:
@@ -109,7 +126,7 @@ def _light(painter: QPainter, center: QPointF, radius: float, phase: float, lit:
     angle = phase * math.tau
     spot = QPointF(center.x() + math.cos(angle) * radius * 0.5, center.y() + math.sin(angle) * radius * 0.5)
     gradient = QRadialGradient(spot, radius * 0.72)
-    gradient.setColorAt(0.0, QColor(255, 255, 255, 225))
+    gradient.setColorAt(0.0, QColor(255, 255, 255, 190))
     gradient.setColorAt(0.35, QColor(*lit.faded(0.6)))
     gradient.setColorAt(1.0, QColor(*lit.faded(0.0)))
     painter.setBrush(QBrush(gradient))
@@ -125,11 +142,11 @@ def _rim(painter: QPainter, center: QPointF, radius: float, look: OrbFrame, them
     """A thin light along the upper edge; an error takes a notch out of it."""
     (rim,) = theme.orb("rim")
     sweep = QConicalGradient(center, 120)
-    for place, opacity in ((0.0, 1.0), (0.2, 0.25), (0.5, 0.05), (0.8, 0.25), (1.0, 1.0)):
+    for place, opacity in ((0.0, 0.6), (0.25, 0.2), (0.5, 0.08), (0.75, 0.2), (1.0, 0.6)):
         sweep.setColorAt(place, QColor(*rim.faded(opacity)))
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(QPen(QBrush(sweep), radius / 20))
-    inset = radius - radius / 32
+    painter.setPen(QPen(QBrush(sweep), radius / 28))
+    inset = radius - radius / 56
     painter.drawEllipse(center, inset, inset)
     if look.state is Orb.ERROR:
         (mark,) = theme.orb("glyph")

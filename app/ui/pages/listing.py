@@ -1,4 +1,4 @@
-"""A list of things, each with a title and a quiet second line: what the inbox and the history are made of."""
+"""A list of things, each with a title and a quiet second line. Every page of the bubble but the usage is made of it."""
 
 from __future__ import annotations
 
@@ -50,9 +50,10 @@ class ListView(QListWidget):
     renamed = Signal(str, str)
     delete_wanted = Signal(str)
 
-    def __init__(self, theme: Theme, name: str, *, has_menu: bool = False) -> None:
+    def __init__(self, theme: Theme, name: str, *, has_menu: bool = False, is_editable: bool = False) -> None:
         super().__init__()
         self._has_menu = has_menu
+        self._is_editable = is_editable
         self.setAccessibleName(name)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setMouseTracking(True)
@@ -73,7 +74,8 @@ class ListView(QListWidget):
             item = QListWidgetItem(entry.title)
             item.setData(_ENTRY, entry)
             item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, entry.below)
-            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
+            if self._is_editable:
+                item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
             self.addItem(item)
             if entry.key == current:
                 self.setCurrentItem(item)
@@ -118,7 +120,7 @@ class ListView(QListWidget):
             self.picked.emit(_entry(item).key)
         elif key == Qt.Key.Key_Delete and self._has_menu:
             self.delete_wanted.emit(_entry(item).key)
-        elif key == Qt.Key.Key_F2 and self._has_menu:
+        elif key == Qt.Key.Key_F2 and self._is_editable:
             self.rename_current()
         else:
             return False
@@ -236,13 +238,8 @@ class Page(QWidget):
         self.note.setText(sentence)
         self.note.setVisible(bool(sentence))
 
-    @property
-    def wanted_height(self) -> int:
-        """Pixels; at most this much is shown."""
-        return self.theme.size("page_height")
-
     def take_focus(self) -> None:
-        """Where the keyboard goes when the page opens."""
+        """Put the keyboard where it belongs when the page opens."""
         self.back.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

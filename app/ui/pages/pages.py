@@ -1,4 +1,4 @@
-"""Past conversations: search, open again, rename, save, delete."""
+"""The pages: past conversations, what Wisp keeps, what happened, and what was spent."""
 
 from __future__ import annotations
 
@@ -72,26 +72,19 @@ def _locale() -> QLocale:
 _TYPING_MS = 150
 
 
-class HistoryPage(Page):
-    """Shows what it is given and says what the person wants; `chosen` opens a conversation again; `export_wanted`
-    carries a conversation, its title and the format."""
+class SearchedPage(Page):
+    """A list that can be searched. Its entries have a menu, and are deleted only after a question."""
 
     searched = Signal(str)
-    chosen = Signal(str)
-    new_wanted = Signal()
     renamed = Signal(str, str)
     deleted = Signal(str)
-    export_wanted = Signal(str, str, object)
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, title: str, search: str, *, is_editable: bool) -> None:
         tr = QCoreApplication.translate
-        super().__init__(theme, tr("History", "Conversations"))
-        self.new = GlyphButton(theme, "plus", tr("History", "New conversation"), self)
-        self.new.clicked.connect(self.new_wanted)
-        self.bar.addWidget(self.new)
+        super().__init__(theme, title)
         self.search = QLineEdit()
         self.search.setPlaceholderText(tr("History", "Search"))
-        self.search.setAccessibleName(tr("History", "Search conversations"))
+        self.search.setAccessibleName(search)
         self.search.setClearButtonEnabled(True)
         self.search.installEventFilter(self)
         self._titles: dict[str, str] = {}
@@ -100,8 +93,8 @@ class HistoryPage(Page):
         self._typing.setInterval(_TYPING_MS)
         self._typing.timeout.connect(lambda: self.searched.emit(self.search.text().strip()))
         self.search.textChanged.connect(lambda _: self._typing.start())
-        self.list = ListView(theme, tr("History", "Conversations"), has_menu=True)
-        self.list.picked.connect(self.chosen)
+        self.list = ListView(theme, title, has_menu=True, is_editable=is_editable)
+        self.list.picked.connect(self.pick)
         self.list.menu_wanted.connect(self._show_menu)
         self.list.renamed.connect(self.renamed)
         self.list.delete_wanted.connect(self.ask_to_delete)
@@ -111,26 +104,75 @@ class HistoryPage(Page):
         self.question.confirmed.connect(self.deleted)
         for part in (self.search, self.list, self.empty, self.question, self.note):
             self.box.addWidget(part)
-        self.show_conversations(())
 
-    def show_conversations(self, found: Sequence[PastConversation], now: float | None = None) -> None:
-        """The newest first, as the archive gives them. `now` is in seconds since the epoch; None is this moment."""
-        now, tr = now or time.time(), QCoreApplication.translate
-        self._titles = {one.id: one.title for one in found}
-        self.list.show_entries([ListEntry(one.id, one.title, _below(one, now)) for one in found])
-        nothing = tr("History", "Nothing found.") if self.search.text().strip() else tr("History", "Nothing here yet.")
-        self.empty.setText(nothing)
-        self.list.setVisible(bool(found))
-        self.empty.setVisible(not found)
+    def show_entries(self, entries: list[ListEntry], nothing: str) -> None:
+        """Show these; `nothing` where there is none at all."""
+        self._titles = {entry.key: entry.title for entry in entries}
+        self.list.show_entries(entries)
+        found_none = QCoreApplication.translate("History", "Nothing found.")
+        self.empty.setText(found_none if self.search.text().strip() else nothing)
+        self.list.setVisible(bool(entries))
+        self.empty.setVisible(not entries)
+
+    def pick(self, key: str) -> None:
+        """The person pressed an entry."""
+        raise NotImplementedError
+
+    def menu_of(self, key: str) -> QMenu:
+        """Return what can be done with an entry."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return menu
 
     def ask_to_delete(self, key: str) -> None:
         """Before anything is gone for good, the person is asked."""
         self.question.ask(key, self._titles.get(key, ""))
 
+    def take_focus(self) -> None:
+        self.search.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """From the search field the arrow leads into the list, and Enter opens what is found first."""
+        if watched is self.search and isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
+            if event.key() == Qt.Key.Key_Down and not self.list.isHidden():
+                self.list.setFocus(Qt.FocusReason.TabFocusReason)
+                return True
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.list.current_key():
+                self.pick(self.list.current_key())
+                return True
+        return super().eventFilter(watched, event)
+
+    def _show_menu(self, key: str, place: QPoint) -> None:
+        self.menu_of(key).exec(place)
+
+
+class HistoryPage(SearchedPage):
+    """Shows what it is given and says what the person wants; `chosen` opens a conversation again; `export_wanted`
+    carries a conversation, its title and the format."""
+
+    chosen = Signal(str)
+    new_wanted = Signal()
+    export_wanted = Signal(str, str, object)
+
+    def __init__(self, theme: Theme) -> None:
+        tr = QCoreApplication.translate
+        super().__init__(theme, tr("History", "Conversations"), tr("History", "Search conversations"), is_editable=True)
+        self.new = GlyphButton(theme, "plus", tr("History", "New conversation"), self)
+        self.new.clicked.connect(self.new_wanted)
+        self.bar.addWidget(self.new)
+        self.show_conversations(())
+
+    def show_conversations(self, found: Sequence[PastConversation], now: float | None = None) -> None:
+        """The newest first, as the archive gives them. `now` is in seconds since the epoch; None is this moment."""
+        now = now or time.time()
+        entries = [ListEntry(one.id, one.title, _below(one, now)) for one in found]
+        self.show_entries(entries, QCoreApplication.translate("History", "Nothing here yet."))
+
+    def pick(self, key: str) -> None:
+        self.chosen.emit(key)
+
     def menu_of(self, key: str) -> QMenu:
-        """What can be done with a conversation."""
-        menu, tr = QMenu(self), QCoreApplication.translate
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu, tr = super().menu_of(key), QCoreApplication.translate
         menu.addAction(tr("History", "Open"), lambda: self.chosen.emit(key))
         menu.addAction(tr("History", "Rename"), self.list.rename_current)
         menu.addSeparator()
@@ -146,26 +188,9 @@ class HistoryPage(Page):
     def _exporter(self, key: str, form: ExportFormat) -> Callable[[], None]:
         return lambda: self.export_wanted.emit(key, self._titles[key], form)
 
-    def take_focus(self) -> None:
-        self.search.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """From the search field the arrow leads into the list, and Enter opens what is found first."""
-        if watched is self.search and isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
-            if event.key() == Qt.Key.Key_Down and not self.list.isHidden():
-                self.list.setFocus(Qt.FocusReason.TabFocusReason)
-                return True
-            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.list.current_key():
-                self.chosen.emit(self.list.current_key())
-                return True
-        return super().eventFilter(watched, event)
-
-    def _show_menu(self, key: str, place: QPoint) -> None:
-        self.menu_of(key).exec(place)
-
 
 class _Question(QWidget):
-    """Whether a conversation shall really go; to keep it is what Enter does."""
+    """Ask whether an entry shall really be deleted. Enter keeps it."""
 
     confirmed = Signal(str)
 
@@ -307,10 +332,6 @@ class UsagePage(Page):
         self.box.addWidget(self.about)
         self.box.addWidget(self.note)
         self.box.addStretch(1)
-
-    @property
-    def wanted_height(self) -> int:
-        return self.box.heightForWidth(self.theme.size("bubble_width"))
 
     def show_spent(self, turn: Spent, conversation: Spent) -> None:
         self._fill(0, turn)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import datetime
+import html
 import re
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QObject, QStandardPaths, Signal
@@ -15,18 +18,23 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.agent.agent_events import AgentEvent
 from app.agent.recording import ExportFormat
+from app.base import resources
 from app.base.errors import WispError
 from app.ui.bridge import Agent, BackgroundTasks, Inbox
-from app.ui.buttons import GlyphButton
+from app.ui.machine import Collection
+from app.ui.pages.collection import CollectionPage, collection_words
 from app.ui.pages.listing import Page
 from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
 from app.ui.presenter import offers, presenter
-from app.ui.presenter.view import View
+from app.ui.presenter.cards import frames_of
+from app.ui.presenter.view import Asked, Card, ShownPicture, View
 from app.ui.theme.appearance import Look
 from app.ui.windows.stage import Stage
 
 _ENDINGS = {ExportFormat.MARKDOWN: ".md", ExportFormat.JSON: ".json"}
 _NAME_CHARS = 60
+_COLLECTIONS = ("planned", "memory", "servers")
+_JPEG = b"\xff\xd8"
 _UNFIT = re.compile(r"[\\/:*?\"<>|\x00-\x1f]+")
 
 AskWhere = Callable[[str], str]
@@ -38,7 +46,14 @@ class Panels(QObject):
 
     conversation_changed = Signal()
 
-    def __init__(self, look: Look, stage: Stage, inbox: Inbox, background: BackgroundTasks) -> None:
+    def __init__(
+        self,
+        look: Look,
+        stage: Stage,
+        inbox: Inbox,
+        background: BackgroundTasks,
+        collections: Mapping[str, Collection],
+    ) -> None:
         super().__init__()
         self.agent: Agent | None = None
         self.ask_where: AskWhere = self._asked_in_a_dialog
@@ -49,27 +64,32 @@ class Panels(QObject):
         self._history: HistoryPage | None = None
         self._news: InboxPage | None = None
         self._usage: UsagePage | None = None
+        self._collections = collections
+        self._opened: dict[str, CollectionPage] = {}
         self._search = ""
         inbox.view_changed.connect(self._refresh)
 
     def toggle(self, name: str) -> None:
-        """Open the page of that name (`history`, `news` or `usage`); where it is open, go back to the thread."""
-        page, button = self._page(name)
-        if self._stage.bubble.page is page and self._stage.shows_bubble:
+        """Open the page of that name (`history`, `news`, `usage` or a collection's); where it is open, go back to the
+        thread."""
+        page = self._page(name)
+        if self._stage.bubble.page is page and self._stage.is_open:
             self.leave()
             return
         page.tell("")
-        self._stage.show_page(page, button, self._inbox.view)
+        self._stage.show_page(page, self._inbox.view)
         self._refresh(self._inbox.view)
         if page is self._history:
             self._look_up()
         if page is self._usage:
             self._in_background(self._sum_up(), page)
+        if isinstance(page, CollectionPage):
+            self._list_collection(name, page)
         page.take_focus()
 
     def leave(self) -> None:
         """Back to the thread."""
-        self._stage.show_page(None, None, self._inbox.view)
+        self._stage.show_page(None, self._inbox.view)
 
     @property
     def history(self) -> HistoryPage:
@@ -102,17 +122,47 @@ class Panels(QObject):
             self._usage.left.connect(self.leave)
         return self._usage
 
-    def _page(self, name: str) -> tuple[Page, GlyphButton]:
-        header = self._stage.bubble.header
+    def _page(self, name: str) -> Page:
         if name == "history":
-            return self.history, header.history
-        if name == "news":
-            return self.news, header.news
-        return self.usage, header.usage
+            return self.history
+        if name in _COLLECTIONS:
+            return self._collection(name)
+        return self.news if name == "news" else self.usage
+
+    def _collection(self, name: str) -> CollectionPage:
+        if name not in self._opened:
+            page = self._opened[name] = CollectionPage(self._look.theme, collection_words(name))
+            page.left.connect(self.leave)
+            page.searched.connect(lambda _: self._list_collection(name, page))
+            page.deleted.connect(lambda key: self._act(name, "delete", key))
+            page.renamed.connect(lambda key, words: self._act(name, "change", key, words))
+            page.acted.connect(lambda action, key: self._act(name, action, key))
+        return self._opened[name]
+
+    def _list_collection(self, name: str, page: CollectionPage) -> None:
+        if name in self._collections:
+            self._in_background(self._listed(self._collections[name], page), page)
+
+    async def _listed(self, collection: Collection, page: CollectionPage) -> None:
+        search = page.search.text().strip()
+        found = await collection.entries(search)
+        if search == page.search.text().strip():  # because the person may have typed more meanwhile
+            page.show_collection(found)
+
+    def _act(self, name: str, action: str, key: str, words: str = "") -> None:
+        page = self._opened[name]
+
+        async def done() -> None:
+            collection = self._collections[name]
+            came = await collection.act(action, key, words)
+            await self._listed(collection, page)
+            page.tell(_done(came))
+
+        self._in_background(done(), page)
 
     def _refresh(self, view: View) -> None:
         """Bring the open page up to date with what happens."""
-        page = self._stage.bubble.page if self._stage.shows_bubble else None
+        page = self._stage.bubble.page if self._stage.is_open else None
         if page is None:
             return
         if page is self._news:
@@ -178,23 +228,43 @@ class Panels(QObject):
         place = self.ask_where(str(_downloads() / f"{_file_name(title)}{_ENDINGS[form]}"))
         if not place:
             return
-        text = await self._known().archive.export(key, form)
-        try:
-            # On a thread, because the disk may be slow.
-            await asyncio.to_thread(Path(place).write_text, text, encoding="utf-8")
-        except OSError as error:
-            words = QCoreApplication.translate("Panels", "It could not be saved there: {reason}")
-            raise WispError(words.format(reason=error.strerror or error)) from error
-        self.history.tell(QCoreApplication.translate("Panels", "Saved: {path}").format(path=place))
+        self.history.tell(await _saved(place, await self._known().archive.export(key, form)))
 
     async def _sum_up(self) -> None:
         midnight = datetime.datetime.combine(datetime.date.today(), datetime.time())
         self.usage.show_today(await self._known().archive.spent(midnight.timestamp()))
 
+    def save_guide(self, steps: Sequence[Card]) -> None:
+        """The pictures of these steps, illustrated with what each did, as one page wherever the person wants it."""
+        self._background.begin(self._save_guide(steps))
+
+    async def _save_guide(self, steps: Sequence[Card]) -> None:
+        title = _wish_before(self._inbox.view, steps[0])
+        page = guide(title, frames_of(steps))
+        place = self.ask_where(str(_downloads() / f"{_file_name(title)}.html"))
+        if place:
+            saved = await _saved(place, page)
+            how = self._inbox.presenter
+            self._inbox.change(lambda view: how.noticed(view, "info", saved))
+
     def _asked_in_a_dialog(self, proposal: str) -> str:
-        words = QCoreApplication.translate("Panels", "Save the conversation")
+        words = QCoreApplication.translate("Panels", "Save")
         place, _ = QFileDialog.getSaveFileName(self._stage.bubble, words, proposal)
         return place
+
+
+def _done(came: str) -> str:
+    tr = QCoreApplication.translate
+    words = {
+        "delete": tr("Collection", "Deleted."),
+        "change": tr("Collection", "Changed."),
+        "run": tr("Collection", "It has begun. What comes of it is said when it is over."),
+        "busy": tr("Collection", "Another task is at work, so this one was not begun. Try again when it is over."),
+        "unbegun": tr("Collection", "It was not begun. “wisp schedule run” with its number in a terminal says why."),
+        "trust": tr("Collection", "Its tools that only read run without a question."),
+        "ask": tr("Collection", "Each of its tools asks again."),
+    }
+    return words[came]
 
 
 def _downloads() -> Path:
@@ -206,3 +276,37 @@ def _file_name(title: str) -> str:
     """A title as a name that every file system takes."""
     words = " ".join(_UNFIT.sub(" ", title).split())
     return words[:_NAME_CHARS].strip(" .") or "Wisp"
+
+
+async def _saved(place: str, text: str) -> str:
+    """Write a file; the sentence that says so. Raises WispError."""
+    try:
+        # On a thread, because the disk may be slow.
+        await asyncio.to_thread(Path(place).write_text, text, encoding="utf-8")
+    except OSError as error:
+        words = QCoreApplication.translate("Panels", "It could not be saved there: {reason}")
+        raise WispError(words.format(reason=error.strerror or error)) from error
+    return QCoreApplication.translate("Panels", "Saved: {path}").format(path=place)
+
+
+def guide(title: str, frames: Sequence[tuple[str, ShownPicture]]) -> str:
+    """A page of HTML with everything in it: each picture with what was done, and a ring where."""
+    parts = resources.text("guide.html").split("<!-- step -->")
+    steps = (
+        Template(parts[1]).substitute(
+            number=number,
+            words=html.escape(words),
+            kind="jpeg" if picture.data.startswith(_JPEG) else "png",
+            data=base64.b64encode(picture.data).decode(),
+            left=f"{100 * picture.ring[0] / picture.width:.2f}" if picture.ring else -100,
+            top=f"{100 * picture.ring[1] / picture.height:.2f}" if picture.ring else -100,
+        )
+        for number, (words, picture) in enumerate(frames, 1)
+    )
+    return Template(parts[0]).substitute(title=html.escape(title)) + "".join(steps) + parts[2]
+
+
+def _wish_before(view: View, step: Card) -> str:
+    """Return what the person had asked for when this was done."""
+    at = next((at for at, item in enumerate(view.items) if item.key == step.key), 0)
+    return next((item.text for item in reversed(view.items[:at]) if isinstance(item, Asked)), "Wisp")

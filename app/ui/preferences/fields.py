@@ -162,7 +162,7 @@ def _focus(painter: QPainter, box: QRectF, theme: Theme, radius: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PreferencesPage:
-    """`extra` names what stands between the main settings and the rest: keys, findings or folders; mostly nothing."""
+    """`extra` names what stands between the main settings and the rest: keys, engines, findings or folders."""
 
     title: str
     glyph: str

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from app.base import paths
 from app.settings import store
 from app.settings.catalog import Setting
-from app.settings.providers import providers, with_keys
+from app.settings.providers import key_holders, providers, searchers, with_keys
 from app.settings.store import Settings
 from app.ui.machine import Machine, MachineFinding, NoMachine
 from app.ui.preferences.fields import PreferencesPage, SettingField, label, pages, words_label
@@ -81,16 +81,19 @@ class Glyph(QWidget):
 
 
 class FindingsList(QWidget):
-    """Asks when it is first shown, and again by its button. `found` carries what was found."""
+    """Asks when it is first shown, and again by its button. `found` carries what was found. With `only_bad` it shows
+    nothing where nothing is wrong."""
 
     found = Signal(object)
 
-    def __init__(self, theme: Theme, machine: Machine) -> None:
+    def __init__(self, theme: Theme, machine: Machine, *, only_bad: bool = False) -> None:
         super().__init__()
         self._theme = theme
         self._machine = machine
         self._questions = Questions()
         self._asked = False
+        self._only_bad = only_bad
+        self.setHidden(only_bad)
         self.note = words_label(theme, "", quiet=True)
         self.again = QPushButton(QCoreApplication.translate("Settings", "Check again"))
         self.again.clicked.connect(self.ask)
@@ -122,6 +125,9 @@ class FindingsList(QWidget):
             widget = old.widget()
             if widget is not None:
                 widget.deleteLater()
+        if self._only_bad:
+            findings = [finding for finding in findings if finding.verdict == "fail"]
+            self.setVisible(bool(findings))
         for finding in sorted(findings, key=lambda each: each.verdict != "fail"):
             if finding.verdict != "ok":
                 self._rows.addWidget(self._row(finding))
@@ -178,12 +184,12 @@ class KeyRow(QWidget):
         self._machine = machine
         self._questions = Questions()
         tr = QCoreApplication.translate
-        name = tr("Settings", "Key for {provider}").format(provider=providers()[provider].maker)
+        name = tr("Settings", "Key for {provider}").format(provider=key_holders()[provider][0])
         self.field = QLineEdit()
         self.field.setEchoMode(QLineEdit.EchoMode.Password)
         self.field.setObjectName(f"key.{provider}")
         self.field.setAccessibleName(name)
-        self.keep_button = QPushButton(tr("Settings", "Keep"))
+        self.keep_button = QPushButton(tr("Settings", "Save"))
         self.test_button = QPushButton(tr("Settings", "Test"))
         self.keep_button.setAccessibleDescription(name)
         self.test_button.setAccessibleDescription(name)
@@ -195,6 +201,7 @@ class KeyRow(QWidget):
         row.setSpacing(theme.size("gap"))
         for widget in (self.field, self.keep_button, self.test_button):
             row.addWidget(widget)
+        self.test_button.setVisible(provider in providers())  # search engines are tried by a search
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(theme.count("grid"))
@@ -244,7 +251,7 @@ class KeyRow(QWidget):
     def _show_whether_known(self) -> None:
         tr = QCoreApplication.translate
         known = bool(store.key_of(self._provider))
-        self.field.setPlaceholderText(tr("Settings", "a key is kept") if known else tr("Settings", "no key yet"))
+        self.field.setPlaceholderText(tr("Settings", "a key is saved") if known else tr("Settings", "no key yet"))
 
 
 class Folders(QWidget):
@@ -325,7 +332,7 @@ class SettingsWindow(QWidget):
         welcome.clicked.connect(self.welcome_wanted)
         self._lay_out(welcome)
         self.index.setCurrentRow(0)
-        self.resize(theme.size("settings_width"), theme.size("settings_height"))
+        self.resize(drawing.window_size(theme, "settings", self.screen()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
@@ -336,6 +343,15 @@ class SettingsWindow(QWidget):
     def say(self, words: str) -> None:
         """A sentence at the bottom."""
         self.note.setText(words)
+
+    def show_key(self, provider: str) -> None:
+        """The page with the keys, and the keyboard in this provider's field."""
+        field = self.editors.get(f"key.{provider}")
+        for number in range(self._stack.count() if field is not None else 0):
+            page = self._stack.widget(number)
+            if page is not None and field is not None and page.isAncestorOf(field):
+                self.index.setCurrentRow(number)
+                field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _lay_out(self, welcome: QPushButton) -> None:
         inset, gap = self._theme.size("padding"), self._theme.size("gap")
@@ -372,6 +388,7 @@ class SettingsWindow(QWidget):
         area = QScrollArea()
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # because it has no name to tell, and follows what is focused in it
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(inner)
         self._stack.addWidget(area)
@@ -379,6 +396,8 @@ class SettingsWindow(QWidget):
     def _extra(self, name: str) -> list[QWidget]:
         if name == "keys":
             return [self._key(row.id) for row in with_keys()]
+        if name == "engines":
+            return [self._key(row.id) for row in searchers().values() if row.key]
         if name == "findings":
             return [FindingsList(self._theme, self._machine)]
         return [Folders(self._theme)] if name == "folders" else []
@@ -407,5 +426,5 @@ class SettingsWindow(QWidget):
         except (ValueError, OSError) as error:
             self.say(f"{label(setting)}: {error}")
             return
-        self.say(QCoreApplication.translate("Settings", "Kept."))
+        self.say(QCoreApplication.translate("Settings", "Saved."))
         self.changed.emit(setting.key)

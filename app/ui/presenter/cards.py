@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from app.agent import agent_events as agent
 from app.base.texts import clip_line, for_people, terminal_text
@@ -19,7 +19,7 @@ from app.ui.presenter.view import (
     Status,
     View,
 )
-from app.ui.presenter.wording import Words, words_for
+from app.ui.presenter.wording import Words, entry_of, words_for
 
 KEPT_SIGHTS = 50
 KEPT_PICTURES = 12
@@ -98,6 +98,15 @@ def _line(payload: Mapping[str, object], name: str, most: int) -> str:
 def newest_picture(card: Card) -> ShownPicture | None:
     """Return the short text in the head of a closed card."""
     return card.picture or next((one.picture for one in reversed(card.sights) if one.picture), None)
+
+
+def frames_of(steps: Iterable[Card]) -> tuple[tuple[str, ShownPicture], ...]:
+    """The pictures that were taken on the way, each with what was done."""
+    found = list[tuple[str, ShownPicture]]()
+    for card in steps:
+        pictures = (card.picture, *(sight.picture for sight in card.sights))
+        found += [(doing(card), picture) for picture in pictures if picture is not None]
+    return tuple(found)
 
 
 KEPT_ITEMS = 3_000
@@ -185,7 +194,8 @@ class CardSteps:
     words: Words
 
     def started(self, view: View, event: agent.TagStart, now: float) -> View:
-        entry = words_for(event.tool)
+        tool = entry_of(event.tool, event.attrs)
+        entry = words_for(tool)
         if event.voiced or entry.hidden:
             return view
         verb = self.words(entry.present)
@@ -195,7 +205,7 @@ class CardSteps:
             return replace(replaced(view, card), doing=doing(card))
         card = Card(
             key=f"c{view.serial}:{event.call_id}",
-            tool=event.tool,
+            tool=tool,
             glyph=entry.glyph,
             verb=verb,
             object=entry.object_of({"tool": readable(event.tool), **event.attrs}, self.words),
@@ -216,6 +226,8 @@ class CardSteps:
         view = replace(view, orb=Orb.BUSY) if view.orb is Orb.THINKING else view
         if card is None:
             return view
+        if (tool := entry_of(card.tool, event.arguments)) != card.tool:  # because a message may bring them only now
+            card = replace(card, tool=tool, verb=self.words(words_for(tool).present))
         card = replace(card, object=self._object(card, event.arguments), status=Status.RUNNING, since=now)
         return replace(replaced(view, card), doing=doing(card))
 
@@ -322,6 +334,11 @@ def place_of(event: agent.ToolFinished) -> tuple[int, int] | None:
     x, y = _number(event.payload, "x"), _number(event.payload, "y")
     has_own = event.media and "changed_part" not in event.payload
     return (int(x), int(y)) if event.ok and not has_own and x is not None and y is not None else None
+
+
+def pressed_name(event: agent.ToolFinished) -> str:
+    """What the control is called that a call pressed; empty where that is not known."""
+    return clip_line(str(event.payload.get("target") or ""), _TITLE_CHARS)
 
 
 def _picture(event: agent.ToolFinished, pointed: tuple[int, int] | None) -> ShownPicture | None:

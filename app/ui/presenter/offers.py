@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from app.agent import agent_events as agent
 from app.agent.recording import Spent
+from app.base.errors import Remedy
 from app.base.texts import clip_line
 from app.ui.presenter.cards import added
-from app.ui.presenter.view import Approval, News, Offer, ShownPicture, TakeBack, View
+from app.ui.presenter.view import Approval, News, Offer, ShownPicture, SpokenItem, TakeBack, View
+from app.ui.presenter.wording import unmarked
 
 _QUESTION = "ask_followup_question"
 _MOST = 8
 _ANSWER_CHARS = 200
+_MOST_NEAR = 3
+_HELP = "What can you do?"
+_QUOTED = re.compile(r"[“„]([^“”„]+)[“”]")
+_REMEDIES = {
+    Remedy.AGAIN: "Try again",
+    Remedy.KEY: "Add key",
+    Remedy.SETTINGS: "Open settings",
+    Remedy.LOG: "Show log",
+}
 
 
 def offered(view: View, event: agent.ToolFinished) -> View:
     """The view with a question's answers below its words; nothing for a question without any."""
-    answers = _answers(event.payload.get("options")) if event.ok and event.tool == _QUESTION else ()
+    answers = _answers(event.payload.get("options")) if event.ok and _QUESTION in (event.tool, event.event) else ()
     return added(view, Offer(f"i{view.serial}", answers)) if answers else view
 
 
@@ -26,6 +39,25 @@ def withdrawn(view: View) -> View:
     if not any(isinstance(item, Offer) for item in view.items):
         return view
     return replace(view, items=tuple(item for item in view.items if not isinstance(item, Offer)))
+
+
+def proposed(view: View, sentence: str, wish: str, label: str) -> View:
+    """The view with a sentence of Wisp's own and one button below it, which says `wish`."""
+    view = added(view, SpokenItem(f"i{view.serial}", "welcome", "warm", sentence, done=True))
+    return added(view, Offer(f"i{view.serial}", (wish,), (label,))) if wish else view
+
+
+def offer_remedy(view: View, remedy: Remedy, wish: str, words: Callable[[str], str]) -> View:
+    """The view with the one button that mends a failure; `wish` is what is tried again."""
+    return added(view, Offer(f"i{view.serial}", (wish,), (words(_REMEDIES[remedy]),), remedy))
+
+
+def offer_nearest(view: View, wish: str, said: str, words: Callable[[str], str]) -> View:
+    """The view with what could be done instead of `wish`: what the answer quotes, and what Wisp can do."""
+    quoted = (clip_line(found, _ANSWER_CHARS) for found in _QUOTED.findall(said))
+    near = [found for found in dict.fromkeys(quoted) if found.casefold() not in wish.casefold()][:_MOST_NEAR]
+    answers = (*near, words(_HELP))
+    return added(view, Offer(f"i{view.serial}", answers, answers))
 
 
 def _answers(options: object) -> tuple[str, ...]:
@@ -141,7 +173,7 @@ def add_news(view: View, level: str, text: str, now: float) -> View:
     """One more piece of news, about the thread's newest item."""
     item = view.items[-1].key if view.items else ""
     number = int(view.news[-1].key[1:]) + 1 if view.news else 0
-    made = News(f"n{number}", level, clip_line(text, _TEXT_CHARS), item, now)
+    made = News(f"n{number}", level, clip_line(unmarked(text), _TEXT_CHARS), item, now)
     return replace(view, news=(*view.news, made)[-KEPT:], unread=view.unread + 1, unseen=view.unseen + 1)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from app.agent import agent_events as agent
+from app.base.errors import Remedy
 from app.base.values import dataclass, replace
 from app.ui.orb.state import Orb
 from app.ui.presenter import cards, offers
@@ -29,10 +30,12 @@ from app.ui.presenter.view import (
     TurnOutcome,
     View,
 )
-from app.ui.presenter.wording import Words
+from app.ui.presenter.wording import Words, open_fence
 
 SAID_CHARS = 2_000
 """Speech longer than this goes on in another item, so that no single widget has to lay out a book."""
+CODE_CHARS = 40_000
+"""The same for code between fences, which is copied as a whole."""
 
 _NOTE = {
     agent.Outcome.WAITING: Orb.NEEDS_YOU,
@@ -80,8 +83,20 @@ class Presenter:
         step = steps.get(type(event))
         return dropped_below(offers.after(step(view, event, now), event, now)) if step else view
 
+    def noticed(self, view: View, level: str, sentence: str, now: float = 0.0, remedy: Remedy = Remedy.AGAIN) -> View:
+        """A sentence of the presence itself, and what mends it where trying again does not.
+
+        A turn that a bug ended has said so already.
+        """
+        match view.items[-2:]:
+            case (TurnOutcome(), Offer(remedy=Remedy.LOG)) if remedy is Remedy.LOG:
+                return view
+        view = added(view, NoticeItem(_key(view), level, sentence))
+        view = view if view.attended else offers.add_news(view, level, sentence, now)
+        return view if remedy is Remedy.AGAIN else offers.offer_remedy(view, remedy, "", self.words)
+
     def _ended(self, view: View, event: agent.TurnEnded, now: float) -> View:
-        """A failure gets one button that tries again; what was only not understood is calm, and offers help."""
+        """A failure gets one button that mends it; what was only not understood is calm, and offers what is near."""
         wish = next((item.text for item in reversed(view.items) if _is_taken(item) and isinstance(item, Asked)), "")
         acted = any(isinstance(item, Card) for item in _of_this_turn(view))
         is_said = bool(event.text.strip()) and _was_said(view, event.text)
@@ -90,8 +105,8 @@ class Presenter:
         if event.outcome is not agent.Outcome.FAILED or not wish or isinstance(view.items[-1], TakeBack):
             return view
         if is_calm:
-            return added(replace(view, orb=Orb.IDLE), Offer(_key(view), (self.words("What can you do?"),)))
-        return added(view, Offer(_key(view), (wish,), (self.words("Try again"),)))
+            return offers.offer_nearest(replace(view, orb=Orb.IDLE), wish, event.text, self.words)
+        return offers.offer_remedy(view, event.remedy, wish, self.words)
 
 
 def attended(view: View) -> View:
@@ -102,12 +117,6 @@ def attended(view: View) -> View:
 def unattended(view: View) -> View:
     """The bubble is closed: what arrives from now on is unread."""
     return replace(view, attended=False)
-
-
-def noticed(view: View, level: str, sentence: str, now: float = 0.0) -> View:
-    """A sentence of the presence itself."""
-    view = added(view, NoticeItem(_key(view), level, sentence))
-    return view if view.attended else offers.add_news(view, level, sentence, now)
 
 
 def retold(how: Presenter, events: Iterable[agent.AgentEvent], before: View) -> View:
@@ -180,21 +189,38 @@ def _said(view: View, event: agent.SayDelta, _now: float) -> View:
     while text:
         said = view.items[-1]
         assert isinstance(said, SpokenItem)
-        room = _room(said.text, text)
+        room = _room(said, text)
         view = replaced(view, replace(said, text=said.text + text[:room], done=room < len(text)))
         text = text[room:]
         if text:
-            view = added(view, SpokenItem(_key(view), event.call_id, event.tone, "", continued=True))
+            whole = view.items[-1]
+            fence = open_fence(whole.text, whole.fence) if isinstance(whole, SpokenItem) else ""
+            view = added(view, SpokenItem(_key(view), event.call_id, event.tone, "", continued=True, fence=fence))
     return view
 
 
-def _room(shown: str, more: str) -> int:
-    """How many characters of `more` still go into an item, cut at a space where one is near."""
-    room = max(SAID_CHARS - len(shown), 0)
+def _room(said: SpokenItem, more: str) -> int:
+    """How many characters of `more` still go into an item, cut at a space where one is near; code at a line's end."""
+    room = max(SAID_CHARS - len(said.text), 0)
     if len(more) <= room:
         return len(more)
+    if open_fence(said.text + more[:room], said.fence):
+        return _code_room(said, more)
     space = max(more.rfind(" ", 0, room), more.rfind("\n", 0, room))
     return space + 1 if space >= 0 else room
+
+
+def _code_room(said: SpokenItem, more: str) -> int:
+    """The same within code: to its end, and at most `CODE_CHARS`."""
+    fence, end = open_fence(said.text, said.fence), 0
+    most = max(CODE_CHARS - len(said.text), 0)
+    for line in more.splitlines(keepends=True):
+        if end + len(line) > most:
+            return end or most
+        before, fence, end = fence, open_fence(line, fence), end + len(line)
+        if before and not fence and len(said.text) + end > SAID_CHARS:
+            return end
+    return end
 
 
 def _with_outcome(view: View, event: agent.ToolFinished) -> View:

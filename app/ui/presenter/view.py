@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from app.agent.agent_events import Outcome, Scope
 from app.agent.recording import Spent
+from app.base.errors import Remedy
 from app.base.values import dataclass
 from app.ui.orb.state import Orb
 
@@ -43,8 +44,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class SpokenItem:
-    """Speech, or a part of it: a long one goes on in further items, `continued` from the second on. `final` ends a turn
-    that came out well."""
+    """Speech, or a part of it: a long one goes on in further items, `continued` from the second on. `fence` is that of
+    the code in which it goes on. `final` ends a turn that came out well."""
 
     key: str
     call_id: str
@@ -53,6 +54,7 @@ class SpokenItem:
     continued: bool = False
     done: bool = False
     final: bool = False
+    fence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ class Offer:
     key: str
     answers: tuple[str, ...]
     labels: tuple[str, ...] = ()
+    remedy: Remedy = Remedy.AGAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +278,13 @@ class Choose:
 
 
 @dataclass(frozen=True, slots=True)
+class Mend:
+    """The person pressed what mends a failure."""
+
+    remedy: Remedy
+
+
+@dataclass(frozen=True, slots=True)
 class TakeBackTurn:
     """The person takes back what this turn changed in files."""
 
@@ -293,5 +303,12 @@ class OpenPicture:
     picture: ShownPicture
 
 
-Intent = Decide | Choose | TakeBackTurn | KeepTurn | OpenPicture
+@dataclass(frozen=True, slots=True)
+class SaveGuide:
+    """The person keeps the pictures of these steps, with what each did."""
+
+    steps: tuple[Card, ...]
+
+
+Intent = Decide | Choose | Mend | TakeBackTurn | KeepTurn | OpenPicture | SaveGuide
 """What the person does in a row."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from string import Formatter
 
 from app.base import resources
@@ -50,6 +50,12 @@ def words_for(tool: str) -> CardWords:
     """The tool's words, or the generic ones for a tool that the table does not know."""
     table = _table()
     return table.get(tool, table["generic"])
+
+
+def entry_of(tool: str, arguments: Mapping[str, object]) -> str:
+    """Return the table's entry for a call: some tools have one for each of their actions."""
+    named = f"{tool} {arguments.get('action', '')}"
+    return named if named in _table() else tool
 
 
 def all_texts() -> tuple[str, ...]:
@@ -141,6 +147,101 @@ class Pacer:
         if min(due, length) > self.shown:
             self.shown = min(due, length)
             self._credit = 0.0
+
+
+_LINE_CHARS = 64
+_READ_S = 0.9
+"""How long a line stays after its last word."""
+
+
+class Captions:
+    """What is said, cut into lines, of which one is current: the next comes when it was spoken and read, sooner while
+    more of them wait."""
+
+    def __init__(self, chars_per_s: float) -> None:
+        self._per_char = 1 / chars_per_s
+        self._taken: dict[str, int] = {}
+        self._waiting: deque[tuple[str, str]] = deque()
+        self._left_s = 0.0
+        self.current: tuple[str, str] | None = None
+        """Its tone and its words."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the last line was spoken and read."""
+        return not self._waiting and self._left_s <= 0
+
+    def skip(self, items: Iterable[Item]) -> None:
+        """These were seen elsewhere."""
+        self._taken = {item.key: len(item.text) for item in items if isinstance(item, SpokenItem)}
+        self._waiting.clear()
+        self.current, self._left_s = None, 0.0
+
+    def hear(self, items: Sequence[Item], *, running: bool) -> None:
+        """All items so far; a line that still grows waits for its end."""
+        for at, item in enumerate(items):
+            if isinstance(item, SpokenItem) and self._taken.get(item.key, 0) < len(item.text):
+                is_whole = item.done or not running or at < len(items) - 1
+                self._take(item, is_whole=is_whole)
+        self.advance(0.0)
+
+    def advance(self, elapsed_s: float) -> None:
+        """Let time pass, in seconds."""
+        self._left_s -= elapsed_s * (1 + len(self._waiting))
+        if self._left_s <= 0 and self._waiting:
+            self.current = self._waiting.popleft()
+            tone, words = self.current
+            self._left_s = 0.0 if tone == "urgent" and self._waiting else len(words) * self._per_char + _READ_S
+
+    def _take(self, item: SpokenItem, *, is_whole: bool) -> None:
+        text = item.text[self._taken.get(item.key, 0) :]
+        while text and (end := _line_end(text, is_whole=is_whole)):
+            words = " ".join(_MARKS.sub("", text[:end]).split())
+            if words:
+                self._waiting.append((item.tone, words))
+            self._taken[item.key] = self._taken.get(item.key, 0) + end
+            text = text[end:]
+
+
+_MARKS = re.compile(r"[*`#>|]+")
+"""Of Markdown: a caption is plain."""
+_PAIRS = re.compile(r"(\*\*|__|~~|`+|\*)(?=\S)(.+?)(?<=\S)\1")
+_HEADS = re.compile(r"^ {0,3}(?:#{1,6} +|> ?)", re.MULTILINE)
+
+
+def unmarked(text: str) -> str:
+    """Markdown as the words alone, for places that show plain text: lists, notifications, screen readers."""
+    return _PAIRS.sub(r"\2", _HEADS.sub("", text))
+
+
+def _line_end(text: str, *, is_whole: bool) -> int:
+    """Where the first line ends: behind a sentence, else at a space; 0 where it still grows."""
+    found = re.search(r"[.!?:…](?=\s|$)|\n", text)
+    if found is not None and found.end() <= _LINE_CHARS:
+        return found.end()
+    if len(text) > _LINE_CHARS:
+        space = text.rfind(" ", 0, _LINE_CHARS)
+        return space + 1 if space > 0 else _LINE_CHARS
+    return len(text) if is_whole else 0
+
+
+FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+def closes(line: str, fence: str) -> bool:
+    """Whether a line ends the fenced code that began with `fence`."""
+    return bool(FENCE.match(line)) and line.strip().startswith(fence) and not line.strip(f" \n{fence[0]}")
+
+
+def open_fence(text: str, fence: str = "") -> str:
+    """The fence of the code that `text` ends in; `fence` is the one that it begins in. Empty where it ends in prose."""
+    for line in text.splitlines(keepends=True):
+        found = FENCE.match(line)
+        if fence and closes(line, fence):
+            fence = ""
+        elif found and not fence:
+            fence = found[1]
+    return fence
 
 
 FOLDED_FROM = 2

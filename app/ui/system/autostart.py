@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.base import paths, resources
+from app.base.values import dataclass
 
 _NAME = "wisp"
 _LABEL = "local.wisp"
@@ -147,13 +148,33 @@ def note_done() -> None:
     _mark().touch()
 
 
-def wishes() -> list[str]:
-    """What can be done here, the simplest first."""
-    tables = resources.table("welcome.toml", dict[str, list[resources.Table]])["wish"]
-    return [table["text"] for table in tables if _is_possible(table.get("needs", []))]
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One thing to do at the first run, and what takes it back."""
+
+    text: str
+    label: str
+    undo: str = ""
+    undo_label: str = ""
+    needs: tuple[str, ...] = ()
 
 
-def _is_possible(programs: list[str]) -> bool:
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """`resources/welcome.toml`."""
+
+    sentence: str
+    again: str
+    wish: tuple[Wish, ...]
+
+
+def welcome() -> tuple[Welcome, Wish]:
+    """How Wisp introduces itself, and the first thing that can be done here."""
+    found = resources.table("welcome.toml", Welcome)
+    return found, next(wish for wish in found.wish if _is_possible(wish.needs))
+
+
+def _is_possible(programs: tuple[str, ...]) -> bool:
     if sys.platform == "darwin" and programs:
         return True  # because macOS always has a calculator
     return not programs or any(shutil.which(program) for program in programs)

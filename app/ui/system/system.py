@@ -232,7 +232,7 @@ class System(QObject):
     def _summoned(self) -> None:
         """The key opens, and closes again where the keyboard is in the composer."""
         stage = self._presence.stage
-        if stage.is_writing and stage.composer.isActiveWindow():
+        if stage.is_open and stage.bubble.isActiveWindow():
             self._presence.close()
         else:
             self._presence.open()

@@ -18,6 +18,7 @@ from app.base.values import dataclass
 from app.ui.orb.state import Orb
 from app.ui.orb.window import OrbFrame, paint
 from app.ui.presenter.view import SpokenItem, TurnOutcome, View
+from app.ui.presenter.wording import unmarked
 from app.ui.theme.theme import Theme
 
 
@@ -74,9 +75,9 @@ def worth_telling(before: View, after: View) -> Note | None:
 def _last_words(view: View) -> str:
     for item in reversed(view.items):
         if isinstance(item, TurnOutcome) and item.outcome is not Outcome.STOPPED:
-            return clip_line(item.text, _CHARS)
+            return clip_line(unmarked(item.text), _CHARS)
         if isinstance(item, SpokenItem):
-            return clip_line(item.text, _CHARS)
+            return clip_line(unmarked(item.text), _CHARS)
     return ""
 
 

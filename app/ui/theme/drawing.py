@@ -16,6 +16,7 @@ from PySide6.QtGui import (
     QPainter,
     QPalette,
     QPixmap,
+    QScreen,
 )
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
@@ -90,6 +91,12 @@ def palette(theme: Theme) -> QPalette:
     made.setColor(QPalette.ColorGroup.Disabled, QPalette.ColorRole.Text, QColor(*theme.color("muted")))
     made.setColor(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText, QColor(*theme.color("muted")))
     return made
+
+
+def window_size(theme: Theme, name: str, screen: QScreen) -> QSize:
+    """How large a window of this name is: no larger than the screen has room for beside a title bar."""
+    wanted = QSize(theme.size(f"{name}_width"), theme.size(f"{name}_height"))
+    return wanted.boundedTo(screen.availableSize() - QSize(0, theme.size("header_height")))
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QRectF, QTimer
 from PySide6.QtWidgets import QWidget
 
 Step = Callable[[float], bool]
@@ -78,6 +78,30 @@ class Glide:
         return self.value
 
 
+class Growth:
+    """A rectangle on its way to another one, ease-out cubic."""
+
+    def __init__(self, start: QRectF, end: QRectF, duration_ms: int) -> None:
+        self._start, self.goal = start, end
+        self._way = Glide(0.0)
+        self._way.go(1.0, duration_ms)
+
+    @property
+    def is_there(self) -> bool:
+        return self._way.is_there
+
+    @property
+    def value(self) -> QRectF:
+        share = self._way.value
+        sides = zip(_coords(self._start), _coords(self.goal), strict=True)
+        left, top, right, bottom = (one + (other - one) * share for one, other in sides)
+        return QRectF(left, top, right - left, bottom - top)
+
+    def advance(self, elapsed_s: float) -> QRectF:
+        self._way.advance(elapsed_s)
+        return self.value
+
+
 def fade_in(window: QWidget, ticker: Ticker, duration_ms: int) -> None:
     """Let a window appear softly; it is shown, transparent, when this returns. Only where there is a compositor."""
     glide = Glide(0.0)
@@ -105,6 +129,10 @@ def fade_out(window: QWidget, ticker: Ticker, duration_ms: int) -> None:
         return not glide.is_there
 
     ticker.run(f"fade {id(window)}", step)
+
+
+def _coords(rect: QRectF) -> tuple[float, float, float, float]:
+    return rect.left(), rect.top(), rect.right(), rect.bottom()
 
 
 def eased(share: float) -> float:

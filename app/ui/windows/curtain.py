@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
@@ -19,7 +20,7 @@ from PySide6.QtGui import QGuiApplication, QWindow
 from app.base.errors import NeedsPerson
 from app.base.geometry import Rect
 from app.base.ids import WINDOW_MARK
-from app.ui.windows.floating import WindowDeps
+from app.ui.windows.floating import Marked, PointRequest, WindowDeps
 
 _log = logging.getLogger(__name__)
 _LOCK_LIMIT_S = 0.3
@@ -102,6 +103,21 @@ class XConnection:
             found = root.get_full_property(self._display.intern_atom("_NET_ACTIVE_WINDOW"), X.AnyPropertyType)
             return int(found.value[0]) if found is not None and len(found.value) else 0
 
+    def name_of(self, window_id: int) -> tuple[str, str]:
+        """A window's program and title, as they tell them; empty where they do not."""
+        from Xlib import X
+        from Xlib.error import XError
+
+        with self._lock:
+            try:
+                window = self._display.create_resource_object("window", window_id)
+                program = window.get_wm_class() or ("", "")
+                title = window.get_full_property(self._display.intern_atom("_NET_WM_NAME"), X.AnyPropertyType)
+            except XError:
+                return "", ""
+            words = title.value if title is not None else b""
+            return program[1], words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
+
     def activate(self, window_id: int) -> None:
         """Ask the window manager to give a window the keyboard."""
         from Xlib import X
@@ -114,6 +130,14 @@ class XConnection:
             )  # 2: a pager's
             wish = ClientMessage(window=window_id, client_type=name, data=data)
             self._display.screen().root.send_event(wish, X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+            self._display.flush()
+
+    def give_up_keyboard(self) -> None:
+        """Let the keyboard go to whatever is under the pointer: no other window had it before."""
+        from Xlib import X
+
+        with self._lock:
+            self._display.set_input_focus(X.NONE, X.RevertToNone, X.CurrentTime)
             self._display.flush()
 
     def idle_s(self) -> float:
@@ -132,6 +156,23 @@ class XConnection:
             window = self._display.create_resource_object("window", window_id)
             window.shape_rectangles(shape.SO.Set, shape.SK.Input, 0, 0, 0, [_bare(rect) for rect in rects])
             self._display.sync()
+
+    def steady(self, window_id: int, ground: int, *, above: bool) -> None:
+        """Let what is drawn stay where it is while the window grows: towards its top where `above`, else its bottom.
+
+        Otherwise the server fills the new part with whatever is there, until the window is painted.
+        """
+        from Xlib import X
+        from Xlib.error import XError
+
+        with self._lock:
+            try:
+                for window in self._with_frames(window_id):
+                    gravity = X.SouthWestGravity if above else X.NorthWestGravity
+                    window.change_attributes(background_pixel=ground, bit_gravity=gravity)
+                self._display.sync()
+            except XError as error:
+                _log.debug("The window went away meanwhile: %s", error)
 
     def shown_at(self, window_id: int) -> Rect | None:
         """Where a window is on the screen, in screen pixels; None while it is not mapped."""
@@ -169,6 +210,13 @@ class XConnection:
         with self._lock:
             for window_id in window_ids:
                 self._reshape(window_id, [])
+            self._display.sync()
+
+    def unmap(self, window_ids: Sequence[int]) -> None:
+        """Take windows from the screen until they are shown again."""
+        with self._lock:
+            for window_id in window_ids:
+                self._display.create_resource_object("window", window_id).unmap()
             self._display.sync()
 
     def appear(self, shapes: Sequence[tuple[int, Shape]]) -> None:
@@ -262,7 +310,20 @@ class X11Curtain:
 
     def covers(self, area: Rect) -> bool:
         """Whether a window of ours is showing inside `area`, in screen pixels."""
-        return bool(self._inside(area))
+        return bool(self._inside(area, self._around.covering()))
+
+    def point_at(self, place: Rect, name: str) -> Future[Marked] | None:
+        """Show a mark around a place, in screen pixels; what it covers, once it shows."""
+        if not self._around.shows_marks:
+            return None
+        asked = PointRequest(place, name)
+        self._around.came_back.pointed.emit(asked)
+        return asked.shown
+
+    def unmark(self) -> None:
+        """Take the mark from the screen at once, even while the GUI thread is busy."""
+        self._server.unmap(self._around.marking())
+        self._around.came_back.unmarked.emit()
 
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
         """While inside, no window of ours shows within `area` or takes input there."""
@@ -276,15 +337,19 @@ class X11Curtain:
         finally:
             self._let_go()
 
-    def _inside(self, area: Rect) -> list[tuple[int, Rect]]:
-        places = ((window_id, self._server.shown_at(window_id)) for window_id in self._around.ids())
+    def _inside(self, area: Rect, window_ids: Iterable[int]) -> list[tuple[int, Rect]]:
+        places = ((window_id, self._server.shown_at(window_id)) for window_id in window_ids)
         return [(window_id, place) for window_id, place in places if place is not None and place.overlap(area)]
 
     def _draw(self, area: Rect) -> None:
         with self._lock:
             self._drawn += 1
             hidden = {window_id for window_id, _ in self._hidden}
-            found = [(window_id, place) for window_id, place in self._inside(area) if window_id not in hidden]
+            found = [
+                (window_id, place)
+                for window_id, place in self._inside(area, self._around.ids())
+                if window_id not in hidden
+            ]
             probes = [_probe(place, area) for _, place in found]
             before = [self._server.pixels(probe) for probe in probes]
             for window_id, _ in found:
@@ -338,6 +403,14 @@ class QtCurtain(QObject):
         found: list[bool] = []
         self._on_gui_thread(lambda: found.append(any(_place(window).overlap(area) for window in _windows())))
         return bool(found and found[0])
+
+    def point_at(self, place: Rect, name: str) -> None:
+        """Show nothing: here a mark would be in captures. The presence marks what was acted on afterwards."""
+        return
+
+    def unmark(self) -> None:
+        """Do nothing: no mark is shown."""
+        return
 
     def drawn_back(self, area: Rect) -> AbstractContextManager[None]:
         """While inside, no window of ours shows within `area` or takes input there."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
@@ -34,22 +35,40 @@ if TYPE_CHECKING:
     from app.ui.windows.curtain import XConnection
 
 _SHADOW_STEPS = 14
+Marked = tuple[Rect, ...]
+"""What a mark covers, in screen pixels."""
 
 
 class _Bell(QObject):
     """Carries word from the curtain's thread to the GUI's."""
 
     rung = Signal()
+    pointed = Signal(object)
+    unmarked = Signal()
+
+
+@dataclass(frozen=True, slots=True)
+class PointRequest:
+    """A place, in screen pixels, to be marked with its name. `shown` gets what the mark covers."""
+
+    place: Rect
+    name: str
+    shown: Future[Marked] = field(default_factory=Future)
 
 
 @dataclass
 class WindowDeps:
-    """What the windows stand on: the X server where there is one, and the ids of all windows of ours that show."""
+    """What the windows stand on: the X server where there is one, and the ids of all windows of ours that show.
+
+    `marks` are those among them that only mark what is acted on; `shows_marks` says whether the person wants any.
+    """
 
     server: XConnection | None = None
     composited: bool = True
     shown: set[int] = field(default_factory=set)
     vanished: set[int] = field(default_factory=set)
+    marks: set[int] = field(default_factory=set)
+    shows_marks: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     came_back: _Bell = field(default_factory=_Bell)
     marked: QWindow | None = None
@@ -76,6 +95,16 @@ class WindowDeps:
         """Of the windows that show; any thread."""
         with self.lock:
             return tuple(self.shown)
+
+    def covering(self) -> tuple[int, ...]:
+        """Of those that show and are no marks; any thread."""
+        with self.lock:
+            return tuple(self.shown - self.marks)
+
+    def marking(self) -> tuple[int, ...]:
+        """Of those that are marks; any thread."""
+        with self.lock:
+            return tuple(self.marks)
 
     def vanish(self, window_id: int) -> None:
         """Mark a window as hidden by the curtain: its shape may not change until it is back. Any thread."""
@@ -145,10 +174,7 @@ class Floating(QWidget):
         return QRectF(self.rect()).adjusted(margin, margin, -margin, -margin)
 
     def body_path(self) -> QPainterPath:
-        path = QPainterPath()
-        radius = self.theme.size("radius")
-        path.addRoundedRect(self.body(), radius, radius)
-        return path
+        return rounded(self.body(), self.theme)
 
     def place_body(self, rect: Rect) -> None:
         """Put the window so that its body is at `rect` (global, device-independent pixels)."""
@@ -172,7 +198,7 @@ class Floating(QWidget):
             self.setMask(region)
         elif self.around.server is not None:
             ratio = self.devicePixelRatioF()
-            self.around.server.set_input(int(self.winId()), [_scaled(rect, ratio) for rect in _rects(region)])
+            self.around.server.set_input(int(self.winId()), [_scaled(rect, ratio) for rect in rects_of(region)])
 
     def confirm_shape(self) -> None:
         """Shape again at the first painting: window managers overlook an input shape that came before them."""
@@ -231,7 +257,15 @@ class Floating(QWidget):
             painter.drawRoundedRect(body.adjusted(-grown, drop - grown, grown, drop + grown), radius, radius)
 
 
-def _rects(region: QRegion) -> list[QRect]:
+def rounded(body: QRectF, theme: Theme) -> QPainterPath:
+    """The outline of a body."""
+    path, radius = QPainterPath(), theme.size("radius")
+    path.addRoundedRect(body, radius, radius)
+    return path
+
+
+def rects_of(region: QRegion) -> list[QRect]:
+    """What a region is made of."""
     return [QRect(rect) for rect in cast(Iterable[QRect], region)]
 
 

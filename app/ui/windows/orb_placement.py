@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 from collections.abc import Sequence
 
@@ -21,12 +22,12 @@ _FILE = "places.json"
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Where the bubble and the composer go for an orb. `above` is true where the composer is the lowest."""
+    """Where the surface goes. `above`: it grows upwards from its lower edge. `seed`: its part next to the orb, from
+    which it opens."""
 
-    bubble: Rect
-    composer: Rect
+    body: Rect
+    seed: Rect
     above: bool
-    left: bool
 
 
 def layout_name(screens: Sequence[Rect]) -> str:
@@ -77,19 +78,26 @@ def first_place(screen: Rect, size: Size, gap: int) -> Rect:
     return Rect(screen.right - gap - size.width, screen.bottom - gap - size.height, size.width, size.height)
 
 
-def arranged(screen: Rect, orb: Rect, bubble: Size, composer: Size, gap: int) -> Arrangement:
-    """A column beside the orb, on the side with more room; the composer is level with the orb, the bubble beyond it."""
+def arranged(screen: Rect, orb: Rect, wanted: Size, gap: int) -> Arrangement:
+    """Beside the orb on the side with more room, or above or below it where neither side is wide enough.
+
+    One edge is level with the orb and stays there however high the surface is; it is cut to what the screen has room
+    for.
+    """
     left = orb.center.x > screen.center.x
     above = orb.center.y > screen.center.y
-    width = max(bubble.width, composer.width)
-    x = orb.x - gap - width if left else orb.right + gap
-    column = kept_inside(Rect(x, screen.y, width, 1), screen)
-    field_y = orb.bottom - composer.height if above else orb.y
-    field = kept_inside(Rect(column.x, field_y, composer.width, composer.height), screen)
-    spacing = gap if composer.height else 0
-    bubble_y = field.y - spacing - bubble.height if above else field.bottom + spacing
-    body = kept_inside(Rect(column.x, bubble_y, bubble.width, bubble.height), screen)
-    return Arrangement(body, field, above, left)
+    room = orb.x - screen.x if left else screen.right - orb.right
+    beside = room >= wanted.width + gap
+    x = orb.x - gap - wanted.width if left else orb.right + gap
+    if not beside:
+        x = orb.right - wanted.width if left else orb.x
+    edge = (orb.bottom if beside else orb.y - gap) if above else (orb.y if beside else orb.bottom + gap)
+    height = min(wanted.height, edge - screen.y if above else screen.bottom - edge)
+    body = kept_inside(Rect(x, edge - height if above else edge, wanted.width, height), screen)
+    side = min(orb.width, body.width, body.height)
+    near = body.right - side if left else body.x
+    seed = Rect(near, body.bottom - side if above else body.y, side, side)
+    return Arrangement(body, seed, above)
 
 
 def remember(layout: str, place: Point) -> None:
@@ -172,6 +180,29 @@ def logical(x: int, y: int) -> Point:
         if box.contains(place.x, place.y):
             return place
     return Point(x, y)
+
+
+def from_pixels(rect: Rect) -> Rect:
+    """A rectangle of screen pixels in device-independent ones."""
+    corner, end = logical(rect.x, rect.y), logical(rect.right - 1, rect.bottom - 1)
+    return Rect(corner.x, corner.y, end.x - corner.x + 1, end.y - corner.y + 1)
+
+
+def to_pixels(rect: Rect) -> Rect:
+    """A rectangle of device-independent pixels in screen ones, all of it."""
+    middle = rect.center
+    for screen in QGuiApplication.screens():
+        box, ratio = screen.geometry(), screen.devicePixelRatio()
+        if box.contains(middle.x, middle.y):
+            left, top = math.floor((rect.x - box.x()) * ratio), math.floor((rect.y - box.y()) * ratio)
+            right, bottom = math.ceil((rect.right - box.x()) * ratio), math.ceil((rect.bottom - box.y()) * ratio)
+            return Rect(box.x() + left, box.y() + top, right - left, bottom - top)
+    return rect
+
+
+def screen_at(place: Point) -> Rect:
+    """The screen that a point is on, or the nearest one."""
+    return screen_of(Rect(place.x, place.y, 1, 1), _screens())
 
 
 def _screens() -> list[Rect]:

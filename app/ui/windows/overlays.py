@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen, QPixmap
+from PySide6.QtCore import QCoreApplication, QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QFontMetricsF,
+    QHideEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QRegion,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
 
-from app.base.geometry import Point, Rect, Size
-from app.ui.buttons import WordButton
+from app.base.geometry import Rect, Size
+from app.ui.bubble.speech import TONE_GLYPHS
+from app.ui.buttons import WordButton, state_words
+from app.ui.cards.contents import elapsed_words
 from app.ui.cards.picture import paint_click_ring
-from app.ui.presenter.view import ShownPicture
+from app.ui.orb.state import Orb
+from app.ui.presenter.view import ShownPicture, View
+from app.ui.presenter.wording import Captions, visible
 from app.ui.theme import drawing
 from app.ui.theme.appearance import Look
-from app.ui.theme.drawing import font
-from app.ui.theme.motion import Ticker, eased
+from app.ui.theme.drawing import font, placed
+from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
 from app.ui.windows import orb_placement
-from app.ui.windows.floating import Floating, WindowDeps
+from app.ui.windows.floating import Floating, WindowDeps, rects_of
 
 
 class PictureWindow(Floating):
@@ -72,64 +92,152 @@ class PictureWindow(Floating):
 
 
 _WIDTH = 4.0
+_FADES_FROM = 0.6
 
 
 class RingWindow(Floating):
-    """Shows itself at a point of the screen and goes by itself."""
+    """A ring around what is about to be acted on, or was, with its name beside it.
+
+    It goes when the act comes. Where nothing could be marked before, it comes after the act and goes by itself.
+    """
 
     def __init__(self, theme: Theme, around: WindowDeps, ticker: Ticker) -> None:
         super().__init__(theme, around)
         self._ticker = ticker
         self._spent_s = 0.0
+        self._name = ""
+        self._ring, self._label = QRectF(), QRectF()
+        self._shown: Callable[[], None] = _nothing
+        around.came_back.unmarked.connect(self.hide)
+        # The attribute WA_TransparentForMouseEvents is not enough: on X11 the window would still take the clicks.
+        # https://github.com/yusufipk/dikte/pull/67
         self.setWindowFlag(Qt.WindowType.WindowTransparentForInput)
+        # Past the window manager, because it would show the ring late, in a frame of its own.
+        self.setWindowFlag(Qt.WindowType.X11BypassWindowManagerHint)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)  # so that clicks reach the program below
-        side = theme.size("ring") + 2
-        self.resize(side, side)
 
-    def point_at(self, place: Point) -> None:
-        """Show it around a point, in device-independent pixels."""
-        self.move(place.x - self.width() // 2, place.y - self.height() // 2)
+    def point_at(self, place: Rect, name: str, screen: Rect, shown: Callable[[], None] | None = None) -> None:
+        """Show it around a place, in device-independent pixels, and `name` beside it; `shown` is called once it does.
+
+        A small place gets a ring of the usual size around its middle.
+        """
+        theme = self.theme
+        side, gap = theme.size("ring"), theme.size("gap")
+        text = QFontMetricsF(font(theme, "small"))
+        name = visible(name)
+        self._name = text.elidedText(name, Qt.TextElideMode.ElideRight, theme.size("caption_width") - 2 * gap)
+        ring_wide, ring_high = max(place.width + 2 * gap, side), max(place.height + 2 * gap, side)
+        wide = math.ceil(text.horizontalAdvance(self._name)) + 2 * gap if name else 0
+        high = theme.type("small").line + gap if name else 0
+        width = max(ring_wide, wide)
+        is_above = place.center.y + ring_high // 2 + high > screen.bottom
+        left = min(max(place.center.x - width // 2, screen.x), max(screen.right - width, screen.x))
+        top = place.center.y - ring_high // 2 - (high if is_above else 0)
+        middle = place.center.x - left
+        self._ring = QRectF(middle - ring_wide / 2, high if is_above else 0, ring_wide, ring_high)
+        start = min(max(middle - wide / 2, 0), width - wide)
+        self._label = QRectF(start, 0 if is_above else ring_high, wide, high)
+        self.setGeometry(left, top, width, ring_high + high)
+        self.setAccessibleName(name)
         self._spent_s = 0.0
+        self._shown()
+        self._shown = shown or _nothing
         self.show()
         self.raise_()
+        self.shape()
+        self.update()
         self._ticker.run("ring", self._advance)
+
+    @property
+    def marked(self) -> tuple[Rect, ...]:
+        """Return what it covers, in screen pixels."""
+        corner = self.geometry().topLeft()
+        covered = (rect.translated(corner).adjusted(-1, -1, 1, 1) for rect in rects_of(self._region()))
+        return tuple(orb_placement.to_pixels(Rect(r.x(), r.y(), r.width(), r.height())) for r in covered)
 
     def body_path(self) -> QPainterPath:
         """A ring with a hole; without a compositor the window is cut to it."""
-        path = QPainterPath()
-        center, radius = QPointF(self.rect().toRectF().center()), self.theme.size("ring") / 2
-        path.addEllipse(center, radius, radius)
-        path.addEllipse(center, radius - _WIDTH - 1, radius - _WIDTH - 1)
+        path, inner = QPainterPath(), _WIDTH + 1
+        path.addRoundedRect(self._ring, *self._round(self._ring))
+        hole = self._ring.adjusted(inner, inner, -inner, -inner)
+        radius = max(self._round(self._ring)[0] - inner, 0.0)
+        path.addRoundedRect(hole, radius, radius)
+        path.addRoundedRect(self._label, *self._round(self._label))
         return path
+
+    def _region(self) -> QRegion:
+        return QRegion(self.body_path().toFillPolygon().toPolygon())
+
+    def _round(self, box: QRectF) -> tuple[float, float]:
+        """A circle around a point; corners around a control, so that its own stay free."""
+        whole = min(box.height(), box.width()) / 2
+        is_circle = box.height() == box.width() or box == self._label
+        radius = whole if is_circle else min(whole, self.theme.size("card_radius"))
+        return radius, radius
 
     def shape(self) -> None:
         """Its input shape is empty whatever happens; only the picture is cut, and only where it must be."""
         if not self.around.composited:
             super().shape()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        with self.around.lock:
+            self.around.marks.add(int(self.winId()))
+        super().showEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._ticker.end("ring")
+        super().hideEvent(event)
+        with self.around.lock:
+            self.around.marks.discard(int(self.winId()))
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, theme = QPainter(self), self.theme
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         share = min(self._spent_s * 1000 / theme.ms("ring"), 1.0)
-        if not self.around.composited:
+        opacity = 1.0 - max(share - _FADES_FROM, 0.0) / (1.0 - _FADES_FROM) if self.around.composited else 1.0
+        if self.around.composited:
+            half = _WIDTH / 2 + 1
+            line = self._ring.adjusted(half, half, -half, -half)
+            radius = self._round(self._ring)[0] - half
+            for width, name in ((_WIDTH + 2, "paper"), (_WIDTH, "accent")):
+                painter.setPen(QPen(QColor(*theme.color(name).faded(opacity)), width))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRoundedRect(line, radius, radius)
+        else:
             painter.fillRect(self.rect(), QColor(*theme.color("accent")))
+        self._paint_label(painter, opacity)
+        # Later, because what was painted is sent to the display when this has returned.
+        QTimer.singleShot(0, self, self._tell_shown)
+
+    def _tell_shown(self) -> None:
+        shown, self._shown = self._shown, _nothing
+        shown()
+
+    def _paint_label(self, painter: QPainter, opacity: float) -> None:
+        if not self._name:
             return
-        radius = theme.size("ring") / 2 - _WIDTH
-        if not theme.reduced:
-            radius *= 0.55 + 0.45 * eased(share)
-        opacity = 1.0 - max(share - 0.6, 0.0) / 0.4
-        center = QPointF(QRectF(self.rect()).center())
-        for width, name in ((_WIDTH + 2, "paper"), (_WIDTH, "accent")):
-            painter.setPen(QPen(QColor(*theme.color(name).faded(opacity)), width))
-            painter.drawEllipse(center, radius, radius)
+        theme = self.theme
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(*theme.color("ink").faded(opacity)))
+        painter.drawRoundedRect(self._label, *self._round(self._label))
+        painter.setPen(QColor(*theme.color("paper").faded(opacity)))
+        painter.setFont(font(theme, "small"))
+        painter.drawText(self._label, Qt.AlignmentFlag.AlignCenter, self._name)
 
     def _advance(self, elapsed_s: float) -> bool:
         self._spent_s += elapsed_s
-        self.update()
-        if self._spent_s * 1000 < self.theme.ms("ring"):
+        share = self._spent_s * 1000 / self.theme.ms("ring")
+        if share >= _FADES_FROM and self.around.composited:
+            self.update()
+        if share < 1.0:
             return True
         self.hide()
         return False
+
+
+def _nothing() -> None:
+    """Nobody waits for the ring."""
 
 
 Answers = Mapping[str, Callable[[], None]]
@@ -172,8 +280,7 @@ class NoteWindow(Floating):
         theme, margin = self.theme, self.margin
         width = theme.size("bubble_width")
         height = self._box.heightForWidth(width + 2 * margin) - 2 * margin
-        found = orb_placement.arranged(screen, orb, Size(width, height), Size(width, 0), theme.size("gap"))
-        self.place_body(found.bubble)
+        self.place_body(orb_placement.arranged(screen, orb, Size(width, height), theme.size("gap")).body)
         self.show()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -189,3 +296,123 @@ class NoteWindow(Floating):
         body = self.body()
         x = body.right() - inset - side if self.isRightToLeft() else body.left() + inset
         drawing.draw(painter, self._glyph, QRectF(x, body.top() + inset, side, side), theme.color("warn"))
+
+
+class CaptionWindow(Floating):
+    """One line beside the orb while the surface is closed: what is said, else what is done. `clicked` is the press.
+
+    Once the turn has ended and its words were read, it goes.
+    """
+
+    ROLE = QAccessible.Role.Button
+    clicked = Signal()
+    resized = Signal()
+
+    def __init__(self, theme: Theme, around: WindowDeps, ticker: Ticker) -> None:
+        super().__init__(theme, around)
+        self._ticker = ticker
+        self._step = f"caption {id(self)}"
+        self._captions = Captions(theme.pace("chars_per_s"))
+        self._view = View()
+        self._tone, self._words, self._elapsed = "", "", ""
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._seconds = QTimer(self)
+        self._seconds.setInterval(1000)
+        self._seconds.timeout.connect(self._tell)
+        self._end = QTimer(self)
+        self._end.setSingleShot(True)
+        self._end.setInterval(theme.ms("notice_hides"))
+        self._end.timeout.connect(self.hide)
+
+    def show_view(self, view: View) -> None:
+        """Say how things are now. What was said before it shows was seen in the surface."""
+        if not self.isVisible():
+            self._captions.skip(view.items)
+        self._view = view
+        self._captions.hear(view.items, running=view.running)
+        if not self._captions.is_done:
+            self._ticker.run(self._step, self._advance)
+        if view.running:
+            self._end.stop()
+            self._seconds.start()
+        else:
+            self._seconds.stop()
+            self._end.start()
+        self._tell()
+
+    def press(self) -> None:
+        """Return what a click does."""
+        self.clicked.emit()
+
+    def body_size(self) -> QSize:
+        theme = self.theme
+        texts = QFontMetricsF(font(theme, "text")).horizontalAdvance(self._words)
+        texts += QFontMetricsF(font(theme, "small")).horizontalAdvance(self._elapsed)
+        wide = self._left() + math.ceil(texts) + theme.size("gap") + theme.size("card_padding")
+        wide = max(min(wide, theme.size("caption_width")), theme.size("chip_width"))
+        return QSize(wide, theme.size("minimised_height"))
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._seconds.stop()
+        self._end.stop()
+        self._ticker.end(self._step)
+        super().hideEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.press()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, theme = QPainter(self), self.theme
+        self.paint_base(painter)
+        body, way, side = self.body(), self.layoutDirection(), theme.size("small_glyph")
+        color = theme.tone(self._tone) if self._tone else theme.orb(self._view.orb.value)[1]
+        if self._tone:
+            painter.fillPath(self.body_path(), QColor(*color.faded(theme.ratio("tone_ground"))))
+        left, middle = body.left() + theme.size("card_padding"), body.center().y()
+        glyph = TONE_GLYPHS.get(self._tone)
+        if glyph:
+            drawing.draw(painter, glyph, placed(QRectF(left, middle - side / 2, side, side), body, way), color)
+        else:
+            dot = theme.size("gap")
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(*color))
+            painter.drawEllipse(placed(QRectF(left + (side - dot) / 2, middle - dot / 2, dot, dot), body, way))
+        small, text = font(theme, "small"), font(theme, "text")
+        right, wide = body.right() - theme.size("card_padding"), QFontMetricsF(small).horizontalAdvance(self._elapsed)
+        painter.setFont(small)
+        painter.setPen(QColor(*theme.color("muted")))
+        seconds = placed(QRectF(right - wide, body.top(), wide + 1, body.height()), body, way)
+        painter.drawText(seconds, Qt.AlignmentFlag.AlignVCenter, self._elapsed)
+        painter.setFont(text)
+        painter.setPen(QColor(*theme.color("ink")))
+        start = body.left() + self._left()
+        room = QRectF(start, body.top(), right - wide - (theme.size("gap") if wide else 0) - start + 1, body.height())
+        elided = QFontMetricsF(text).elidedText(self._words, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(placed(room, body, way), Qt.AlignmentFlag.AlignVCenter, elided)
+
+    def _left(self) -> int:
+        return self.theme.size("card_padding") + self.theme.size("small_glyph") + self.theme.size("gap")
+
+    def _advance(self, elapsed_s: float) -> bool:
+        before = self._captions.current
+        self._captions.advance(elapsed_s)
+        if self._captions.current != before or self._captions.is_done:
+            self._tell()
+        return not self._captions.is_done
+
+    def _tell(self) -> None:
+        view, tr, said = self._view, QCoreApplication.translate, self._captions.current
+        speaks = said is not None and not (self._captions.is_done and view.running)
+        if speaks and said is not None and view.orb is not Orb.NEEDS_YOU:
+            self._tone, self._words = said
+            self._elapsed = ""
+        else:
+            done = tr("State", "Done") if view.orb in (Orb.IDLE, Orb.SLEEP) else state_words(view.orb)
+            self._tone = ""
+            self._words = (view.doing or state_words(view.orb)) if view.running else done
+            self._elapsed = elapsed_words(time.monotonic() - view.since) if view.running else ""
+        self.setAccessibleName(self._words)
+        self.setAccessibleDescription(self._tone or self._elapsed)
+        self.resized.emit()
+        self.update()

@@ -5,12 +5,14 @@ The stage decides nothing: it emits the person's actions as signals, and shows w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSize, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 
 from app.base.geometry import Point, Rect, Size
+from app.settings.catalog import PROVIDER
 from app.ui.approvals.row import ApprovalRow
 from app.ui.bubble.rows import OfferRow, RowWidget, TakeBackRow
 from app.ui.bubble.speech import AskedRow, EndedRow, NoticeRow, SaidRow
@@ -35,17 +37,18 @@ from app.ui.presenter.view import (
 )
 from app.ui.presenter.wording import Fold, Row, folded
 from app.ui.theme.appearance import Look
-from app.ui.theme.motion import Ticker, fade_in, fade_out
+from app.ui.theme.motion import Ticker
 from app.ui.theme.theme import Theme
 from app.ui.windows import orb_placement
-from app.ui.windows.orb_placement import OrbPlacement
+from app.ui.windows.floating import PointRequest
+from app.ui.windows.orb_placement import Arrangement, OrbPlacement, from_pixels
 
 if TYPE_CHECKING:
-    from app.ui.bubble.window import BubbleWindow, ChipWindow
-    from app.ui.buttons import GlyphButton
-    from app.ui.composer.window import ComposerWindow
+    from app.ui.bubble.window import BubbleWindow
+    from app.ui.buttons import BarChoice
+    from app.ui.composer.window import ComposerView
     from app.ui.pages.listing import Page
-    from app.ui.windows.overlays import PictureWindow, RingWindow
+    from app.ui.windows.overlays import CaptionWindow, PictureWindow, RingWindow
 
 
 class Stage(QObject):
@@ -53,7 +56,6 @@ class Stage(QObject):
 
     said = Signal(str, object, str)
     left = Signal()
-    minimised = Signal()
     unfolded = Signal()
     open_wanted = Signal()
     stop_wanted = Signal()
@@ -62,6 +64,7 @@ class Stage(QObject):
     rows_changed = Signal()
     page_wanted = Signal(str)
     composer_made = Signal(object)
+    setting_chosen = Signal(str, str)
 
     def __init__(self, look: Look, orb: OrbWindow | None = None) -> None:
         super().__init__()
@@ -71,10 +74,11 @@ class Stage(QObject):
         self.orb.dragged.connect(self.place)
         self.orb.moved.connect(self._settle)
         self._bubble: BubbleWindow | None = None
-        self._leaving = False
         self._before = 0
-        self._chip: ChipWindow | None = None
-        self._composer: ComposerWindow | None = None
+        self._choices: tuple[BarChoice, ...] = ()
+        self.recent: tuple[str, ...] = ()
+        """The last tasks, the newest first."""
+        self._caption: CaptionWindow | None = None
         self._viewer: PictureWindow | None = None
         self._ring: RingWindow | None = None
         self._rows: RowMaker | None = None
@@ -84,132 +88,124 @@ class Stage(QObject):
     def bubble(self) -> BubbleWindow:
         if self._bubble is None:
             from app.ui.bubble.window import BubbleWindow
+            from app.ui.composer.home import todays
             from app.ui.presenter.wording import words_for
 
             words_for("")  # now, so that the table is not read while the first words stream in
-            made = BubbleWindow(self._look.theme, self._look.around, self._row_maker().make, self._look.name)
+            look = self._look
+            words = (look.name, QCoreApplication.translate("Composer", todays()))
+            made = BubbleWindow(look.theme, look.around, look.ticker, self._row_maker().make, words)
             made.closed.connect(self.left)
-            header = made.header
-            header.minimised.connect(self.minimised)
+            made.height_wanted.connect(self.place)
+            header, composer = made.header, made.composer
             header.stop_wanted.connect(self.stop_wanted)
             header.settings_wanted.connect(self.settings_wanted)
-            header.history_wanted.connect(lambda: self.page_wanted.emit("history"))
-            header.news_wanted.connect(lambda: self.page_wanted.emit("news"))
-            header.usage_wanted.connect(lambda: self.page_wanted.emit("usage"))
-            made.reply_wanted.connect(self.open_wanted)
-            made.height_wanted.connect(self.place)
+            header.page_wanted.connect(self.page_wanted)
+            composer.sent.connect(self.said)
+            made.home.chosen.connect(lambda text: self.said.emit(text, (), ""))
+            header.setting_chosen.connect(self.setting_chosen)
+            header.show_choices(self._choices)
+            composer.left.connect(self.left)
+            composer.keyboard_wanted.connect(self.take_keyboard)
+            composer.thread_wanted.connect(made.enter_thread)
+            composer.history_wanted.connect(lambda: self.page_wanted.emit("history"))
             self._bubble = made
+            self.composer_made.emit(composer)
         return self._bubble
 
     @property
-    def composer(self) -> ComposerWindow:
-        if self._composer is None:
-            from app.ui.composer import window
-            from app.ui.composer.window import ComposerWindow
-
-            made = ComposerWindow(self._look.theme, self._look.around, window.todays())
-            made.sent.connect(self.said)
-            made.left.connect(self.left)
-            made.height_wanted.connect(self.place)
-            made.thread_wanted.connect(self.engage)
-            made.history_wanted.connect(lambda: self.page_wanted.emit("history"))
-            self._composer = made
-            self.composer_made.emit(made)
-        return self._composer
+    def composer(self) -> ComposerView:
+        return self.bubble.composer
 
     @property
-    def chip(self) -> ChipWindow:
-        if self._chip is None:
-            from app.ui.bubble.window import ChipWindow
+    def caption(self) -> CaptionWindow:
+        if self._caption is None:
+            from app.ui.windows.overlays import CaptionWindow
 
-            self._chip = ChipWindow(self._look.theme, self._look.around)
-            self._chip.clicked.connect(self.unfolded)
-        return self._chip
+            self._caption = CaptionWindow(self._look.theme, self._look.around, self._look.ticker)
+            self._caption.clicked.connect(self.unfolded)
+            self._caption.resized.connect(self._place_caption)
+        return self._caption
 
     @property
     def is_open(self) -> bool:
-        return self.is_writing or self.shows_bubble
+        return self._bubble is not None and self._bubble.isVisible() and not self._bubble.is_leaving
 
-    @property
-    def is_writing(self) -> bool:
-        return self._composer is not None and self._composer.isVisible()
-
-    @property
-    def shows_bubble(self) -> bool:
-        return self._bubble is not None and self._bubble.isVisible() and not self._leaving
-
-    def composer_id(self) -> int:
-        """The composer's window; 0 where there is none yet."""
-        return int(self._composer.winId()) if self._composer is not None else 0
-
-    def hide_composer(self) -> None:
-        if self._composer is not None:
-            self._composer.hide()
+    def surface_id(self) -> int:
+        """The surface's window; 0 where there is none yet."""
+        return int(self._bubble.winId()) if self._bubble is not None else 0
 
     def take_keyboard(self) -> None:
-        """The composer with the keyboard in it; who had it before gets it back with the next wish."""
-        server, composer = self._look.around.server, self.composer
+        """The field with the keyboard in it; who had it before gets it back with the next wish."""
+        server, bubble = self._look.around.server, self.bubble
         active = server.active_window() if server is not None else 0
         if active not in self._look.around.ids():
             self._before = active
-        composer.take_focus()
+        self._forget_the_gone()
+        bubble.engage()
+        bubble.composer.field.complete_from((*self.recent, *(line.text() for line in bubble.home.lines)))
+        bubble.composer.field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def return_keyboard(self) -> None:
-        """Give the keyboard to whatever had it; the composer stays where the window manager can do that."""
+        """Give the keyboard to whatever had it; the surface stays where the window manager can do that."""
         server = self._look.around.server
-        if not self.is_writing or not self.composer.isActiveWindow():
+        if not self.is_open or not self.bubble.isActiveWindow():
             return
-        if server is not None and self._before:
+        self.bubble.accept_focus(accepts=False)
+        # Now, because Qt would say for another 400 ms that the field has the keyboard, and keys would get lost.
+        self.bubble.composer.field.clearFocus()
+        if server is None:
+            self.hide_shortly()
+        elif self._before:
             server.activate(self._before)
-        else:
-            self.hide_composer()
+
+    def give_up_keyboard(self) -> None:
+        """Where no other window had it: again and again, because the window manager may hear of it too early."""
+        server = self._look.around.server
+        self._forget_the_gone()
+        if server is not None and not self._before:
+            server.give_up_keyboard()
+
+    def _forget_the_gone(self) -> None:
+        """Forget who had it, where that window shows no more: window managers may go on naming it as the active one."""
+        server = self._look.around.server
+        if server is not None and self._before and server.shown_at(self._before) is None:
+            self._before = 0
 
     def has_returned(self) -> bool:
         """Whether the keyboard is still where it was given back to."""
         server = self._look.around.server
         return server is not None and server.active_window() == self._before
 
-    def show_composer(self) -> None:
-        """The composer again, without the keyboard, while the bubble shows."""
-        if self.shows_bubble and not self.is_writing and self.bubble.page is None:
-            self.composer.show_quietly()
-            self.place()
+    def hide_shortly(self) -> None:
+        """Away and there again without the keyboard: only so does it leave where no other window can have it."""
+        self.bubble.hide()
+        self.bubble.show()
 
     def hide(self) -> None:
         """Only the orb is left."""
-        self.hide_composer()
-        bubble = self._bubble
-        if bubble is None or not self.shows_bubble:
-            return
-        if self._look.around.composited:
-            self._leaving = True
-            fade_out(bubble, self._look.ticker, self._look.theme.motion_ms("close"))
-        else:
-            bubble.hide()
-        bubble.show_page(None)
-
-    def minimise(self, view: View) -> None:
-        """The work goes on, and a small pill says so."""
-        self.hide()
-        self.chip.show_view(view)
-        self.place()
-        self.chip.show()
+        if self.is_open:
+            self.bubble.leave_to(self._arranged())
+            self.bubble.show_page(None)
 
     def show_progress(self, view: View) -> None:
-        """Tell the pill, where there is one, how things stand."""
-        if self._chip is not None and self._chip.isVisible():
-            self._chip.show_view(view)
+        """While the surface is closed, one line beside the orb says how the work goes on."""
+        if self.is_open or not (view.running or (self._caption is not None and self._caption.isVisible())):
+            return
+        self.caption.show_view(view)
+        if not self.caption.isVisible():
+            self._place_caption()
+            self.caption.show()
 
     def restyle(self, look: Look) -> None:
         """Another look from now on. The windows beside the orb go; new ones come when they are needed."""
         self._look = look
-        for window in (self._bubble, self._chip, self._composer, self._viewer, self._ring):
+        for window in (self._bubble, self._caption, self._viewer, self._ring):
             if window is not None:
                 window.hide()
                 window.deleteLater()
-        self._bubble = self._chip = self._composer = self._viewer = self._ring = None
+        self._bubble = self._caption = self._viewer = self._ring = None
         self._rows, self._rows_before = None, self._rows
-        self._leaving = False
         self.orb.dress(look.theme)
         self.placement = OrbPlacement(self.orb, look.theme)
 
@@ -220,19 +216,43 @@ class Stage(QObject):
         rows.note_newest(newest, bubble.thread_view.realised)
         bubble.show_view(view, folded(view.items, rows.open_folds, running=view.running))
 
-    def show_bubble(self, view: View) -> None:
-        """Beside the orb, without taking the focus; not before there is something in it."""
-        if view.items:
-            self._show_bubble(view)
+    def show_bubble(self, view: View, *, writes: bool = False) -> None:
+        """Beside the orb; only a person who `writes` needs it with nothing in it, and gives it the keyboard."""
+        if not (view.items or writes or self.bubble.page):
+            return
+        if self._caption is not None:
+            self._caption.hide()
+        if writes and not self.is_open:
+            self._offer()
+        if not self.is_open:
+            self._look.around.look()
+            self.bubble.resize(self._look.theme.size("bubble_width") + 2 * self.bubble.margin, self.bubble.height())
+            self.fill(view)
+            self.bubble.open_at(self._arranged())
+        self.place()
+        if writes:
+            self.take_keyboard()
 
-    def show_page(self, page: Page | None, button: GlyphButton | None, view: View) -> None:
-        """A page in the bubble, with the keyboard in it: the person asked for it. None shows the thread again."""
-        self.bubble.show_page(page, button)
+    def show_choices(self, choices: tuple[BarChoice, ...]) -> None:
+        """The settings that can be switched in the bar."""
+        self._choices = choices
+        if self._bubble is not None:
+            self._bubble.header.show_choices(choices)
+
+    def _offer(self) -> None:
+        """What fits the window that has the keyboard now."""
+        server = self._look.around.server
+        front = server.active_window() if server is not None else 0
+        program, title = server.name_of(front) if server is not None and front else ("", "")
+        has_model = any(choice.key == PROVIDER.key and choice.value != "offline" for choice in self._choices)
+        self.bubble.home.offer(f"{program} {title}", program, self.recent, has_model=has_model)
+
+    def show_page(self, page: Page | None, view: View) -> None:
+        """A page in the surface, with the keyboard in it: the person asked for it. None shows the thread again."""
+        self.bubble.show_page(page)
         if page is not None:
-            self._show_bubble(view)
+            self.show_bubble(view)
             self.bubble.engage()
-        elif not view.items:
-            self.bubble.hide()
         self.place()
 
     def show_thread(self) -> None:
@@ -240,72 +260,60 @@ class Stage(QObject):
         if self._bubble is not None:
             self._bubble.show_page(None)
 
-    def _show_bubble(self, view: View) -> None:
-        bubble, look = self.bubble, self._look
-        if self._chip is not None:
-            self._chip.hide()
-        if not self.shows_bubble:
-            self._leaving = False
-            look.around.look()
-            bubble.resize(look.theme.size("bubble_width") + 2 * bubble.margin, bubble.height())
-            self.fill(view)
-            self.place()
-            if look.around.composited:
-                fade_in(bubble, look.ticker, look.theme.motion_ms("open"))
-            else:
-                bubble.show()
-        self.place()
-
     def engage(self) -> None:
         """The keyboard goes into the thread, where there is one: the person asked for it."""
-        if self.shows_bubble:
+        if self.is_open:
             self.bubble.engage()
-            self.bubble.focusNextPrevChild(True)
+            self.bubble.enter_thread()
 
     def follow(self) -> None:
         """Go to the thread's end, where something is going to happen."""
         if self._bubble is not None:
             self._bubble.thread_view.follow()
 
-    def point_at(self, place: Point) -> None:
-        """A ring around a place on the screen, for a moment."""
+    def point_out(self, request: PointRequest) -> None:
+        """A ring around what is about to be acted on. The request is answered once the ring shows."""
+        if request.shown.set_running_or_notify_cancel():  # false where the act has gone on without it
+            place, shown = from_pixels(request.place), request.shown
+            ring = self._point_at(place, request.name, lambda: shown.set_result(ring.marked))
+
+    def point_at(self, place: Point, name: str) -> None:
+        """A ring around a place on the screen that was acted on, and what is there, for a moment."""
+        self._point_at(Rect(place.x, place.y, 1, 1), name)
+
+    def _point_at(self, place: Rect, name: str, shown: Callable[[], None] | None = None) -> RingWindow:
         if self._ring is None:
             from app.ui.windows.overlays import RingWindow
 
             self._ring = RingWindow(self._look.theme, self._look.around, self._look.ticker)
-        self._ring.point_at(place)
+        self._ring.point_at(place, name, orb_placement.screen_at(place.center), shown)
+        return self._ring
 
     def place(self) -> None:
         """The windows beside the orb, wherever it is."""
-        self._place_chip()
-        if not self.is_open and self._bubble is None:
-            return
+        self._place_caption()
+        if self.is_open:
+            self.bubble.move_to(self._arranged())
+
+    def _arranged(self) -> Arrangement:
         theme, screen = self._look.theme, self.placement.screen()
-        writing = self.is_writing
-        field_size = _size(self.composer.wanted_size()) if writing else Size(theme.size("bubble_width"), 0)
-        bubble = self.bubble
-        bubble.set_footer(shown=not writing)
-        most = round(screen.height * theme.ratio("bubble_height")) - field_size.height
-        found = orb_placement.arranged(
-            screen, self.orb.rest_rect(), _size(bubble.wanted_size(most)), field_size, theme.size("gap")
-        )
-        bubble.place_body(found.bubble)
-        if writing:
-            self.composer.place_body(found.composer)
+        size = self.bubble.wanted_size(round(screen.height * theme.ratio("bubble_height")))
+        wanted = Size(size.width(), size.height())
+        return orb_placement.arranged(screen, self.orb.rest_rect(), wanted, theme.size("gap"))
 
     def screens_changed(self) -> None:
         """Monitors came, went or changed."""
         self.placement.retake()
         self.place()
 
-    def _place_chip(self) -> None:
-        if self._chip is None:
+    def _place_caption(self) -> None:
+        if self._caption is None:
             return
-        orb, gap, size = self.orb.rest_rect(), self._look.theme.size("gap"), self._chip.body_size()
+        orb, gap, size = self.orb.rest_rect(), self._look.theme.size("gap"), self._caption.body_size()
         screen = self.placement.screen()
         x = orb.x - gap - size.width() if orb.center.x > screen.center.x else orb.right + gap
         wanted = Rect(x, orb.center.y - size.height() // 2, size.width(), size.height())
-        self._chip.place_body(orb_placement.kept_inside(wanted, screen))
+        self._caption.place_body(orb_placement.kept_inside(wanted, screen))
 
     def _row_maker(self) -> RowMaker:
         if self._rows is None:
@@ -327,10 +335,6 @@ class Stage(QObject):
         """Handle the end of a drag of the orb."""
         self.placement.settle(rect)
         self.place()
-
-
-def _size(size: QSize) -> Size:
-    return Size(size.width(), size.height())
 
 
 _QUIET: Mapping[type[Item], type[RowWidget]] = {
@@ -356,6 +360,7 @@ class RowMaker(QObject):
         self._theme = theme
         self._ticker = ticker
         self._spoken: set[str] = before._spoken if before else set()
+        self._turns: list[SaidRow] = []
         self._chosen: dict[str, bool] = before._chosen if before else {}
         self._newest: str = before._newest if before else ""
 
@@ -395,9 +400,9 @@ class RowMaker(QObject):
         if isinstance(row, TakeBack):
             return TakeBackRow(self._theme, self._ticker)
         if isinstance(row, SpokenItem):
-            at_once = row.key in self._spoken
-            self._spoken.add(row.key)
-            return SaidRow(self._theme, self._ticker, at_once=at_once)
+            said = SaidRow(self._theme, self._ticker, self._turns, at_once=row.key in self._spoken)
+            said.begun.connect(partial(self._spoken.add, row.key))
+            return said
         return _QUIET[type(row)](self._theme, self._ticker)
 
     def _card(self, row: Card) -> CardRow:

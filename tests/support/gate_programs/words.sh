@@ -11,12 +11,12 @@ running() { for p in $(pgrep -f -- "$1"); do tr '\0' '\n' < /proc/$p/environ 2>/
 person() { "$WISP_PYTHON" -c '
 import os, sys
 sys.path.insert(0, os.environ["WISP_ROOT"])
-from tests.support.device import PersonsDevices
+from scripts.device import PersonsDevices
 PersonsDevices(os.environ).type(sys.argv[1])' "$1"; }
 chord() { "$WISP_PYTHON" -c '
 import os, sys
 sys.path.insert(0, os.environ["WISP_ROOT"])
-from tests.support.device import PersonsDevices
+from scripts.device import PersonsDevices
 PersonsDevices(os.environ).press_together(*(int(a, 16) for a in sys.argv[1:]))' "$@"; }
 # hand ARGUMENT…: the person's xdotool, with time for the program before and after.  front TITLE: activate a window.
 hand() { sleep 0.2; xdotool "$@"; sleep 0.3; }

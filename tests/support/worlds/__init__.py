@@ -20,7 +20,7 @@ _HERE = Path(__file__).parent
 _SYSTEMS = "/usr/bin/python3"
 _FLOOD_S = 2.0
 """A window that never stops writing is read no longer than this beyond the limit."""
-_READY_S = 60.0
+_READY_S = 120.0
 _CHROMIUM = ("chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", "--force-renderer-accessibility")
 _IN_A_TERMINAL = "WORLD_TELLS=/proc/$$/fd/1 exec xterm -title 'World terminal' -e \"$@\""
 _COMMANDS: Mapping[str, tuple[str, ...]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import gi
 
@@ -37,6 +38,17 @@ def reverts(entry: Gtk.Entry) -> None:
     if entry.get_text() not in ("", "locked"):  # because GTK 4 empties a field before it sets it
         tell("tried", entry.get_text())
         GLib.idle_add(entry.set_text, "locked")
+
+
+def stalls(entry: Gtk.Entry) -> None:
+    """Answer nothing for a while after a text was put in, as where fonts are loaded to draw it."""
+
+    def stall() -> bool:
+        time.sleep(1.5)
+        tell("heavy", entry.get_text())
+        return False
+
+    GLib.idle_add(stall)
 
 
 def note(_button: object) -> None:
@@ -123,13 +135,15 @@ def more() -> list[Gtk.Widget]:
     bold.connect("toggled", lambda b: tell("bold", b.get_active()))
     order = entry("Order")
     order.connect("activate", lambda _: said("entered"))
+    heavy = named(Gtk.Entry(), "Heavy")
+    heavy.connect("changed", stalls)
     rows = Gtk.ScrolledWindow(height_request=90)
     (rows.set_child if _GTK_4 else rows.add)(Gtk.Label(label="\n".join(f"row {n}" for n in range(40))))
     rows.get_vadjustment().connect("value-changed", lambda a: tell("rows", round(a.get_value())))
     fields = [
         order, entry("Sealed", "sealed", editable=False), entry("Short", max_length=3),
         entry("Secret", visibility=False, input_purpose=Gtk.InputPurpose.PASSWORD), rows,
-        Gtk.Label(label="Plain words"), hours,
+        Gtk.Label(label="Plain words"), hours, heavy,
     ]  # fmt: skip
     return [*made, bold, *sizes(), *fields]
 

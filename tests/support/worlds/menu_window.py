@@ -1,9 +1,11 @@
-"""A list in Qt 5 whose items have a menu that accessibility does not describe. Run by the system's Python."""
+"""A list in Qt 5 with a menu bar, whose items have a menu that accessibility does not describe. Run by the system's
+Python.
+"""
 
 import sys
 
 from PyQt5.QtCore import QPoint, Qt, QTimer
-from PyQt5.QtWidgets import QApplication, QListWidget, QMenu
+from PyQt5.QtWidgets import QApplication, QListWidget, QMainWindow, QMenu
 
 ENTRIES = ("Duplicate", "Rename", "Properties", "Send to", "Archive")
 
@@ -21,11 +23,15 @@ def show(place: QPoint) -> None:
 
 application = QApplication(sys.argv)
 things = QListWidget()
-things.setWindowTitle("Things")
 things.addItems([f"Thing {number}" for number in range(30)])
 things.setContextMenuPolicy(Qt.CustomContextMenu)
 things.customContextMenuRequested.connect(show)
-things.setGeometry(100, 100, 300, 300)
-things.show()
+window = QMainWindow()
+window.setWindowTitle("Things")
+window.setCentralWidget(things)
+order = window.menuBar().addMenu("&Order")
+order.addAction("By &name", lambda: tell("chosen", "By name"))
+window.setGeometry(100, 100, 300, 300)
+window.show()
 QTimer.singleShot(300, lambda: tell("ready"))
 application.exec_()

@@ -6,7 +6,16 @@ import asyncio
 from pathlib import Path
 
 from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, SayDelta, State, ToolFinished, TurnEnded
-from app.base.errors import BadAnswer, ContextOverflow, OverLimit, Refused, ToolsDeclined, Unreachable
+from app.base.errors import (
+    BadAnswer,
+    ContextOverflow,
+    KeyRefused,
+    OverLimit,
+    Refused,
+    Remedy,
+    ToolsDeclined,
+    Unreachable,
+)
 from app.providers.api import Stopped, TextDelta, Usage
 from app.providers.scripted import Fail, Pause, Reply
 from tests.support.stage import Stage, texts
@@ -43,8 +52,8 @@ async def test_a_service_that_asks_for_a_long_pause_is_not_waited_for(tmp_path: 
 
 
 async def test_a_refusal_is_not_tried_again(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, [Fail(Refused("The key is wrong."))], "Hello.")
-    assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "The key is wrong.")
+    stage = Stage(tmp_path, [Fail(KeyRefused("The key is wrong."))], "Hello.")
+    assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "The key is wrong.", Remedy.KEY)
     assert len(stage.provider.requests) == 1
 
 
@@ -286,7 +295,7 @@ async def test_a_model_that_takes_no_declared_tools_is_taught_to_write_its_calls
 
 async def test_a_model_that_declines_even_without_tools_ends_the_turn(tmp_path: Path) -> None:
     stage = Stage(tmp_path, [Fail(ToolsDeclined("No tools."))])
-    assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "No tools.")
+    assert await stage.send() == TurnEnded("turn1", Outcome.FAILED, "No tools.", Remedy.SETTINGS)
 
 
 _FOREIGN = "Reading.\n<function=read><parameter=path>a</parameter></function>"

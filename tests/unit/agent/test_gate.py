@@ -13,13 +13,15 @@ import pytest
 
 from app.agent.agent_events import AgentEvent, ApprovalWanted, Notice, Outcome, Scope, ToolFinished
 from app.agent.policy import Action, Control, Mode
+from app.agent.policy.values import Consequence
 from app.agent.prompt import told
 from app.agent.turn import ASK_AT, Grants
 from app.protocol.call import JsonValue, Media, ToolCall
-from app.protocol.spec import Effect
+from app.protocol.spec import Effect, ScreenAim
+from tests.support.controls import altered, described
 from tests.support.stage import PICTURE, Stage
 
-SEND = Control("Letter", "mailer", "button", "Send")
+SEND = described("Letter", "mailer", "button", "Send")
 
 
 class Screen:
@@ -29,14 +31,14 @@ class Screen:
         self._controls = list(controls)
         self.looked = 0
 
-    async def seen(self, call: ToolCall, aim: str) -> Sequence[Control]:
+    async def seen(self, call: ToolCall, aim: ScreenAim) -> Sequence[Control]:
         self.looked += 1
         return (self._controls.pop(0) if len(self._controls) > 1 else self._controls[0],)
 
     async def shown(self) -> frozenset[str]:
         return frozenset({"Pad"})
 
-    async def picture(self, call: ToolCall, aim: str) -> tuple[Media, tuple[int, int] | None] | None:
+    async def picture(self, call: ToolCall, aim: ScreenAim) -> tuple[Media, tuple[int, int] | None] | None:
         return PICTURE, (3, 4)
 
 
@@ -169,11 +171,21 @@ async def test_a_models_words_change_no_rule(tmp_path: Path) -> None:
 
 async def test_a_yes_for_the_task_covers_no_other_text(tmp_path: Path) -> None:
     permits = Grants()
-    typed = Action("computer_type", frozenset({Effect.DESKTOP}), frozenset({"terminal"}), (SEND,), text="ls\n")
+    typed = Action(
+        "computer_type", frozenset({Effect.DESKTOP}), frozenset({Consequence.TERMINAL}), (SEND,), text="ls\n"
+    )
     permits.add(typed, ("screen",))
     assert permits.cover(typed, ("screen",))
     assert not permits.cover(replace(typed, text="rm -r ~\n"), ("screen",))
     assert not permits.cover(typed, ("screen", "web"))
+
+
+async def test_a_yes_for_the_task_covers_no_other_window() -> None:
+    permits = Grants()
+    sent = Action("computer_click", frozenset({Effect.DESKTOP}), controls=(altered(SEND, title="To Bob"),))
+    permits.add(sent, ())
+    assert permits.cover(sent, ())
+    assert not permits.cover(replace(sent, controls=(altered(SEND, title="To Eve"),)), ())
 
 
 @pytest.mark.parametrize(
@@ -189,7 +201,7 @@ async def test_a_yes_for_the_task_covers_no_other_arguments(
     tool: str, effect: Effect, command: str, allowed: dict[str, JsonValue], other: dict[str, JsonValue]
 ) -> None:
     permits = Grants()
-    sent = Action(tool, frozenset({effect}), command=command, arguments=allowed)
+    sent = Action(tool, frozenset({effect}), command=command, arguments=allowed, is_added=tool.startswith("mcp_"))
     permits.add(sent, ())
     assert permits.cover(replace(sent, arguments=dict(allowed)), ())
     assert not permits.cover(replace(sent, arguments=other), ())

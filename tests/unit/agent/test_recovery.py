@@ -157,3 +157,9 @@ async def test_it_is_told_once_which_conversations_were_interrupted(tmp_path: Pa
     await kept.stage.send("Go on.")
     await kept.stage.session.close()
     assert await Kept(copy).archive.interrupted() == []
+
+
+async def test_a_turn_that_runs_in_this_very_process_was_not_interrupted(tmp_path: Path) -> None:
+    kept = Kept(await _killed(tmp_path, "xml", '<long name="a"/>'), "Fine.")
+    assert await kept.archive.interrupted() == []
+    await kept.close()

@@ -20,6 +20,7 @@ _INPUT = {
     "documents": (("page", '{"charset": "utf-8", "url": ""}'), b"<h1>Wisp</h1>", b"# Wisp"),
     "watchdog": (("1",), b"bye\n", b""),
     "recorder": (("/tmp", "1000"), (len(_NO_RULES).to_bytes(8, "big") + _NO_RULES), b""),
+    "mcp": ((), b"", b""),
     "forwarder": (("/dev/null/no-sandbox",), b"", b""),
 }
 

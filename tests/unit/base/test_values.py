@@ -106,3 +106,17 @@ def test_a_class_that_is_not_frozen_is_made_by_the_standard_library() -> None:
     counted = Counted()
     counted.count += 1
     assert repr(counted).endswith("Counted(count=1)")
+
+
+@values.dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A value whose fields are always named."""
+
+    name: str = ""
+    size: int
+
+
+def test_fields_that_must_be_named_are_given_in_any_order_and_never_by_place() -> None:
+    assert Named(size=3) == Named(name="", size=3)
+    with pytest.raises(TypeError):
+        Named("a", 3)  # type: ignore[misc]

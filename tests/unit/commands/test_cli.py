@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -63,30 +64,47 @@ def test_what_cannot_be_used_is_named(words: list[str], sentence: str, capsys: p
 @pytest.mark.parametrize("words", [["do", "list the windows", "--dry-run"], ["undo", "--list"], ["doctor"]])
 def test_a_home_that_cannot_be_written_is_named_with_the_way_round_it(words: list[str], tmp_path: Path) -> None:
     (home := tmp_path / "home").mkdir()
-    unset = (part for name in _FOLDERS for part in ("--unsetenv", name))
-    wall = [
-        "bwrap",
-        "--bind",
-        "/",
-        "/",
-        "--dev",
-        "/dev",
-        "--ro-bind",
-        str(home),
-        str(home),
-        "--setenv",
-        "HOME",
-        str(home),
-    ]
-    done = subprocess.run(
-        [*wall, *unset, sys.executable, "-m", "app", *words], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = _in_home(home, *words, is_fixed=True)
     (sentence,) = done.stderr.splitlines()
     assert done.returncode == 1
     assert re.fullmatch(
         rf"wisp: The folder {home}/\S+ cannot be made \(Read-only file system\)\. Name another one: WISP_DATA_DIR=.*",
         sentence,
     )
+
+
+@needs_wall
+def test_a_home_that_can_no_longer_be_written_is_named_with_the_way_round_it(tmp_path: Path) -> None:
+    (home := tmp_path / "home").mkdir()
+    assert _in_home(home, "do", "list the windows", "--dry-run").returncode == 0
+    done = _in_home(home, "do", "list the windows", "--dry-run", is_fixed=True)
+    (sentence,) = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert re.fullmatch(rf"wisp: .* folder {home}/\S+ cannot be written to\. “WISP_DATA_DIR=/some/folder” .*", sentence)
+
+
+def test_a_home_in_whose_place_a_file_stands_is_named_with_the_way_round_it(tmp_path: Path) -> None:
+    (home := tmp_path / "home").touch()
+    done = subprocess.run(
+        [sys.executable, "-m", "app", "do", "list the windows", "--dry-run"],
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name not in _FOLDERS} | {"HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (sentence,) = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert re.fullmatch(rf"wisp: The folder {home}/\S+ cannot be made \(.+\)\. Name another one: .*", sentence)
+
+
+def _in_home(home: Path, *words: str, is_fixed: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run the command in a home folder of its own, which is mounted read-only if it `is_fixed`."""
+    unset = (part for name in _FOLDERS for part in ("--unsetenv", name))
+    fixed = ("--ro-bind", str(home), str(home)) if is_fixed else ()
+    wall = ("bwrap", "--bind", "/", "/", "--dev", "/dev", *fixed, "--setenv", "HOME", str(home), *unset)
+    command = [*wall, sys.executable, "-m", "app", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_a_call_that_is_nearly_one_is_answered_like_a_call(capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,7 +189,7 @@ def test_what_was_set_aside_after_a_command_is_listed_and_put_back(
     assert main(["undo", "--command", "r1"]) == 1
 
 
-@pytest.mark.parametrize("takes_back", ["", "named", "command"])
+@pytest.mark.parametrize("takes_back", ["", "named", "run", "command"])
 def test_what_a_command_by_hand_deleted_comes_back_whole(
     takes_back: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,9 +204,14 @@ def test_what_a_command_by_hand_deleted_comes_back_whole(
     assert re.fullmatch(r"run-\w+/1/\w+", name)
     assert main(["undo", "--list"]) == 0
     assert capsys.readouterr().out.count(f"  {name}  execute_command  ") == 2
-    given = {"": [], "named": ["--turn", name], "command": ["--turn", answer["payload"]["run_id"]]}[takes_back]
+    run = answer["payload"]["run_id"]
+    given = {"": [], "named": ["--turn", name], "run": ["--turn", run], "command": ["--command", run]}[takes_back]
     assert main(["undo", *given]) == 0
-    assert capsys.readouterr().out == f"Took back: {work / 'k2'}\nTook back: {work / 'k1'}\n"
+    done = "Put back" if takes_back == "command" else "Took back"
+    assert capsys.readouterr().out == f"{done}: {work / 'k2'}\n{done}: {work / 'k1'}\n"
+    if takes_back == "command":
+        assert main(["undo", *given]) == 1
+        assert capsys.readouterr().out == f"All that run {run} deleted was put back before.\n"
     assert sorted(file.read_text() for file in work.glob("k*")) == ["k1", "k2", "kept"]
 
 

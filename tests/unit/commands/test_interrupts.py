@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -28,6 +29,22 @@ def test_ctrl_c_ends_with_130_and_without_a_traceback(words: list[str], after_s:
     said = process.communicate(timeout=60)[1]
     # 0 where it was done by then.
     assert (process.returncode in {130, 0}, "Traceback" in said) == (True, False), said
+
+
+def test_ctrl_c_of_a_terminal_ends_a_private_desktop_with_130() -> None:
+    """A terminal sends it to the whole process group, in which the private screen must not be."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    process = subprocess.Popen(
+        [*WISP, "do", "wait 60 seconds", "--provider", "offline"],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout
+    said = ""
+    while "Wait" not in said and (line := process.stdout.readline()):
+        said += line
+    os.killpg(process.pid, signal.SIGINT)
+    said += process.communicate(timeout=60)[0]
+    assert (process.returncode, "went wrong" in said) == (130, False), said
 
 
 IGNORED = "INT QUIT HUP TERM CHLD ALRM USR1 USR2 TSTP"

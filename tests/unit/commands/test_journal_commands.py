@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import pty
 import shlex
 import sqlite3
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,11 +52,41 @@ def test_a_task_is_listed_shown_exported_and_deleted(journal: Path, capsys: pyte
     assert main(["history", "export", name]) == 0
     assert json.loads(capsys.readouterr().out)["id"] == name
     assert main(["history", "list", "zebra"]) == 0
-    assert capsys.readouterr().out == ""
-    assert main(["history", "delete", "all"]) == 0
+    assert capsys.readouterr().out == "No conversation has these words.\n"
+    assert main(["history", "delete", "all", "--yes"]) == 0
     assert capsys.readouterr().out == "Deleted: 1\n"
     assert main(["history"]) == 0
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out == "No conversation is kept yet.\n"
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("", 1, 1), ("n", 1, 1), ("y", 0, 0), ("ja", 0, 0)])
+def test_all_conversations_are_deleted_only_after_a_yes_at_the_terminal(
+    journal: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str,
+    code: int,
+    left: int,
+) -> None:
+    terminal, inside = pty.openpty()
+    with os.fdopen(terminal, "w") as typing, os.fdopen(inside) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        typing.write(f"{answer}\n")
+        typing.flush()
+        assert main(["history", "delete", "all"]) == code
+    assert "Delete 1 conversation for good? [y/N]" in capsys.readouterr().out
+    assert main(["history", "list"]) == 0
+    assert ("Write a file." in capsys.readouterr().out) == bool(left)
+
+
+def test_without_a_terminal_nothing_is_deleted_unless_it_is_said(
+    journal: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert main(["history", "delete", "all"]) == 1
+    assert "Nothing was deleted. With --yes" in capsys.readouterr().out
+    assert main(["history", "delete", "all", "--yes"]) == 0
+    assert capsys.readouterr().out == "Deleted: 1\n"
 
 
 def test_a_conversation_that_is_not_there_is_told(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +117,7 @@ def test_an_audit_that_is_whole_verifies(journal: Path, capsys: pytest.CaptureFi
 
 
 def test_a_changed_audit_is_told_by_its_entry(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with sqlite3.connect(journal) as db:
+    with closing(sqlite3.connect(journal)) as db, db:
         db.execute("drop trigger audit_is_never_changed")
         db.execute("update audit set kind = 'harmless' where number = 2")
     db.close()

@@ -316,6 +316,12 @@ class _Orb:
         yield
         self.log.append((area.contains(self.area.center), self._headless.done[before:]))
 
+    def point_at(self, place: Rect, name: str) -> None:
+        return None
+
+    def unmark(self) -> None:
+        return
+
 
 async def test_our_own_window_is_drawn_back_around_what_it_covers_and_only_then(headless: HeadlessDesktop) -> None:
     orb = _Orb(headless)
@@ -415,3 +421,61 @@ async def test_a_part_that_changed_without_a_word_comes_as_a_picture_or_as_its_t
     assert (picture.width, picture.height) == (60, 40)
     assert 'To point in it, add capture="c1".' in seen.llm_echo
     assert (read.llm_media, read.llm_echo.startswith("Clicked.")) == ((), True)
+
+
+class _NextPage(NoAccessibility):
+    """A button with the keyboard, which another one takes over at the third look."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looks = 0
+
+    async def focused(self) -> Element | None:
+        self._looks += 1
+        ref = "e1" if self._looks < 3 else "e2"
+        return Element(ref, "push button", "Next", "", Rect(0, 0, 9, 9), frozenset({"focused"}), "", "Form", 7)
+
+    async def has_keyboard(self, ref: str) -> bool:
+        return ref == (await self.focused()).ref
+
+
+@pytest.mark.parametrize(("keys", "is_held"), [("Return", False), ("Down", True)])
+async def test_a_held_key_presses_nothing_but_what_was_judged(
+    headless: HeadlessDesktop, keys: str, *, is_held: bool
+) -> None:
+    headless.opened.append(Window("w1", "Form", "form", Rect(0, 0, 9, 9), 7, is_active=True))
+    desktop = Desktop(lambda stop: replace(headless.backend(stop), accessibility=_NextPage()))
+    tools = Tools(desktop)
+    try:
+        if is_held:
+            await tools("computer_key", keys=keys, hold_ms=200)
+        else:
+            with pytest.raises(ToolFailed, match="keyboard"):
+                await tools("computer_key", keys=keys, hold_ms=60_000)
+    finally:
+        desktop.close()
+    assert headless.done[-1] == Released(keys)
+
+
+class _AltTakesIt(_NextPage):
+    """A button with the keyboard, which another one takes over while Alt is held."""
+
+    def __init__(self, done: Sequence[object]) -> None:
+        super().__init__()
+        self._done = done
+
+    async def focused(self) -> Element | None:
+        self._looks = 3 if PressedDown("Alt_L") in self._done else 0
+        return await super().focused()
+
+
+async def test_a_chord_that_stops_while_alt_is_held_says_what_was_sent(headless: HeadlessDesktop) -> None:
+    headless.opened.append(Window("w1", "Form", "form", Rect(0, 0, 9, 9), 7, is_active=True))
+    desktop = Desktop(lambda stop: replace(headless.backend(stop), accessibility=_AltTakesIt(headless.done)))
+    try:
+        with pytest.raises(ToolFailed, match="The first 1 of 3 chords were sent, the other 2 were not"):
+            await Tools(desktop)("computer_key", keys="Down alt+f x")
+    finally:
+        desktop.close()
+    assert [done.what for done in headless.done if isinstance(done, PressedDown)] == ["Down", "Alt_L"]
+    assert headless.done[-1] == Released("Alt_L")

@@ -8,11 +8,13 @@ from typing import Any, cast
 
 import pytest
 
+from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
 from app.desktop.backends import Landing, Window
 from app.desktop.elements import Element, NoAccessibility, Scene, SceneRequest
 from app.desktop.headless import HeadlessDesktop
 from app.desktop.preview import FocusRequest, TargetPreview
+from app.desktop.staleness import KeyTargets
 from app.desktop.takeover import StopFlag
 from app.desktop.targets import Aim
 from tests.support.stage import FakeClock
@@ -46,6 +48,10 @@ async def _found(target: str) -> Aim:
     return Aim(Point(3, 3), target)
 
 
+async def _as_found(aim: Aim) -> Aim:
+    return aim
+
+
 @pytest.mark.parametrize(
     ("scenes", "name", "is_known"),
     [
@@ -62,7 +68,7 @@ async def test_a_keyboard_that_has_left_a_control_is_followed_to_the_next_one_or
     headless, clock = HeadlessDesktop(), FakeClock()
     headless.opened.append(_WINDOW)
     backend = replace(headless.backend(StopFlag()), accessibility=_Telling(scenes, clock))
-    preview = TargetPreview[str](backend, _found, clock, _done)
+    preview = TargetPreview[str](backend, _found, clock, _done, _as_found)
     await preview.focus(FocusRequest())
     met = await preview.focus(FocusRequest())
     assert (met.name, met.is_known) == (name, is_known)
@@ -73,7 +79,7 @@ async def test_a_keyboard_that_a_click_took_from_a_control_need_not_be_with_anot
     headless, clock = HeadlessDesktop(), FakeClock()
     headless.opened.append(_WINDOW)
     backend = replace(headless.backend(StopFlag()), accessibility=_Telling((_NAME, _NOTHING), clock))
-    preview = TargetPreview[str](backend, _found, clock, _done)
+    preview = TargetPreview[str](backend, _found, clock, _done, _as_found)
     await preview.focus(FocusRequest())
     await preview.foresee("c1", "Sign")
     assert (await preview.focus(FocusRequest())).is_known
@@ -85,12 +91,110 @@ async def test_a_windows_frame_is_known_where_its_program_tells_of_nothing() -> 
     stop = headless.backend(StopFlag())
     windows = cast(Any, _Framing(stop.windows))
     backend = replace(stop, windows=windows, accessibility=_Telling((Scene(),), clock))
-    preview = TargetPreview[str](backend, _found, clock, _done)
+    preview = TargetPreview[str](backend, _found, clock, _done, _as_found)
     frame, inside = await preview.under(Point(3, 0)), await preview.under(Point(3, 3))
     assert [(met.title, met.is_frame, met.is_known) for met in (frame, inside)] == [
         ("Form", True, True),
         ("Form", False, False),
     ]
+
+
+class _Focusing:
+    """Windows whose keyboard is with the last of `refs`, whatever the window manager calls active."""
+
+    def __init__(self, windows: object, *refs: str) -> None:
+        self._windows = windows
+        self.refs = list(refs)
+
+    def keyboard(self) -> Landing:
+        return Landing(f"place of {self.refs[-1]}", self.refs[-1])
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._windows, name)
+
+
+class _Switching(_Telling):
+    """Another window takes the keyboard while the program of the first one answers."""
+
+    windows: _Focusing
+
+    async def scene(self, request: SceneRequest) -> Scene:
+        self.windows.refs.append("w2")
+        return await super().scene(request)
+
+
+@pytest.mark.parametrize(("moves", "judged", "is_still"), [(False, "box", True), (True, "box", False)])
+async def test_keys_are_judged_by_the_window_that_has_them_and_reach_no_other(
+    *, moves: bool, judged: str, is_still: bool
+) -> None:
+    headless, clock = HeadlessDesktop(), FakeClock()
+    box = Window("w3", "box", "pad", Rect(0, 0, 9, 9))
+    headless.opened += [_WINDOW, box, replace(box, ref="w2", title="other")]
+    stop = headless.backend(StopFlag())
+    windows = _Focusing(stop.windows, "w3")
+    telling = (_Switching if moves else _Telling)((Scene(has_answered=True),), clock)
+    if isinstance(telling, _Switching):
+        telling.windows = windows
+    backend = replace(stop, windows=cast(Any, windows), accessibility=telling)
+    met = await TargetPreview[str](backend, _found, clock, _done, _as_found).focus(FocusRequest())
+    targets = KeyTargets(backend, _done)
+    targets.keep("c1", met.element, met.landing)
+    target = targets.take("c1")
+    assert target is not None
+    assert (met.title, target.title, targets.is_still(target)) == (judged, judged, is_still)
+
+
+class _Renaming(NoAccessibility):
+    """One control, which is called otherwise at each look; its program answers no look around it where `is_busy`."""
+
+    def __init__(self, *names: str, is_busy: bool = False) -> None:
+        super().__init__()
+        self._names = list(names)
+        self._is_busy = is_busy
+
+    async def element(self, ref: str) -> Element:
+        name = self._names.pop(0) if len(self._names) > 1 else self._names[0]
+        return Element(ref, "button", name, "", Rect(0, 0, 9, 9), frozenset(), "", "Form", 0)
+
+    async def scene(self, request: SceneRequest) -> Scene:
+        if self._is_busy:
+            raise ToolFailed("The accessibility bus does not answer.")
+        return Scene(has_answered=True, is_described=True)
+
+
+def _looking(accessibility: NoAccessibility) -> TargetPreview[str]:
+    headless = HeadlessDesktop()
+    headless.opened.append(_WINDOW)
+    backend = replace(headless.backend(StopFlag()), accessibility=accessibility)
+    return TargetPreview[str](backend, _found_button, FakeClock(), _done, _as_found)
+
+
+async def _found_button(target: str) -> Aim:
+    element = Element("e1", "button", target, "", Rect(0, 0, 9, 9), frozenset(), "", "Form", 0)
+    return Aim(Point(3, 3), target, element)
+
+
+async def test_a_failed_look_is_raised_again_when_the_call_acts() -> None:
+    preview = _looking(_Renaming("Send", is_busy=True))
+    for looked, acts in (
+        (preview.foresee("c1", "Send"), preview.aim("c1", "Send")),
+        (preview.of_element("c2", "e1"), preview.element("c2", "e1")),
+    ):
+        with pytest.raises(ToolFailed, match="does not answer"):
+            await looked
+        with pytest.raises(ToolFailed, match="does not answer"):
+            await acts
+
+
+@pytest.mark.parametrize(("names", "is_pressed"), [(("Save", "Save"), True), (("Save", "Send"), False)])
+async def test_an_element_is_acted_on_as_it_was_judged(names: tuple[str, ...], *, is_pressed: bool) -> None:
+    preview = _looking(_Renaming(*names))
+    await preview.of_element("c1", "e1")
+    if is_pressed:
+        assert (await preview.element("c1", "e1")).name == names[-1]
+        return
+    with pytest.raises(ToolFailed, match="not what was there when this was allowed"):
+        await preview.element("c1", "e1")
 
 
 class _Framing:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from app.base.geometry import Rect
+from app.base.values import replace
 from app.desktop.backends import Frame, Window
 from app.desktop.capture import bounds_of, changed_tiles, part_of
 from app.desktop.ocr.evidence import PixelEvidence
@@ -191,8 +192,31 @@ async def test_pixels_prove_no_more_than_they_show_and_nothing_where_they_change
         pixels.note(wide)
         pixels.begin(Frame(wide.area, before.bgrx * 2))
     changed = changed_tiles(before, after)
-    found = await pixels.of(_WINDOW, before, after, changed, place, is_terminal=is_terminal)
+    window = replace(_WINDOW, app="xterm" if is_terminal else "editor")
+    found = await pixels.of(window, before, after, changed, place)
     assert found == (() if is_restless else told)
+    is_caret = is_terminal and len(changed) == 1  # which a terminal fills when it gets the keyboard
+    assert pixels.may_tell(window, changed) is (is_caret or not is_restless)
+
+
+@pytest.mark.parametrize(("top", "may_tell"), [(64, False), (0, True)])
+def test_a_clock_whose_text_gets_longer_is_one_still(top: int, *, may_tell: bool) -> None:
+    def tile(x: int, y: int) -> Rect:
+        return Rect(x, y, 32, 32)
+
+    async def texts_changed(*_: object) -> list[str]:
+        return []
+
+    def picture(*tiles: Rect) -> Frame:
+        shade = {(x, y) for one in tiles for x in range(one.x, one.right) for y in range(one.y, one.bottom)}
+        rows = (b"\xff" * 4 if (x, y) in shade else bytes(4) for y in range(128) for x in range(256))
+        return Frame(Rect(0, 0, 256, 128), b"".join(rows))
+
+    pixels = PixelEvidence(texts_changed, PlayedTime())
+    pixels.note(picture())
+    pixels.begin(picture(tile(192, 64)))
+    line = [tile(x, top) for x in (0, 32, 64, 96, 128, 160, 192)]
+    assert pixels.may_tell(replace(_WINDOW, area=Rect(0, 0, 256, 128)), line) is may_tell
 
 
 async def test_what_showed_before_a_new_beginning_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:

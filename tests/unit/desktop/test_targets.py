@@ -11,7 +11,7 @@ import pytest
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import ModelSpace, Point, Rect
 from app.desktop.backends import Frame, Window
-from app.desktop.elements import Element, Match, NoAccessibility, Outline, OutlineRequest
+from app.desktop.elements import Element, Match, NoAccessibility, NoLongerInSight, Outline, OutlineRequest, OutOfSight
 from app.desktop.headless import HeadlessDesktop
 from app.desktop.ocr.elements import OcrElements
 from app.desktop.ocr.rapid import TextBox
@@ -19,7 +19,7 @@ from app.desktop.takeover import StopFlag
 from app.desktop.targets import Aim, Ambiguous, Located, Locator, NotFound, OutOfReach, Search, TargetResolver
 
 
-class NoticeItem(NoAccessibility):
+class DescribedScreen(NoAccessibility):
     """Accessibility that finds what the test gives it, or fails."""
 
     def __init__(
@@ -50,9 +50,10 @@ class NoticeItem(NoAccessibility):
         self._check()
         return self._outline
 
-    async def reveal(self, query: str) -> Match | None:
+    async def beyond(self, query: str) -> OutOfSight | None:
         self._check()
-        return self._further_down
+        found = self._further_down
+        return OutOfSight(found.element, found.element, is_row=False) if found else None
 
     async def silent(self) -> tuple[str, ...]:
         return self._silent
@@ -85,9 +86,9 @@ PAGE = Window("w9", "Page", "viewer", Rect(0, 0, 1280, 800), 9)
 
 
 def locator(
-    told: NoticeItem | None = None, ocr: Recogniser | None = None, windows: Sequence[Window] = (PAGE,)
+    told: DescribedScreen | None = None, ocr: Recogniser | None = None, windows: Sequence[Window] = (PAGE,)
 ) -> Locator:
-    desktop = HeadlessDesktop(accessibility=told or NoticeItem())
+    desktop = HeadlessDesktop(accessibility=told or DescribedScreen())
     desktop.opened.extend(windows)
     backend = desktop.backend(StopFlag())
 
@@ -103,7 +104,7 @@ async def locate(locator: Locator, description: str, area: Rect | None = None) -
 
 async def test_a_good_element_is_found_without_a_look_at_pixels() -> None:
     ocr = Recogniser((line("Save"),))
-    told = NoticeItem(match("Save", 1.0), match("Save As", 0.7, x=50, ref="e2"))
+    told = DescribedScreen(match("Save", 1.0), match("Save As", 0.7, x=50, ref="e2"))
     found = await locate(locator(told, ocr), "Save")
     assert (found.point, found.how, found.element.ref, found.score) == (Point(20, 110), "accessibility", "e1", 1.0)
     assert [other.element.name for other in found.runners_up] == ["Save As"]
@@ -111,30 +112,31 @@ async def test_a_good_element_is_found_without_a_look_at_pixels() -> None:
 
 
 async def test_two_elements_that_fit_equally_are_asked_about() -> None:
-    told = NoticeItem(match("OK", 1.0), match("OK", 1.0, x=300, ref="e2"), match("OK then", 0.8, x=600, ref="e3"))
+    told = DescribedScreen(match("OK", 1.0), match("OK", 1.0, x=300, ref="e2"), match("OK then", 0.8, x=600, ref="e3"))
     with pytest.raises(Ambiguous, match=r"2 things fit 'OK'.*e1 button 'OK' at \(20, 110\).*e2 button") as caught:
         await locate(locator(told), "OK")
     assert [candidate.element.ref for candidate in caught.value.candidates] == ["e1", "e2"]
 
 
 async def test_two_that_lie_on_each_other_are_one() -> None:
-    told = NoticeItem(match("OK", 1.0), match("OK", 1.0, role="label", ref="e2"))
+    told = DescribedScreen(match("OK", 1.0), match("OK", 1.0, role="label", ref="e2"))
     assert (await locate(locator(told), "OK")).element.ref == "e1"
 
 
 async def test_what_programs_do_not_tell_is_read_off_their_windows() -> None:
     found = await locate(
-        locator(NoticeItem(match("Saved", 0.7)), Recogniser((line("Save draft", 200, 40),))), "save draft"
+        locator(DescribedScreen(match("Saved", 0.7)), Recogniser((line("Save draft", 200, 40),))), "save draft"
     )
     assert (found.point, found.element.box, found.how) == (Point(250, 50), Rect(200, 40, 100, 20), "ocr")
     assert (found.element.ref, found.element.role, found.element.window) == ("t1", "writing", "Page")
     assert [other.element.name for other in found.runners_up] == ["Saved"]
 
 
-async def test_what_stands_further_down_on_a_page_is_scrolled_to_before_pixels_are_read() -> None:
+async def test_what_stands_further_down_on_a_page_is_found_before_pixels_are_read() -> None:
     ocr = Recogniser((line("Terms"),))
-    found = await locate(locator(NoticeItem(further_down=match("Terms", 1.0, ref="e9")), ocr), "Terms")
+    found = await locate(locator(DescribedScreen(further_down=match("Terms", 1.0, ref="e9")), ocr), "Terms")
     assert (found.element.ref, found.how, ocr.shown) == ("e9", "accessibility", [])
+    assert "e9 button 'Terms' out of sight below" in found.told(ModelSpace())
 
 
 async def test_a_name_inside_a_line_is_placed_by_its_share_of_it() -> None:
@@ -157,7 +159,7 @@ async def test_text_is_only_read_in_windows_that_tell_nothing() -> None:
     mute = Window("w2", "Terminal", "b", Rect(200, 0, 100, 100), 2)
     away = Window("w3", "Away", "c", Rect(400, 0, 100, 100), 3, is_minimised=True)
     ocr = Recogniser()
-    told = NoticeItem(elements=[match("Text", 1.0).element])
+    told = DescribedScreen(elements=[match("Text", 1.0).element])
     with pytest.raises(NotFound):
         await locate(locator(told, ocr, [telling, mute, away]), "Anything")
     assert ocr.shown == [mute.area]
@@ -167,7 +169,7 @@ async def test_a_window_of_which_only_the_frame_is_told_tells_nothing() -> None:
     frame = match("Letter", 1.0, role="frame").element
     ocr = Recogniser((line("Sign in", 10, 10),))
     window = Window("w1", "Letter", "editor", Rect(0, 0, 200, 100), 1, is_active=True)
-    found = await locate(locator(NoticeItem(elements=[frame], empty=["Letter"]), ocr, [window]), "Sign in")
+    found = await locate(locator(DescribedScreen(elements=[frame], empty=["Letter"]), ocr, [window]), "Sign in")
     assert (found.how, found.element.ref) == ("ocr", "t1")
 
 
@@ -175,7 +177,7 @@ async def test_text_that_another_window_covers_is_not_found() -> None:
     front = Window("w1", "Letter", "editor", Rect(0, 0, 100, 100), 1, is_active=True)
     behind = Window("w2", "Terminal", "b", Rect(0, 0, 400, 100), 2)
     ocr = Recogniser((line("Open", 10, 10), line("Open", 200, 10)))
-    told = NoticeItem(elements=[match("Text", 1.0).element])
+    told = DescribedScreen(elements=[match("Text", 1.0).element])
     assert (await locate(locator(told, ocr, [front, behind]), "Open")).element.box.x == 200
 
 
@@ -190,26 +192,26 @@ async def test_a_text_that_is_about_to_show_is_waited_for() -> None:
 
 async def test_only_the_given_area_counts() -> None:
     area = Rect(200, 50, 100, 100)
-    told = NoticeItem(match("OK", 1.0), match("OK", 1.0, x=210, ref="e2"))
+    told = DescribedScreen(match("OK", 1.0), match("OK", 1.0, x=210, ref="e2"))
     assert (await locate(locator(told), "OK", area)).element.ref == "e2"
 
 
 async def test_a_window_that_was_named_is_read_whatever_it_tells() -> None:
     window = Window("w1", "Letter", "editor", Rect(0, 0, 200, 100), 1)
-    told = NoticeItem(elements=[match("Text", 1.0).element])
+    told = DescribedScreen(elements=[match("Text", 1.0).element])
     ocr = Recogniser((line("Stamp", 10, 10),))
     assert (await locate(locator(told, ocr, [window]), "Stamp", window.area)).how == "ocr"
 
 
 async def test_without_an_accessibility_bus_the_text_of_windows_is_found() -> None:
-    told = NoticeItem(failure="The accessibility bus does not answer.")
+    told = DescribedScreen(failure="The accessibility bus does not answer.")
     found = await locate(locator(told, Recogniser((line("Open", 0, 0),))), "Open")
     assert (found.how, found.element.ref) == ("ocr", "t1")
 
 
 async def test_nothing_anywhere_is_said_with_what_is_nearest_who_was_silent_and_where_to_look() -> None:
     front = Window("w1", "Letter", "editor", Rect(1200, 0, 200, 100), 1, is_active=True)
-    told = NoticeItem(match("Preferences", 0.7), silent=["frozen"])
+    told = DescribedScreen(match("Preferences", 0.7), silent=["frozen"])
     with pytest.raises(NotFound) as caught:
         await locate(locator(told, windows=[front]), "Properties")
     assert str(caught.value) == (
@@ -221,7 +223,7 @@ async def test_nothing_anywhere_is_said_with_what_is_nearest_who_was_silent_and_
 
 async def test_nothing_anywhere_and_no_bus_is_said() -> None:
     with pytest.raises(NotFound, match=r"fits 'Open'\. The accessibility bus does not answer\."):
-        await locate(locator(NoticeItem(failure="The accessibility bus does not answer.")), "Open")
+        await locate(locator(DescribedScreen(failure="The accessibility bus does not answer.")), "Open")
 
 
 async def test_an_empty_description_is_a_mistake_of_the_call() -> None:
@@ -266,7 +268,7 @@ async def test_what_is_called_otherwise_under_the_pointer_is_not_pressed(
     if is_pressed:
         await resolver.hit_test(aim)
         return
-    with pytest.raises(OutOfReach, match=r'"Cancel" in "Letter" is now the .* Nothing was clicked'):
+    with pytest.raises(OutOfReach, match=r'"Cancel" in "Letter" is now the .* Nothing was done'):
         await resolver.hit_test(aim)
 
 
@@ -290,9 +292,12 @@ class FarRows(NoAccessibility):
         row = self._row(query)
         return (Match(row, 1.0),) if Rect(100, 100, 200, 300).contains(row.box.center) else ()
 
-    async def beyond(self, query: str) -> tuple[Element, Element] | None:
+    async def beyond(self, query: str) -> OutOfSight | None:
         holder = replace(match("", 1.0, role="list").element, box=Rect(100, 100, 200, 300))
-        return None if await self.find(query) else (holder, self._row(query))
+        return None if await self.find(query) else OutOfSight(self._row(query), holder, is_row=True)
+
+    async def element(self, ref: str) -> Element:
+        return self._row("Row 0")
 
 
 @pytest.mark.parametrize(("notch_px", "is_found"), [(51, True), (9, True), (240, True), (0, False)])
@@ -309,10 +314,33 @@ async def test_the_wheel_is_turned_over_a_list_until_the_row_shows_and_no_longer
         return backend.screen.grab(area)
 
     resolver = TargetResolver(backend, OcrElements(backend, grab, Recogniser()), wheel=rows.wheel)
+    found = await resolver.at_name(f"Row {number}")
+    assert (found.point, rows.turns) == (Point(200, 250), []), "a look turns no wheel"
     if is_found:
-        aim = await resolver.at_name(f"Row {number}")
+        aim = await resolver.reach(found)
         assert (aim.element and aim.element.name, len(rows.turns) <= 4) == (f"Row {number}", True), rows.turns
     else:
-        with pytest.raises(NotFound):
-            await resolver.at_name(f"Row {number}")
+        with pytest.raises(OutOfReach, match="could not be scrolled to"):
+            await resolver.reach(found)
         assert len(rows.turns) == 1
+
+
+class FarRowOfRef(FarRows):
+    """Rows of which the one that has the ref e1 lies out of sight."""
+
+    async def element(self, ref: str) -> Element:
+        raise NoLongerInSight(f"{ref} is no longer on the screen.", "Row 150")
+
+
+async def test_a_ref_of_what_lies_out_of_sight_is_aimed_at_where_the_caller_can_scroll() -> None:
+    backend = HeadlessDesktop(accessibility=FarRowOfRef(51)).backend(StopFlag())
+
+    async def grab(area: Rect) -> Frame:
+        return backend.screen.grab(area)
+
+    resolver = TargetResolver(backend, OcrElements(backend, grab, Recogniser()))
+    aim = await resolver.at_ref("e1", may_scroll=True)
+    assert (aim.beyond, aim.point, aim.route) == ("Row 150", Point(200, 250), "ref")
+    for ref, may_scroll in (("e1", False), ("e2", True)):
+        with pytest.raises(NoLongerInSight):
+            await resolver.at_ref(ref, may_scroll=may_scroll)

@@ -71,3 +71,9 @@ def test_an_entry_is_typed_word_by_word(text: str, parts: list[str]) -> None:
 def test_a_long_text_is_cut_to_look_again_at_what_takes_it(taker: Taker | None, size: int) -> None:
     pieces = with_short_lead(plan("x" * 300 + "\nb", str.isascii), taker)
     assert [piece.text for piece in pieces] == ["x" * size, "x" * (300 - size), "Return", "b"]
+
+
+@pytest.mark.parametrize(("text", "lead"), [("44*5=", "4"), ("12*7=", "12*7="), ("1+1=", "1+"), ("7", "7")])
+def test_buttons_get_no_sign_twice_at_once(text: str, lead: str) -> None:
+    pieces = with_short_lead(plan(text, str.isascii), Taker.BUTTONS)
+    assert (pieces[0].text, "".join(piece.text for piece in pieces)) == (lead, text)

@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -264,7 +265,7 @@ async def test_conversations_older_than_the_person_wants_are_deleted_at_the_star
             await assistant.send(words)
             assistant.begin_anew()
     old = time.time() - 31 * 86_400
-    with sqlite3.connect(paths.data_dir() / "journal.db") as db:
+    with closing(sqlite3.connect(paths.data_dir() / "journal.db")) as db, db:
         db.execute("update conversations set changed_at = ? where title = 'old'", (old,))
     db.close()
     async with assembled(settings, dry_run=True) as assistant:

@@ -16,6 +16,7 @@ from app.base.texts import without_secrets
 from app.desktop.choose import open_desktop
 from app.desktop.desktop import Desktop
 from app.protocol.call import ToolCall
+from app.protocol.spec import ScreenAim
 from app.tools.computer import COMPUTER, Computer
 from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
@@ -24,6 +25,7 @@ from app.tools.screen import SCREEN, ScreenReading
 from app.tools.subagent import GOALS, Goals
 from app.tools.windows import WINDOWS, WindowTools
 from tests.support.archived import Kept
+from tests.support.controls import described
 
 CANARY = "sesame4711"
 LETTERS = " ".join("sesame4711")
@@ -46,13 +48,13 @@ _JSON = {
 class _PasswordField:
     """A desktop on which everything is a password field."""
 
-    async def seen(self, _call: ToolCall, _aim: str) -> tuple[Control, ...]:
-        return (Control("Sign in", "browser", "password text", "Password"),)
+    async def seen(self, _call: ToolCall, _aim: ScreenAim) -> tuple[Control, ...]:
+        return (described("Sign in", "browser", "password text", "Password"),)
 
     async def shown(self) -> frozenset[str]:
         return frozenset({"Pad"})
 
-    async def picture(self, _call: ToolCall, _aim: str) -> None:
+    async def picture(self, _call: ToolCall, _aim: ScreenAim) -> None:
         return None
 
 

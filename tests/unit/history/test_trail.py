@@ -13,13 +13,14 @@ from app.agent.policy import Control, Mode
 from app.base.clock import SystemClock
 from app.base.texts import WITHHELD
 from app.protocol.call import ToolCall, ToolResult
-from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec
+from app.protocol.spec import ScreenAim
 from app.services.journal.audit import newest
 from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
 from tests.support.archived import Kept
-from tests.support.stage import texts
+from tests.support.controls import described
+from tests.support.stage import texts, typing_tool
 
 
 async def _audited(kept: Kept, *, modes: bool = False) -> list[tuple[str, dict[str, Any]]]:
@@ -117,13 +118,13 @@ async def test_what_was_meant_for_a_password_field_is_taken_out_of_all_that_was_
 class _PasswordField:
     """A desktop whose keyboard is in a password field."""
 
-    async def seen(self, _call: ToolCall, _aim: str) -> tuple[Control, ...]:
-        return (Control("Sign in", "browser", "password text", "Password"),)
+    async def seen(self, _call: ToolCall, _aim: ScreenAim) -> tuple[Control, ...]:
+        return (described("Sign in", "browser", "password text", "Password"),)
 
     async def shown(self) -> frozenset[str]:
         return frozenset({"Pad"})
 
-    async def picture(self, _call: ToolCall, _aim: str) -> None:
+    async def picture(self, _call: ToolCall, _aim: ScreenAim) -> None:
         return None
 
 
@@ -133,16 +134,7 @@ class _Typist:
 
 
 async def test_an_attempt_to_type_a_password_leaves_no_trace_of_it(tmp_path: Path) -> None:
-    spec = ToolSpec(
-        "computer_type",
-        "Type.",
-        Effect.DESKTOP,
-        _Typist.type,
-        attrs=(Param("text", required=True),),
-        aim=ScreenAim.FOCUS,
-        typed="text",
-    )
-    registry = Registry(SAY, Family(_Typist, (spec,)))
+    registry = Registry(SAY, Family(_Typist, (typing_tool(_Typist.type),)))
     executor = Executor(registry, [Speech(), _Typist()], SystemClock())
     kept = Kept(
         tmp_path,

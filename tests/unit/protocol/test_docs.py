@@ -147,7 +147,7 @@ def test_native_tools_are_declared_except_the_rare_ones_and_the_checklist_once()
 
 def test_what_every_conversation_needs_is_no_rare_tool() -> None:
     families = {spec.rare.name for spec in registry() if spec.rare}
-    assert families == {"moving", "memory", "skills", "conversation", "browser"}
+    assert families == {"moving", "mcp", "memory", "skills", "conversation", "browser", "pictures", "schedules"}
 
 
 def test_every_tool_that_is_declared_in_full_exists() -> None:

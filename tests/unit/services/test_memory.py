@@ -11,15 +11,18 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.agent.agent_events import AgentEvent, ApprovalWanted
 from app.agent.policy import Decision, Mode, Policy, Provenance, call_analysis
 from app.agent.policy.call_analysis import NobodyKnows
 from app.agent.policy.policy import PolicyDeps
-from app.assistant import assembled
+from app.assistant import Assistant, assemble, assembled
 from app.base.clock import SystemClock
 from app.cli import main
 from app.commands import memory as command
@@ -33,7 +36,7 @@ from app.services.memory import Fact, FactStore
 from app.settings.store import Settings
 from app.tools.executor import Executor, WrittenByThePerson
 from app.tools.memory import MEMORY, MemoryTools, PastLine, Reminders
-from app.tools.registry import Registry, TurnContext
+from app.tools.registry import Registry, TurnContext, admitted
 from scripts.bench.memory import filled, questions
 from tests.conftest import DATA
 from tests.support.stage import Stage
@@ -60,7 +63,7 @@ class Bench:
         self.audited: list[str] = []
 
     async def run(self, block: Block, said: str | None = None, turn: str = "t1") -> ToolResult:
-        context = TurnContext("c1", audit=self._audit, turn_id=turn, said=said)
+        context = TurnContext(admitted, "c1", audit=self._audit, turn_id=turn, said=said)
         return (await self.executor.run(block, WrittenByThePerson(), context)).result
 
     async def call(self, tool: str, said: str | None = None, turn: str = "t1", **arguments: JsonValue) -> ToolResult:
@@ -289,7 +292,7 @@ def test_a_killed_process_loses_no_fact_that_it_has_acknowledged(tmp_path: Path,
     assert set(kept) - gone <= there
     assert memory.search(f"fact number {kept[-1] - 1}", 1)
     memory.close()
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         assert db.execute("pragma integrity_check").fetchone() == ("ok",)
     db.close()
 
@@ -310,7 +313,7 @@ def test_the_command_lists_exports_and_forgets(
     monkeypatch.setenv("WISP_DATA_DIR", str(tmp_path))
     assert main(["memory"]) == 0
     assert main(["memory", "forget", "all"]) == 0
-    assert capsys.readouterr().out == "Forgotten: 0\n"
+    assert capsys.readouterr().out == "Nothing is remembered yet.\nNo facts forgotten.\n"
     memory = FactStore(tmp_path / "data" / "memory.db", SystemClock())
     memory.keep(Fact(0, "fact", "My bicycle is green.", "person", "", 86_400.0, "t"))
     memory.keep(Fact(0, "rule", "Never mail before nine.", "person", "", 86_400.0, "t"))
@@ -322,8 +325,11 @@ def test_the_command_lists_exports_and_forgets(
     assert rules == "# Rules\n\n- #2 (1970-01-02) Never mail before nine."
     assert facts == "- #1 (1970-01-02) My bicycle is green.\n"
     assert main(["memory", "forget", "x"]) == 1
+    capsys.readouterr()
+    assert main(["memory", "forget", "all"]) == 1, "nobody can be asked"
+    assert "Nothing was forgotten. With --yes" in capsys.readouterr().out
     assert main(["memory", "forget", "#1", "2"]) == 0
-    assert capsys.readouterr().out == "Forgotten: 2\n"
+    assert capsys.readouterr().out == "2 facts forgotten.\n"
     assert command.run(argparse.Namespace(what="export", json=True)) == 0
     assert capsys.readouterr().out == "[]\n"
 
@@ -332,10 +338,12 @@ def test_the_command_lists_exports_and_forgets(
     ("tool", "arguments", "tainted", "mode", "decision"),
     [
         ("remember", {"text": "x"}, (), Mode.ASK, Decision.ALLOW),
-        ("forget", {"id": "1"}, (), Mode.AUTO, Decision.ALLOW),
+        ("forget", {"id": "1"}, (), Mode.AUTO, Decision.ALLOW),  # which only looks the facts up; see below
+        ("forget", {"facts": ("x",), "count": 1}, (), Mode.AUTO, Decision.ASK),
+        ("forget", {"facts": ("x",), "count": 1}, (), Mode.YOLO, Decision.ASK),
+        ("forget", {"facts": ("x",), "count": 1}, (), Mode.PLAN, Decision.DENY),
         ("remember", {"text": "x"}, ("web",), Mode.ASK, Decision.ASK),
         ("remember", {"text": "x"}, ("screen",), Mode.YOLO, Decision.ASK),
-        ("forget", {"id": "1"}, ("outside",), Mode.AUTO, Decision.ASK),
         ("remember", {"text": "x"}, (), Mode.PLAN, Decision.DENY),
         ("recall", {"query": "x"}, ("web",), Mode.PLAN, Decision.ALLOW),
     ],
@@ -346,6 +354,57 @@ def test_the_memory_changes_unasked_only_while_nobody_elses_words_were_read(
     policy = Policy(tmp_path, mode, surroundings=PolicyDeps(NobodyKnows()), persons=tmp_path / "none.toml")
     spec = next(spec for spec in TOOLS.specs if spec.name == tool)
     assert policy.decide(ToolCall("c", tool, arguments), spec, (), Provenance(tainted)).decision is decision
+
+
+REMEMBERED = "<remember quote='I like tea'>The person drinks tea.</remember>"
+
+
+@pytest.mark.parametrize(
+    ("calls", "asked"),
+    [
+        (["<forget id='1'/>"], "forget “My bicycle is green.”."),
+        (["<forget text='bicycle green'/>"], "forget “My bicycle is green.”."),
+        (["<forget id='1,2'/>"], "forget “My bicycle is green.”, “They ride to work.”."),
+        (["<forget id='2'/>"], "forget “They ride to work.”."),
+        (
+            [REMEMBERED, "<forget id='3, 2'/>"],
+            "forget “The person drinks tea.”, “They ride to work.”.",
+        ),
+        (["<forget all='true'/>"], "forget “They ride to work.”, “My bicycle is green.”."),
+        (
+            ["<remember replaces='1' quote='I like tea'>The person likes tea.</remember>"],
+            "remember “The person likes tea.” in place of “My bicycle is green.”.",
+        ),
+        ([REMEMBERED, "<forget id='3'/>"], ""),
+        ([REMEMBERED, "<remember replaces='3' quote='I like tea'>The person likes tea.</remember>"], ""),
+    ],
+)
+@pytest.mark.parametrize("is_allowed", [True, False])
+async def test_only_a_single_fact_that_the_model_concluded_in_this_turn_is_forgotten_unasked(
+    bench: Bench,
+    tmp_path: Path,
+    calls: list[str],
+    asked: str,
+    is_allowed: bool,
+) -> None:
+    bench.memory.keep(Fact(0, "fact", "My bicycle is green.", "person", "", 1.0, "t0"))
+    bench.memory.keep(Fact(0, "fact", "They ride to work.", "model", "I ride to work", 1.0, "t0"))
+    stage = Stage(tmp_path, *calls, "Done.", registry=TOOLS, executor=bench.executor)
+    questions: list[str] = []
+
+    def answer(event: AgentEvent) -> None:
+        if isinstance(event, ApprovalWanted):
+            questions.append(event.sentence)
+            asyncio.get_running_loop().call_soon(
+                lambda: stage.session.answer(event.approval_id, allow=is_allowed, scope="task")
+            )
+
+    stage.session.subscribe(answer)
+    await stage.send("I like tea.")
+    left = {fact.text for fact in bench.memory.all()}
+    assert questions == ([f"Wisp wants to {asked.removesuffix('.')}, and that lasts."] if asked else [])
+    kept = {"My bicycle is green.", "They ride to work."}
+    assert (kept <= left) is (not asked or not is_allowed)
 
 
 @pytest.mark.parametrize(
@@ -365,6 +424,21 @@ def _offline(folder: Path, **more: object) -> Settings:
     return Settings({"model.provider": "offline", "files.workspace": str(folder), **more}, {})
 
 
+def _say_yes(assistant: Assistant, event: AgentEvent) -> None:
+    if isinstance(event, ApprovalWanted):
+        assert event.sentence.startswith("Wisp wants to forget “my dentist is Dr. Okafor, in the Bergstrasse”")
+        asyncio.get_running_loop().call_soon(lambda: assistant.answer(event.approval_id, allow=True))
+
+
+async def test_where_nobody_can_be_asked_nothing_is_forgotten_and_the_way_on_is_said(tmp_path: Path) -> None:
+    for wish in ("remember that my bicycle is green", "forget that my bicycle is green"):
+        async with assembled(_offline(tmp_path), dry_run=True) as assistant:
+            said = (await assistant.send(wish)).text
+    assert "wisp memory forget NUMBER" in said
+    async with assembled(_offline(tmp_path), dry_run=True) as assistant:
+        assert "my bicycle is green" in (await assistant.send("what do you know about my bicycle")).text
+
+
 async def test_a_person_without_a_model_has_things_remembered_recalled_and_forgotten(tmp_path: Path) -> None:
     said: list[str] = []
     for wish in (
@@ -373,8 +447,10 @@ async def test_a_person_without_a_model_has_things_remembered_recalled_and_forgo
         "forget that my dentist is Dr. Okafor",
         "what do you know about my dentist",
     ):
-        async with assembled(_offline(tmp_path), dry_run=True) as assistant:
-            said.append((await assistant.send(wish)).text)
+        assistant = assemble(_offline(tmp_path), dry_run=True)
+        assistant.subscribe(partial(_say_yes, assistant))
+        said.append((await assistant.send(wish)).text)
+        await assistant.close()
     kept = f"#1 ({datetime.date.today()}) my dentist is Dr. Okafor, in the Bergstrasse"
     assert said == [
         "All done: I will remember “my dentist is Dr. Okafor, in the Bergstrasse”.",

@@ -27,7 +27,7 @@ from app.services import skills
 from app.services.files import origins
 from app.services.skills import Skills, read, shipped, shipped_names, written
 from app.tools.executor import Executor, WrittenByThePerson
-from app.tools.registry import Registry, TurnContext
+from app.tools.registry import Registry, TurnContext, admitted
 from app.tools.skills import SKILLS, SkillHints, SkillTools
 
 TOOLS = Registry(SKILLS)
@@ -67,7 +67,7 @@ async def _use(space: Path, arguments: Mapping[str, Any], dialect: Dialect = DIA
         text = dialect.write([ToolCall("c1", "use_skill", arguments)], TOOLS.specs)
         [block] = [event.block for event in [*reader.feed(text), *reader.flush()] if isinstance(event, CallClosed)]
     executor = Executor(TOOLS, [SkillTools(Skills(space))], SystemClock())
-    return (await executor.run(block, WrittenByThePerson(), TurnContext("c1"))).result
+    return (await executor.run(block, WrittenByThePerson(), TurnContext(admitted, "c1"))).result
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)

@@ -104,7 +104,7 @@ async def test_a_preview_changes_nothing(bench: Bench) -> None:
         (["a.txt"], ["/etc/"], "outside the folders that may be changed"),
         (["a.txt"], [".git/hooks/"], "is protected"),
         (["a.txt"], [".envrc"], "is protected"),
-        (["repository"], ["elsewhere/"], "is protected"),
+        (["dotfiles"], ["device:/.config"], "is protected"),
         (["device:/.ssh/id_rsa"], ["x"], "holds keys"),
         (["a.txt", "nowhere"], ["x/"], "there is no 'nowhere'"),
     ],
@@ -115,8 +115,8 @@ async def test_what_may_not_or_cannot_be_leaves_everything_as_it_is(
 ) -> None:
     _fill(bench)
     (bench.root / "link.txt").symlink_to("a.txt")
-    (bench.root / "repository/.git").mkdir(parents=True)
-    (bench.root / "repository/.git/config").write_text("x")
+    (bench.root / "dotfiles/autostart").mkdir(parents=True)
+    (bench.root / "dotfiles/autostart/x.desktop").write_text("x")
     (bench.home / ".ssh").mkdir()
     (bench.home / ".ssh/id_rsa").write_text("x")
     before = _tree(bench.root)
@@ -124,6 +124,17 @@ async def test_what_may_not_or_cannot_be_leaves_everything_as_it_is(
     assert (result.ok, why in result.llm_echo) == (False, True), result.llm_echo
     assert _tree(bench.root) == before
     assert bench.checkpoints.changes() == []
+
+
+@pytest.mark.parametrize("tool", ["move_file", "copy_file"])
+async def test_a_folder_takes_its_repository_along_and_one_undo_brings_it_back(bench: Bench, tool: str) -> None:
+    (bench.root / "repository/.git/hooks").mkdir(parents=True)
+    (bench.root / "repository/.git/hooks/pre-commit").write_text("#!/bin/sh\n")
+    before = _tree(bench.root)
+    result = await bench.call(tool, source=["repository"], destination=["elsewhere/"])
+    assert (result.ok, (bench.root / "elsewhere/repository/.git/hooks/pre-commit").is_file()) == (True, True)
+    await bench.call("undo_last_change")
+    assert _tree(bench.root) == before
 
 
 async def test_what_fails_on_the_way_undoes_what_was_done(bench: Bench) -> None:
@@ -165,6 +176,10 @@ async def test_what_came_into_a_new_folder_since_stays_and_a_taken_name_is_told(
         ("copy_file", {"source": [".env"], "destination": ["notes.txt"]}, Decision.ASK),
         ("move_file", {"source": [".wisp/policy.toml"], "destination": ["b/"]}, Decision.DENY),
         ("copy_file", {"source": ["a.toml"], "destination": [".wisp/policy.toml"]}, Decision.DENY),
+        ("move_file", {"source": ["repository"], "destination": ["elsewhere/"]}, Decision.ASK),
+        ("copy_file", {"source": ["repository"], "destination": ["elsewhere/"]}, Decision.ASK),
+        ("copy_file", {"source": ["plain"], "destination": ["elsewhere/"]}, Decision.ALLOW),
+        ("move_file", {"source": ["repository/.git"], "destination": ["elsewhere/"]}, Decision.DENY),
         ("make_folder", {"path": [".git/hooks"]}, Decision.DENY),
         ("make_folder", {"path": ["b"]}, Decision.ALLOW),
     ],
@@ -174,6 +189,9 @@ def test_every_path_of_the_call_is_judged(
     tmp_path: Path, tool: str, arguments: dict[str, Any], decision: Decision, mode: Mode
 ) -> None:
     (tmp_path / ".env").write_text("KEY=hunter2")
+    (tmp_path / "plain/deep").mkdir(parents=True)
+    (tmp_path / "repository/.git").mkdir(parents=True)
+    (tmp_path / "repository/.git/config").write_text("x")
     policy = Policy(tmp_path, mode, surroundings=PolicyDeps(NobodyKnows()), persons=tmp_path / "none.toml")
     spec = next(spec for spec in ARRANGEMENTS.tools if spec.name == tool)
     assert policy.decide(ToolCall("c", tool, arguments), spec, (), Provenance()).decision is decision

@@ -27,10 +27,10 @@ from tests.support.workbench import Bench
 _PYTHON = sys.executable
 
 
-@pytest.fixture(params=[False, True], ids=["open", "walled"])
+@pytest.fixture(params=[False, True], ids=["open", "sandboxed"])
 async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
     """Commands do the same behind the wall as without it."""
-    made = Bench(tmp_path, walled=request.param)
+    made = Bench(tmp_path, sandboxed=request.param)
     yield made
     await made.stop_all()
 

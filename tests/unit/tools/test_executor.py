@@ -11,7 +11,7 @@ from app.base.errors import Cancelled
 from app.protocol.call import Block, ToolCall, ToolResult, tool_error
 from app.protocol.spec import ToolSpec
 from app.tools.executor import Execution, Executor, Gate, WrittenByThePerson
-from app.tools.registry import Registry, TurnContext
+from app.tools.registry import Registry, TurnContext, admitted
 from tests.support.stage import BROKEN, BUSY, LOCKED, WORKBENCH, FakeClock, Workbench
 
 _READ = Block("c1", "read", {"path": "a.txt"})
@@ -33,7 +33,7 @@ class _Says:
 
 def _run(bench: Workbench, block: Block = _READ, gate: Gate | None = None, clock: FakeClock | None = None) -> Execution:
     executor = Executor(Registry(WORKBENCH), [bench], clock or FakeClock(), attempts=3, seed=1)
-    return asyncio.run(executor.run(block, gate or WrittenByThePerson(), TurnContext("c1")))
+    return asyncio.run(executor.run(block, gate or WrittenByThePerson(), TurnContext(admitted, "c1")))
 
 
 def test_a_call_becomes_a_result_and_keeps_its_typed_form() -> None:
@@ -100,12 +100,18 @@ def test_a_lasting_failure_is_not_tried_again() -> None:
     assert bench.done == ["read a.txt"]
 
 
+def test_an_act_on_the_screen_is_never_tried_again() -> None:
+    bench = Workbench(failures=[BUSY])
+    assert _run(bench, Block("c1", "click", {"x": "5"})).result == tool_error("click", "The disk is busy.")
+    assert bench.done == ["click 5"]
+
+
 def test_a_stopped_turn_tries_nothing_again() -> None:
     bench, clock = Workbench(failures=[BUSY]), FakeClock()
     executor = Executor(Registry(WORKBENCH), [bench], clock)
 
     async def stopped() -> Execution:
-        context = TurnContext("c1")
+        context = TurnContext(admitted, "c1")
         context.cancelled.set()
         return await executor.run(_READ, WrittenByThePerson(), context)
 
@@ -144,7 +150,7 @@ def test_a_fault_of_ours_is_logged_with_its_trace_and_told_without(caplog: pytes
 async def test_cancelling_reaches_the_tool_and_the_caller() -> None:
     bench = Workbench()
     executor = Executor(Registry(WORKBENCH), [bench], FakeClock())
-    task = asyncio.create_task(executor.run(Block("c1", "long"), WrittenByThePerson(), TurnContext("c1")))
+    task = asyncio.create_task(executor.run(Block("c1", "long"), WrittenByThePerson(), TurnContext(admitted, "c1")))
     await bench.began.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -16,7 +16,7 @@ from app.desktop.targets import NotFound
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.tools.computer import COMPUTER, Computer
 from app.tools.pictures import ModelSight
-from app.tools.registry import TurnContext
+from app.tools.registry import TurnContext, admitted
 
 _FRONT = Window("w1", "Board", "game", Rect(200, 100, 800, 600), 3, is_active=True)
 
@@ -39,7 +39,9 @@ class _Room:
 
     async def __call__(self, tool: str, **arguments: JsonValue) -> ToolResult:
         [spec] = [spec for spec in COMPUTER.tools if spec.name == tool]
-        return await spec.execute(Computer(self.desktop, self.sight), ToolCall("1", tool, arguments), TurnContext("1"))
+        return await spec.execute(
+            Computer(self.desktop, self.sight), ToolCall("1", tool, arguments), TurnContext(admitted, "1")
+        )
 
 
 @pytest.fixture

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from app.protocol.spec import Effect, ScreenAim, ToolSpec, unbound
+from app.protocol.spec import Effect, Gesture, ScreenAim, ToolSpec, unbound
 from app.tools.registry import Family, Registry
 
 
-def _desktop_tool(name: str, *steps: str, aim: ScreenAim | None = ScreenAim.NONE) -> ToolSpec:
-    return ToolSpec(name, "A tool.", Effect.DESKTOP, unbound, aim=aim, steps=steps)
+def _desktop_tool(
+    name: str, *steps: str, aim: ScreenAim | None = ScreenAim.NONE, gesture: Gesture | None = None
+) -> ToolSpec:
+    return ToolSpec(name, "A tool.", Effect.DESKTOP, unbound, aim=aim, gesture=gesture, steps=steps)
 
 
-def test_a_desktop_tool_that_does_not_say_what_it_acts_on_is_refused() -> None:
-    with pytest.raises(ValueError, match="insert_text is a desktop tool and does not say what it acts on"):
-        Registry(Family(object, (_desktop_tool("insert_text", aim=None),)))
+@pytest.mark.parametrize("aim", [None, ScreenAim.POINT, ScreenAim.ELEMENT])
+def test_a_desktop_tool_that_does_not_say_what_it_does_to_the_screen_is_refused(aim: ScreenAim | None) -> None:
+    with pytest.raises(ValueError, match="insert_text does not say what it does to the screen"):
+        Registry(Family(object, (_desktop_tool("insert_text", aim=aim),)))
 
 
 def test_two_tools_cannot_be_the_same_step_of_a_batch() -> None:
@@ -23,6 +26,6 @@ def test_two_tools_cannot_be_the_same_step_of_a_batch() -> None:
 
 
 def test_a_step_is_found_by_its_own_name_only() -> None:
-    click = _desktop_tool("computer_click", "click", aim=ScreenAim.POINT)
+    click = _desktop_tool("computer_click", "click", aim=ScreenAim.POINT, gesture=Gesture.CLICK)
     registry = Registry(Family(object, (click,)))
     assert (registry.find_step("click"), registry.find_step("computer_click")) == (click, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import socket
@@ -21,6 +22,7 @@ from app.base.errors import ToolFailed
 from app.services.files import places, survey
 from app.services.processes import starting
 from app.services.processes.commands import Processes
+from app.services.processes.deletions import Deletions
 from app.services.sandbox import bubblewrap
 from app.services.sandbox.layout import NoWall, SandboxedCommand
 from tests.support.waiting import eventually
@@ -32,7 +34,7 @@ pytestmark = needs_wall
 
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
-    made = Bench(tmp_path, walled=True)
+    made = Bench(tmp_path, sandboxed=True)
     yield made
     await made.stop_all()
 
@@ -144,7 +146,7 @@ async def test_a_hard_link_to_a_secret_and_a_secret_in_the_workspace_are_empty_f
     home.mkdir()
     (home / ".pgpass").write_text("planted")
     monkeypatch.setenv("HOME", str(home))
-    bench = Bench(tmp_path, walled=True)
+    bench = Bench(tmp_path, sandboxed=True)
     os.link(home / ".pgpass", bench.root / "notes.txt")
     (bench.root / ".bash_history").write_text("planted")
     (bench.root / ".npmrc").write_text("save-exact=true")
@@ -273,12 +275,17 @@ async def test_a_command_asked_to_end_may_do_so_in_peace(bench: Bench) -> None:
     assert (run.stdout.text(0, 100), run.record.exit_code) == ("ready\ngoodbye\n", 3)
 
 
-async def test_what_it_left_is_set_aside_also_when_wisp_was_started_again(bench: Bench, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["sandboxed", "walled"], ids=["now", "earlier versions"])
+async def test_what_it_left_is_set_aside_also_when_wisp_was_started_again(
+    bench: Bench, tmp_path: Path, name: str
+) -> None:
     command = "echo on; echo x > .mcp.json; sleep 300"
     started = await bench.call("execute_command", command=command, background=True)
+    for record in tmp_path.glob("runs/*/run.json"):
+        record.write_text(record.read_text().replace('"sandboxed"', f'"{name}"'))
     later = Processes(tmp_path / "runs", SystemClock(), wall=bench.wall)
     [left] = later.left_over()
-    assert (left.id, left.record.walled) == (started.payload["run_id"], True)
+    assert (left.id, left.record.sandboxed) == (started.payload["run_id"], True)
     await later.stop(left)
     assert [path.name for path in bench.root.iterdir()] == [".mcp.json.set-aside"]
     listed = await bench.call("list_recent_commands")
@@ -292,31 +299,87 @@ _BEGIN = """
 import asyncio, sys
 from pathlib import Path
 from tests.support.workbench import Bench
-bench = Bench(Path(sys.argv[1]), walled=True)
+bench = Bench(Path(sys.argv[1]), sandboxed=True)
 asyncio.run(bench.call("execute_command", command=sys.argv[2], background=True))
 """
 
 
+def _repository(folder: Path) -> Path:
+    """Make a repository with an alias and a hook, as people have them."""
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    subprocess.run(["git", "-C", str(folder), "config", "alias.lg", "log --oneline"], check=True)
+    (folder / ".git/hooks/pre-commit").write_text("#!/bin/sh\n")
+    return folder
+
+
+def _is_untouched(repository: Path) -> bool:
+    alias = subprocess.run(["git", "-C", str(repository), "config", "alias.lg"], capture_output=True, check=True)
+    return alias.stdout == b"log --oneline\n" and (repository / ".git/hooks/pre-commit").exists()
+
+
+_UNTIL_GO = "echo x > .mcp.json; echo on; while [ ! -e go ]; do sleep 0.05; done"
+_THEIRS = ["theirs/.git/hooks/pre-commit", "theirs/.git/config"]
+
+
+@pytest.mark.parametrize("set_back_s", [0, 60])
 def test_a_leftover_run_is_settled_with_its_own_workspace_and_leaves_the_persons_repositories_alone(
-    tmp_path: Path,
+    tmp_path: Path, set_back_s: int
 ) -> None:
-    begin = (sys.executable, "-c", _BEGIN, str(tmp_path), "echo on; echo x > .mcp.json; sleep 2")
-    subprocess.run(begin, check=True, timeout=60)
+    subprocess.run((sys.executable, "-c", _BEGIN, str(tmp_path), _UNTIL_GO), check=True, timeout=60)
     project = tmp_path / "project"
-    theirs = [tmp_path / "other", project / "made-meanwhile"]
-    for folder in theirs:
-        subprocess.run(["git", "init", "-q", str(folder)], check=True)
-        subprocess.run(["git", "-C", str(folder), "config", "alias.lg", "log --oneline"], check=True)
-        (folder / ".git/hooks/pre-commit").write_text("#!/bin/sh\n")
+    theirs = [_repository(folder) for folder in (tmp_path / "other", project / "theirs")]
+    for record in tmp_path.glob("runs/*/run.json"):  # as if the clock had been set back since
+        kept = json.loads(record.read_text())
+        record.write_text(json.dumps(kept | {"booted": kept.get("booted", 0.0) + set_back_s}))
+    (project / "go").touch()
     elsewhere = bubblewrap.wall(tmp_path, wanted=True)
     later = Processes(tmp_path / "runs", SystemClock(), wall=elsewhere)
     assert eventually(lambda: not later.left_over())
     [ended] = later.settled_late()
-    assert ended.record.set_aside == {".mcp.json": ".mcp.json.set-aside"}
-    assert ended.record.unclear == ["made-meanwhile/.git/hooks/pre-commit", "made-meanwhile/.git/config"]
-    for folder in theirs:
-        alias = subprocess.run(["git", "-C", str(folder), "config", "alias.lg"], capture_output=True, check=True)
-        assert (alias.stdout, (folder / ".git/hooks/pre-commit").exists()) == (b"log --oneline\n", True)
+    assert ended.record.set_aside == ({} if set_back_s else {".mcp.json": ".mcp.json.set-aside"})
+    assert ended.record.unclear == ([".mcp.json"] if set_back_s else []) + _THEIRS
+    assert all(map(_is_untouched, theirs))
+
+
+async def test_a_repository_that_the_person_makes_as_soon_as_the_turn_goes_on_is_left_alone(bench: Bench) -> None:
+    run = await bench.processes.start(_UNTIL_GO, bench.root)
+    assert await asyncio.to_thread(eventually, lambda: run.stdout.size() > 0)
+    made = (bench.root / ".mcp.json").stat().st_ctime
+    assert await asyncio.to_thread(eventually, lambda: _file_time(bench.home / "tick") > made)
+    bench.processes.leave(run)
+    _by_hand(bench.root / "theirs")
+    (bench.root / "go").touch()
+    await asyncio.wait_for(run.ended.wait(), 30)
+    assert run.record.set_aside == {".mcp.json": ".mcp.json.set-aside"}
+    assert run.record.unclear == ["theirs/.git/config"]
+
+
+def _file_time(mark: Path) -> float:
+    mark.write_text("x")
+    return mark.stat().st_ctime
+
+
+def _by_hand(folder: Path) -> None:
+    """Make a repository with an alias as fast as that goes."""
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git/config").write_text("[alias]\n\tlg = log\n")
+
+
+class _Meanwhile(Deletions):
+    """The person makes a repository after Wisp looked at the workspace and before the command starts."""
+
+    def keep(self, folder: Path) -> None:
+        _by_hand(self._workspace / "theirs")
+        super().keep(folder)
+
+
+async def test_a_repository_that_the_person_makes_before_the_command_starts_is_left_alone(bench: Bench) -> None:
+    deletions = _Meanwhile(bench.root, bench.checkpoints)
+    processes = Processes(bench.home / "runs", SystemClock(), wall=bench.wall, deletions=deletions)
+    run = await processes.start("echo x > .mcp.json", bench.root)
+    await asyncio.wait_for(run.ended.wait(), 30)
+    assert run.record.set_aside == {".mcp.json": ".mcp.json.set-aside"}
+    assert (bench.root / "theirs/.git/config").exists()
 
 
 async def test_commits_carry_the_persons_name_and_nothing_else_of_their_configuration(
@@ -328,7 +391,7 @@ async def test_commits_carry_the_persons_name_and_nothing_else_of_their_configur
         '[user]\n\tname = Ada "L" Lovelace\n\temail = ada@example.org\n[alias]\n\tx = !id\n'
     )
     monkeypatch.setenv("HOME", str(home))
-    bench = Bench(tmp_path, walled=True)
+    bench = Bench(tmp_path, sandboxed=True)
     command = "git init -q . && git commit -q --allow-empty -m x && git log --format='%an %ae'; git x"
     result = await bench.call("execute_command", command=command)
     assert result.payload["stdout"] == "Ada L Lovelace ada@example.org\n"
@@ -344,7 +407,7 @@ async def test_a_workspace_that_is_the_home_folder_keeps_its_keys_and_start_up_f
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(f"{name}\n")
     monkeypatch.setenv("HOME", str(home))
-    bench = Bench(tmp_path, walled=True)
+    bench = Bench(tmp_path, sandboxed=True)
     read = "cat .ssh/id ~/.netrc .config/gh/hosts.yml letter.txt .bashrc; echo x >> .bashrc; echo y >> letter.txt"
     result = await bench.call("execute_command", command=read)
     assert result.payload["stdout"] == "letter.txt\n.bashrc\n"
@@ -381,7 +444,7 @@ async def test_folders_on_the_way_to_what_is_hidden_cannot_be_moved_away(
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(f"{name}\n")
     monkeypatch.setenv("HOME", str(home))
-    bench = Bench(tmp_path, walled=True)
+    bench = Bench(tmp_path, sandboxed=True)
     await bench.call("execute_command", command="mv .config moved; mkdir .config; echo x > .config/other")
     seen = await bench.call(
         "execute_command", command="cat */gh/hosts.yml .*/gh/hosts.yml; cat .config/autostart/x.desktop"
@@ -391,7 +454,7 @@ async def test_folders_on_the_way_to_what_is_hidden_cannot_be_moved_away(
 
 
 def test_a_mount_that_is_not_what_was_meant_ends_it_before_the_command(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, walled=True)
+    bench = Bench(tmp_path, sandboxed=True)
     (tmp_path / "elsewhere").mkdir()
     inner = bench.root / ".git"
     inner.mkdir()

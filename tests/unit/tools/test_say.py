@@ -11,13 +11,13 @@ from app.protocol.dialects.xml import XmlDialect
 from app.protocol.message import CallClosed
 from app.tools.conversation import SAY, TONES, Speech
 from app.tools.executor import Executor, WrittenByThePerson
-from app.tools.registry import Registry, TurnContext
+from app.tools.registry import Registry, TurnContext, admitted
 from tests.support.stage import FakeClock
 
 
 def _result(block: Block) -> ToolResult:
     executor = Executor(Registry(SAY), [Speech()], FakeClock())
-    return asyncio.run(executor.run(block, WrittenByThePerson(), TurnContext("c1"))).result
+    return asyncio.run(executor.run(block, WrittenByThePerson(), TurnContext(admitted, "c1"))).result
 
 
 @pytest.mark.parametrize("tone", TONES)

@@ -15,7 +15,7 @@ from app.desktop.headless import HeadlessDesktop
 from app.desktop.ocr.rapid import TextBox
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.tools.pictures import ModelSight
-from app.tools.registry import TurnContext
+from app.tools.registry import TurnContext, admitted
 from app.tools.watching import WATCHING, Watching
 
 _ABOUT = (
@@ -71,7 +71,7 @@ class _Room:
     async def __call__(self, tool: str, **arguments: JsonValue) -> ToolResult:
         [spec] = [spec for spec in WATCHING.tools if spec.name == tool]
         watching = Watching(self.desktop, ModelSight(takes_pictures=lambda: not self.needs_words))
-        return await spec.execute(watching, ToolCall("1", tool, arguments), TurnContext("1"))
+        return await spec.execute(watching, ToolCall("1", tool, arguments), TurnContext(admitted, "1"))
 
     def shows(self, windows: Sequence[Window], *elements: Element) -> None:
         self.headless.opened[:] = windows

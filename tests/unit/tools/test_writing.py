@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.protocol.call import Block
 from app.services.files.changes import MOST_EDITED_BYTES, ChangeOrigin, Changes
 from app.services.files.checkpoints import Checkpoints
 from tests.support.workbench import Bench
@@ -195,6 +196,21 @@ async def test_a_whole_turn_is_taken_back_and_others_stay(bench: Bench) -> None:
     undone, problems = bench.changes.restore("t2")
     assert ([change.tool for change in undone], problems) == (["delete_file", "write_file", "write_file"], [])
     assert _state(bench.root) == {"first.txt": b"1", "old.txt": b"old"}
+
+
+async def test_a_conversation_takes_back_only_its_own_changes(bench: Bench) -> None:
+    undo = Block("c1", "undo_last_change", args={})
+    await bench.xml('<write_file path="own.txt">1</write_file>', turn="t1")
+    await bench.xml("<move_file><source>own.txt</source><destination>moved.txt</destination></move_file>", turn="t1")
+    await bench.xml('<write_file path="others.txt">2</write_file>', turn="t2")
+    undone = [(await bench.run(undo, "t3", ("t1", "t3"))).llm_echo for _ in range(3)]
+    assert undone == [
+        "Took back move_file: 'moved.txt' is as it was before.",
+        "Took back write_file: 'own.txt' is gone again.",
+        "undo_last_change: This conversation has changed no file that can be taken back. The newest change is of "
+        "'others.txt' and was made elsewhere; it is left as it is. The person takes it back with `wisp undo`.",
+    ]
+    assert _state(bench.root) == {"others.txt": b"2"}
 
 
 async def test_a_turn_is_taken_back_after_a_restart(bench: Bench, tmp_path: Path) -> None:

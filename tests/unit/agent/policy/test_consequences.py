@@ -6,6 +6,7 @@ import pytest
 
 from app.agent.policy import Control
 from app.agent.policy.consequences import meaning_of, press_of
+from tests.support.controls import described
 
 LASTING = {
     "en": [
@@ -90,7 +91,7 @@ def test_plain_words_have_none(name: str) -> None:
 
 
 def _yes(words: str, name: str) -> Control:
-    return Control("Note", "zenity", "push button", name, is_dialog=True, words=(words,))
+    return described("Note", "zenity", "push button", name, is_dialog=True, words=(words,))
 
 
 @pytest.mark.parametrize(
@@ -133,4 +134,4 @@ def test_yes_to_a_harmless_question_has_none(words: str, name: str) -> None:
     ("words", "kinds"), [("Erase now", {"irreversible"}), ("Send", {"outward"}), ("letter.txt", set()), ("Save", set())]
 )
 def test_words_read_off_the_pixels_are_judged_as_those_of_a_button_too(words: str, kinds: set[str]) -> None:
-    assert press_of(Control("Disk", "tk", "writing", words, is_known=False)) == kinds | {"unknown"}
+    assert press_of(described("Disk", "tk", "writing", words, is_known=False)) == kinds | {"unknown"}

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from app.agent.calls import keep_order, reach_of
-from app.agent.policy import Control, Mode, Policy, Provenance
+from app.agent.policy import Decision, Mode, Policy, Provenance
+from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
 from app.base import paths
 from app.protocol.call import Block, ToolCall
 from app.protocol.spec import Effect
+from tests.support.controls import altered, described
 
 REGISTRY = registry()
 OPEN = REGISTRY.find("open_app")
@@ -39,8 +41,44 @@ def test_an_address_is_judged_like_a_fetch_of_it(
     policy = Policy(tmp_path, Mode(mode), persons=tmp_path / "none.toml")
     opened = policy.decide(ToolCall("c1", "open_app", {"name": address}), OPEN, (), provenance)
     fetched = policy.decide(ToolCall("c1", "web_fetch", {"url": address}), FETCH, (), provenance)
-    assert opened.decision == fetched.decision
-    assert opened.decision.value == "allow" or opened.rule == fetched.rule
+    assert opened.decision is fetched.decision
+    if opened.decision is not Decision.ALLOW:
+        assert opened.rule == fetched.rule
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+@pytest.mark.parametrize(
+    ("address", "decision"),
+    [
+        ("file:///etc/hostname", "ask"),
+        ("FILE:///etc/hostname", "ask"),
+        ("/etc/hostname", "ask"),
+        ("file:///root/.ssh/id_rsa", "deny"),
+        ("file://evil.example/a.html", "ask"),
+        ("javascript:fetch('//evil.example')", "deny"),
+        ("data:text/html,<b>x", "deny"),
+        ("view-source:file:///etc/hostname", "deny"),
+        ("what is a file: url", "allow"),
+        ("python: how to", "allow"),
+        ("about:blank", "allow"),
+    ],
+)
+def test_an_address_bar_opens_what_open_app_would(tmp_path: Path, mode: str, address: str, decision: str) -> None:
+    policy = Policy(tmp_path, Mode(mode), persons=tmp_path / "none.toml")
+    bar = described("Tab", "chromium", "entry", "Address and search bar", states=frozenset({"editable"}))
+    entering = [
+        (ToolCall("c1", "computer_key", {"keys": "Return"}), altered(bar, address=address)),
+        (ToolCall("c1", "computer_type", {"text": f"{address}\n"}), bar),
+    ]
+    specs = [spec for call, _ in entering if (spec := REGISTRY.find(call.name))]
+    decided = [
+        policy.decide(call, spec, (there,), Provenance()) for (call, there), spec in zip(entering, specs, strict=True)
+    ]
+    assert [one.decision.value for one in decided] == [decision] * 2
+    if address.lower().startswith("file:"):
+        assert OPEN
+        opened = policy.decide(ToolCall("c1", "open_app", {"name": address}), OPEN, (), Provenance())
+        assert opened.decision.value == decision
 
 
 @pytest.mark.parametrize("mode", ["ask", "auto"])
@@ -77,7 +115,7 @@ def test_a_document_that_can_run_or_load_asks_in_every_spelling(
 def test_a_file_of_secrets_is_not_opened(tmp_path: Path) -> None:
     key = Path.home() / ".ssh" / "id_rsa"
     assert OPEN
-    verdict = Policy(tmp_path).decide(ToolCall("c1", "open_app", {"name": str(key)}), OPEN)
+    verdict = Policy(tmp_path).decide(ToolCall("c1", "open_app", {"name": str(key)}), OPEN, (), Provenance())
     assert verdict.rule == "secrets"
 
 
@@ -114,7 +152,9 @@ def test_a_program_that_was_built_in_the_workspace_is_not_started_unasked(
     given = tuple(one.format(workspace=workspace, outside=outside, made=made) for one in files)
     assert OPEN
     policy = Policy(workspace, Mode(mode), persons=tmp_path / "none.toml")
-    verdict = policy.decide(ToolCall("c1", "open_app", {"name": "tool"}), OPEN, (Control(app="tool", files=given),))
+    verdict = policy.decide(
+        ToolCall("c1", "open_app", {"name": "tool"}), OPEN, (described(app="tool", files=given),), Provenance()
+    )
     assert (verdict.decision.value, verdict.may_remember) == (decision, False), verdict
 
 
@@ -122,3 +162,23 @@ def test_what_is_opened_waits_for_what_is_written() -> None:
     write = reach_of(Block("c1", "write_file", {"path": "/w/a.html"}), REGISTRY.find("write_file"))
     opened = reach_of(Block("c2", "open_app", {"name": "/w/a.html"}), OPEN)
     assert (keep_order(write, opened), keep_order(opened, write)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("url", "fetched", "opened"),
+    [
+        ("http://127.0.0.1:8123/", "allow", "ask"),
+        ("http://localhost:8123/a?b=c", "allow", "ask"),
+        ("http://127.0.0.1:8124/", "deny", "deny"),
+        ("http://127.0.0.1/", "deny", "deny"),
+        ("http://127.0.0.1:8123@evil.example/", "deny", "deny"),
+        ("http://192.168.0.1:8123/", "deny", "deny"),
+    ],
+)
+def test_what_a_command_of_the_conversation_serves_is_read(tmp_path: Path, url: str, fetched: str, opened: str) -> None:
+    assert OPEN
+    assert FETCH
+    around = PolicyDeps(own_ports=lambda: {8123})
+    policy = Policy(tmp_path, surroundings=around, persons=tmp_path / "none.toml")
+    assert policy.decide(ToolCall("c1", "web_fetch", {"url": url}), FETCH, (), Provenance()).decision.value == fetched
+    assert policy.decide(ToolCall("c1", "open_app", {"name": url}), OPEN, (), Provenance()).decision.value == opened

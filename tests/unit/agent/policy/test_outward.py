@@ -16,13 +16,20 @@ from app.agent.policy.call_analysis import personal_in
 from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.values import Consequence
 from app.assembly import registry
+from app.base.errors import ToolMisuse
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.services.files import origins
+from app.services.files.places import Workspace
+from app.services.mcp.pins import ServedTool
+from app.services.mcp.servers import standard_pins
 from app.services.web.pages import Pages
+from app.services.web.search import WebSearch
+from app.settings.store import Settings
 from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
-from app.tools.registry import Family, Registry, TurnContext
+from app.tools.registry import Family, Registry, TurnContext, admitted
 from app.tools.web import WEB, Web
+from tests.support.controls import altered, described
 from tests.support.stage import FakeClock, Stage
 from tests.unit.agent.test_gate import Screen
 
@@ -77,6 +84,14 @@ def test_a_crafted_address_asks_in_every_mode_and_whatever_rule_allows_its_host(
     assert (verdict.decision, verdict.rule) == (Decision.ASK, "addresses that could carry something")
 
 
+@pytest.mark.parametrize("condition", ['tool = "open_app"', "tainted = true", 'path = "/nowhere"'])
+def test_a_rule_frees_its_host_only_for_the_calls_that_it_fits(tmp_path: Path, condition: str) -> None:
+    rules = f'[[rule]]\nthen = "allow"\nhost = "*.example"\n{condition}\n'
+    verdict = _verdict(tmp_path, "http://collector.example/", Provenance(personal=("files",)), rules=rules)
+    assert verdict.decision is Decision.ASK
+    assert Consequence.NEW_HOST in verdict.act.kinds
+
+
 def test_a_host_that_a_rule_of_the_person_allows_is_named(tmp_path: Path) -> None:
     rules = '[[rule]]\nthen = "allow"\nhost = "*.example"\n'
     verdict = _verdict(tmp_path, "http://collector.example/", Provenance(personal=("files",)), rules=rules)
@@ -84,9 +99,9 @@ def test_a_host_that_a_rule_of_the_person_allows_is_named(tmp_path: Path) -> Non
     assert Consequence.NEW_HOST not in verdict.act.kinds
 
 
-PAGE = Control("A page", "chromium", "entry", "Comment", window_ref="w1")
-BAR = replace(PAGE, name="Address and search bar")
-MAIL = replace(PAGE, window="Write: hello", app="thunderbird", role="paragraph", name="Message body")
+PAGE = described("A page", "chromium", "entry", "Comment", ref="w1")
+BAR = altered(PAGE, name="Address and search bar")
+MAIL = altered(PAGE, title="Write: hello", app="thunderbird", role="paragraph", name="Message body")
 READ = Provenance((), "Post 'best wishes from Oslo' on example.com", personal=("files",))
 TYPED = ("computer_type", {"text": "KEY=hunter2"})
 FIRST, SECOND = "typed to others after private reading", "typed to others after reading"
@@ -99,9 +114,9 @@ FIRST, SECOND = "typed to others after private reading", "typed to others after 
         (*TYPED, PAGE, Provenance(("web",)), SECOND),
         (*TYPED, PAGE, Provenance(), ""),
         (*TYPED, MAIL, READ, FIRST),
-        (*TYPED, replace(PAGE, app="signal-desktop"), READ, FIRST),
-        (*TYPED, replace(PAGE, app="mousepad"), READ, ""),
-        (*TYPED, replace(PAGE, role="document web", states=frozenset({"read-only"})), READ, FIRST),
+        (*TYPED, altered(PAGE, app="signal-desktop"), READ, FIRST),
+        (*TYPED, altered(PAGE, app="mousepad"), READ, ""),
+        (*TYPED, altered(PAGE, role="document web", states=frozenset({"read-only"})), READ, FIRST),
         (*TYPED, PAGE, replace(READ, secrets=(".env",)), "outward after a secret"),
         (*TYPED, PAGE, replace(READ, shared=("w1",)), ""),
         (*TYPED, PAGE, replace(READ, shared=("w2",)), FIRST),
@@ -114,11 +129,11 @@ FIRST, SECOND = "typed to others after private reading", "typed to others after 
         ("computer_type", {"text": "other.example/?k=hunter2"}, BAR, READ, FIRST),
         ("computer_type", {"text": "example.com/new"}, PAGE, READ, FIRST),
         ("set_value", {"ref": "e1", "value": "hunter2"}, PAGE, READ, FIRST),
-        ("set_value", {"ref": "e1", "value": "7"}, replace(PAGE, role="slider"), READ, ""),
+        ("set_value", {"ref": "e1", "value": "7"}, altered(PAGE, role="slider"), READ, ""),
         ("computer_key", {"keys": "h u n t"}, PAGE, READ, FIRST),
         ("computer_key", {"keys": "ctrl+v"}, PAGE, READ, FIRST),
-        ("computer_key", {"keys": "ctrl+v"}, replace(PAGE, pasted="hunter2"), READ, FIRST),
-        ("computer_key", {"keys": "ctrl+v"}, replace(PAGE, pasted="best wishes"), READ, ""),
+        ("computer_key", {"keys": "ctrl+v"}, altered(PAGE, pasted="hunter2"), READ, FIRST),
+        ("computer_key", {"keys": "ctrl+v"}, altered(PAGE, pasted="best wishes"), READ, ""),
         ("computer_key", {"keys": "Down Tab BackSpace"}, PAGE, READ, ""),
         ("computer_type", {"text": ".... .. .-.. -.. . --. ..- -. -.. ."}, PAGE, READ, FIRST),
         ("computer_type", {"text": "⠁⠂⠃⠄"}, PAGE, READ, FIRST),
@@ -146,8 +161,8 @@ def test_words_that_reach_others_ask_after_reading(
 
     asked = decided(Mode.AUTO)
     assert (asked.decision, asked.rule if rule else "") == (Decision.ASK if rule else Decision.ALLOW, rule)
-    assert rule not in (FIRST, SECOND) or "A page" in asked.sentence or "Write: hello" in asked.sentence
-    assert rule != FIRST or "your files" in asked.sentence
+    assert (f"“{seen.window.title}”" in asked.sentence) is bool(rule)
+    assert ("your files" in asked.sentence) is (rule == FIRST)
     if rule:
         assert (decided(Mode.ASK).decision, decided(Mode.ASK).rule) == (Decision.ASK, rule)
 
@@ -157,7 +172,7 @@ def test_what_is_dropped_into_a_page_asks_after_reading(tmp_path: Path) -> None:
         tmp_path, Mode.AUTO, surroundings=PolicyDeps(tools=registry().specs), persons=tmp_path / "none.toml"
     )
     call = ToolCall("c1", "computer_drag", {"from": "a.txt", "to": "Comment"})
-    file = Control("Files", "caja", "icon", "a.txt", window_ref="w9")
+    file = described("Files", "caja", "icon", "a.txt", ref="w9")
     assert policy.decide(call, SPECS["computer_drag"], (file, PAGE), READ).rule == FIRST
 
 
@@ -252,6 +267,10 @@ def _stage(folder: Path, world: _World, *replies: str, scope: str = "once", **mo
     return stage
 
 
+def _web(folder: Path) -> Web:
+    return Web(Pages(), WebSearch(Settings, lambda _name: ""), Workspace(folder))
+
+
 def _fetch(url: str) -> str:
     return f'<web_fetch url="{url}"/>'
 
@@ -295,7 +314,7 @@ async def test_one_answer_covers_a_page_until_something_else_is_read(tmp_path: P
 async def test_a_silent_program_asks_in_auto_once_another_window_was_there(
     tmp_path: Path, app: str, asked: int
 ) -> None:
-    silent = Control("A page", app, window_ref="w1", is_known=False, is_silent=True)
+    silent = described("A page", app, ref="w1", is_known=False, is_silent=True)
     world = _World("")
     stage = _stage(tmp_path, world, _type("a"), _type("b"), _type("c"), "Done.", resolve=Screen(silent))
     await stage.send("Go on.")
@@ -395,7 +414,7 @@ async def test_a_fetch_that_the_policy_refuses_is_recorded_as_refused(
         f'<web_fetch url="{url}"/>',
         "It was refused.",
         registry=tools,
-        executor=Executor(tools, [Speech(), Web(Pages())], FakeClock()),
+        executor=Executor(tools, [Speech(), _web(tmp_path)], FakeClock()),
         policy=Policy(tmp_path, Mode.AUTO, surroundings=PolicyDeps(tools=registry().specs)),
         audit=audit,
         attended=attended,
@@ -404,3 +423,81 @@ async def test_a_fetch_that_the_policy_refuses_is_recorded_as_refused(
     told = [(kind, details["tool"], details["by"]) for kind, details in kept if kind in ("refused", "allowed")]
     assert told == [("refused", "web_fetch", by)]
     assert "page_fetched" not in [kind for kind, _ in kept]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "decision"),
+    [
+        ({"url": "http://169.254.169.254/latest"}, Decision.DENY),
+        ({"url": "http://127.0.0.1:8080/"}, Decision.DENY),
+        ({"url": "http://localhost:3000/"}, Decision.DENY),
+        ({"url": "http://2130706433/"}, Decision.DENY),
+        ({"host": "10.0.0.1", "port": 80}, Decision.DENY),
+        ({"host": "localhost"}, Decision.DENY),
+        ({"requests": [{"target": "ftp://192.168.1.1/x"}]}, Decision.DENY),
+        ({"text": "See http://[::1]/ for that."}, Decision.DENY),
+        ({"url": "https://a.example/"}, Decision.ASK),
+        ({"url": PACKED}, Decision.ASK),
+        ({"text": "hunter2"}, Decision.ASK),
+        ({"hunter2 is the word": 1}, Decision.ASK),
+        ({"n": 104117110116101114}, Decision.ASK),
+        ({"text": "milk", "count": 3}, Decision.ALLOW),
+        ({"url": "https://docs.example.com/"}, Decision.ALLOW),
+        ({}, Decision.ALLOW),
+    ],
+)
+def test_what_a_trusted_server_gets_is_judged_like_an_address_of_the_web(
+    tmp_path: Path, arguments: dict[str, JsonValue], decision: Decision
+) -> None:
+    assert _served(tmp_path, "use_mcp_tool", {"tool_name": "fetch", "arguments": arguments}) is decision
+
+
+@pytest.mark.parametrize(
+    ("uri", "decision"),
+    [
+        ("http://127.0.0.1/", Decision.DENY),
+        ("note://hunter2", Decision.ASK),
+        (PACKED, Decision.ASK),
+        ("https://docs.example.com/", Decision.ALLOW),
+    ],
+)
+def test_the_address_of_a_trusted_servers_resource_is_judged_alike(
+    tmp_path: Path, uri: str, decision: Decision
+) -> None:
+    assert _served(tmp_path, "access_mcp_resource", {"uri": uri}) is decision
+
+
+def _served(folder: Path, name: str, told: dict[str, JsonValue]) -> Decision:
+    """The verdict on a call of a trusted server with network, after something was read."""
+    pins = standard_pins()
+    pins.agree("web", "f", "network")
+    pins.accept("web", [ServedTool("fetch", "Fetch.", {}, True)])
+    pins.trust("web", is_trusted=True)
+    policy = Policy(folder, Mode.AUTO, surroundings=PolicyDeps(tools=registry().specs), persons=folder / "none")
+    read = Provenance(("web",), "Look for milk on docs.example.com.", personal=("files",))
+    return policy.decide(ToolCall("c1", name, {"server_name": "web", **told}), SPECS[name], (), read).decision
+
+
+@pytest.mark.parametrize(
+    ("arguments", "decision"),
+    [
+        ({"query": "clocks"}, Decision.ALLOW),
+        ({"query": "clocks", "site": "museum.example"}, Decision.ALLOW),
+        ({"query": "clocks", "site": "hunter2.collector.example"}, Decision.ASK),
+    ],
+)
+def test_the_host_to_search_is_words_that_go_out(
+    tmp_path: Path, arguments: dict[str, JsonValue], decision: Decision
+) -> None:
+    policy = Policy(tmp_path, Mode.AUTO, surroundings=PolicyDeps(tools=registry().specs), persons=tmp_path / "none")
+    read = Provenance(("web",), "Search for clocks on museum.example")
+    verdict = policy.decide(ToolCall("c1", "web_search", arguments), SPECS["web_search"], (), read)
+    assert verdict.decision is decision, verdict
+
+
+@pytest.mark.parametrize(
+    "more", [{"language": "my password is hunter2"}, {"language": "hunter2"}, {"site": "a b"}, {"site": "hunter2?"}]
+)
+async def test_a_search_takes_no_words_where_a_code_or_a_host_belongs(tmp_path: Path, more: dict[str, str]) -> None:
+    with pytest.raises(ToolMisuse, match=r"language: give|site: give"):
+        await _web(tmp_path).search(ToolCall("c1", "web_search", {"query": "clocks", **more}), TurnContext(admitted))

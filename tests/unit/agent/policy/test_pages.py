@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.inspection import _in_page
+from app.agent.inspection import control_in_page
 from app.agent.policy import Decision, Mode, Policy, Provenance
 from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
@@ -81,7 +81,7 @@ def test_an_act_in_a_page_is_judged_as_on_the_desktop(
     decision: Decision,
 ) -> None:
     name = next(spec.name for spec in registry().specs if step in spec.steps)
-    control = _in_page(element, "shop.example")
+    control = control_in_page(element, "shop.example")
     call = ToolCall("p1", name, {"target": element.name, "host": "shop.example", **arguments})
     assert _policy(tmp_path, Mode.AUTO).decide(call, SPECS[name], (control,), provenance).decision is decision
 

@@ -10,18 +10,20 @@ from typing import Any
 import pytest
 
 from app.agent.agent_events import AgentEvent, ApprovalWanted
-from app.agent.policy import Control, Decision, Mode, Policy, Provenance
+from app.agent.policy import Decision, Mode, Policy, Provenance
 from app.agent.policy.persons_words import RULE
 from app.agent.policy.policy import PolicyDeps
 from app.agent.policy.rules import BadRules
 from app.assembly import registry
+from app.desktop.backends import FrontProgram, TerminalFront
 from app.protocol.call import ToolCall, ToolResult
 from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec
 from app.services.sandbox.layout import CommandClass
 from app.tools.conversation import SAY, Speech
 from app.tools.executor import Executor
 from app.tools.registry import Family, Registry, TurnContext
-from tests.support.stage import FakeClock, Stage
+from tests.support.controls import altered, described
+from tests.support.stage import FakeClock, Stage, typing_tool
 from tests.unit.agent.test_gate import Screen
 
 SPECS = {spec.name: spec for spec in registry().specs}
@@ -36,8 +38,8 @@ def _decided(row: dict[str, Any], folder: Path, **more: Any) -> Any:
     told |= {name: frozenset(told[name]) for name in ("states",) if name in told}
     told |= {name: tuple(told[name]) for name in ("words",) if name in told}
     flags = {f"is_{name}": told.pop(name, False) for name in ("own", "terminal", "dialog")}
-    seen = (Control(**told, **flags),) if told else ()
-    lines = {seen[0].window_key: row["typed"]} if seen and "typed" in row else {}
+    seen = (described(**told, **flags),) if told else ()
+    lines = {seen[0].window.key: row["typed"]} if seen and "typed" in row else {}
     tainted = (row["tainted"],) if "tainted" in row else ()
     provenance = Provenance(
         tainted,
@@ -211,15 +213,7 @@ _SHELL = Family(
     Shell,
     (
         ToolSpec("open_app", "Fake.", Effect.DESKTOP, Shell.open, aim=ScreenAim.PROGRAM, opens="name"),
-        ToolSpec(
-            "computer_type",
-            "Fake.",
-            Effect.DESKTOP,
-            Shell.type,
-            attrs=(Param("text", required=True),),
-            aim=ScreenAim.FOCUS,
-            typed="text",
-        ),
+        typing_tool(Shell.type),
         ToolSpec(
             "computer_key",
             "Fake.",
@@ -274,7 +268,7 @@ async def _plays(
         "Done.",
         registry=registry,
         executor=Executor(registry, [Speech(), shell], FakeClock(), seed=1),
-        resolve=Screen(Control("sh", "xterm", is_terminal=True, is_launcher=True, window_ref="w1")),
+        resolve=Screen(described("sh", "xterm", is_terminal=True, is_launcher=True, ref="w1")),
         attended=attended,
     )
     task = "In the terminal run: make"
@@ -283,17 +277,60 @@ async def _plays(
 
 
 class Listener:
-    """Answers every question with no, and counts them."""
+    """Answers every question alike, and keeps what was asked about."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, *, allow: bool = False) -> None:
         self.asked: list[str] = []
-        self._stage = stage
+        self._stage, self._allow = stage, allow
         stage.session.subscribe(self._hear)
 
     def _hear(self, event: AgentEvent) -> None:
         if isinstance(event, ApprovalWanted):
-            self.asked.append(event.tool)
-            self._stage.session.answer(event.approval_id, allow=False)
+            self.asked.append(event.detail)
+            self._stage.session.answer(event.approval_id, allow=self._allow)
+
+
+async def test_what_follows_an_escape_asks_until_the_line_is_given_up(tmp_path: Path) -> None:
+    shell, registry = Shell(is_new=True, fails=0), Registry(SAY, _SHELL)
+    keys = [f'<computer_key keys="{one}"/>' for one in ("ctrl+e", "Escape", "ctrl+e", "ctrl+c", "ctrl+e")]
+    stage = Stage(
+        tmp_path,
+        _OPEN,
+        *keys[:3],
+        _type("ls"),
+        *keys[3:],
+        _type("ls"),
+        "Done.",
+        registry=registry,
+        executor=Executor(registry, [Speech(), shell], FakeClock(), seed=1),
+        resolve=Screen(described("sh", "xterm", is_terminal=True, is_launcher=True, ref="w1")),
+        attended=True,
+    )
+    listener = Listener(stage, allow=True)
+    await stage.send("Look at the xterm.", own="Look at the xterm.")
+    assert listener.asked == ["Escape", "ctrl+e", "ls"]
+    assert shell.typed == "<ctrl+e><Escape><ctrl+e>ls<ctrl+c><ctrl+e>ls"
+
+
+async def test_a_yes_for_an_editor_covers_no_other_file_that_came_up_meanwhile(tmp_path: Path) -> None:
+    shell, registry = Shell(is_new=True, fails=0), Registry(SAY, _SHELL)
+    xterm = described("sh", "xterm", is_terminal=True, ref="w1", is_occupied=True)
+    notes, profile = (
+        altered(xterm, fronts=(TerminalFront((FrontProgram("nano", (f"/n/{name}",)),)),))
+        for name in ("notes.txt", ".bashrc")
+    )
+    stage = Stage(
+        tmp_path,
+        '<computer_key keys="ctrl+s"/>',
+        "Done.",
+        registry=registry,
+        executor=Executor(registry, [Speech(), shell], FakeClock(), seed=1),
+        resolve=Screen(notes, profile),
+        attended=True,
+    )
+    listener = Listener(stage, allow=True)
+    await stage.send("Go on.", own="Go on.")
+    assert (listener.asked, shell.typed) == (["ctrl+s"], "")
 
 
 _RUN, _OTHER = '<run command="make"/>', '<run command="make install"/>'

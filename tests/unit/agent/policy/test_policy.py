@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from app.assembly import registry
 from app.protocol.call import JsonValue, ToolCall
 from app.protocol.spec import Effect, Param, ScreenAim, ToolSpec, unbound
 from app.services.sandbox.layout import CommandClass
+from tests.support.controls import described
 from tests.support.stage import FakeClock
 
 READ = Provenance(("screen",))
@@ -36,7 +38,7 @@ def _policy(folder: Path, mode: Mode = Mode.ASK, rules: str = "", theirs: str = 
 
 
 def _decide(policy: Policy, effect: Effect, arguments: Mapping[str, JsonValue] | None = None) -> Decision:
-    return policy.decide(ToolCall("c1", "probe", arguments or {}), _spec(effect)).decision
+    return policy.decide(ToolCall("c1", "probe", arguments or {}), _spec(effect), (), Provenance()).decision
 
 
 @pytest.mark.parametrize(
@@ -89,16 +91,24 @@ def test_writing_is_free_inside_the_workspace_only(tmp_path: Path, path: str, de
     assert _decide(policy, Effect.WRITES, {"path": path}) is decision
 
 
+def test_a_rule_for_a_path_holds_behind_links(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "shown").symlink_to(tmp_path / "real")
+    policy = _policy(tmp_path, rules=f'[[rule]]\nthen = "deny"\npath = "{tmp_path}/shown/*"\n')
+    for path in (tmp_path / "shown" / "a.txt", tmp_path / "real" / "a.txt"):
+        assert _decide(policy, Effect.WRITES, {"path": str(path)}) is Decision.DENY
+
+
 def test_one_path_outside_is_enough_to_ask(tmp_path: Path) -> None:
     assert _decide(_policy(tmp_path), Effect.WRITES, {"path": ["a.txt", "/b.txt"]}) is Decision.ASK
 
 
 def test_a_verdict_says_why_and_which_rule_decided(tmp_path: Path) -> None:
     call = ToolCall("c1", "probe", {"path": "/etc/passwd"})
-    asked = _policy(tmp_path).decide(call, _spec(Effect.WRITES))
+    asked = _policy(tmp_path).decide(call, _spec(Effect.WRITES), (), Provenance())
     assert (asked.decision, asked.sentence) == (Decision.ASK, "It writes outside the workspace: /etc/passwd.")
     assert (asked.rule, asked.where, asked.may_remember) == ("mode ask: outside", "default.toml", True)
-    denied = _policy(tmp_path, Mode.PLAN).decide(call, _spec(Effect.EXECUTES))
+    denied = _policy(tmp_path, Mode.PLAN).decide(call, _spec(Effect.EXECUTES), (), Provenance())
     assert denied.sentence == (
         "In plan mode nothing that runs a program may run. Say what you would do instead of doing it."
     )
@@ -128,14 +138,14 @@ def test_a_verdict_says_why_and_which_rule_decided(tmp_path: Path) -> None:
 def test_deny_comes_before_ask_before_allow_before_the_mode(
     tmp_path: Path, rules: str, decision: Decision, rule: str
 ) -> None:
-    seen = (Control("Letter", "mailer", "button", "Send"),)
-    verdict = _policy(tmp_path, rules=rules).decide(ToolCall("c1", "probe"), _spec(Effect.DESKTOP), seen)
+    seen = (described("Letter", "mailer", "button", "Send"),)
+    verdict = _policy(tmp_path, rules=rules).decide(ToolCall("c1", "probe"), _spec(Effect.DESKTOP), seen, Provenance())
     assert (verdict.decision, verdict.rule) == (decision, rule)
 
 
 def test_a_rule_names_its_file_and_line(tmp_path: Path) -> None:
     rules = '# mine\n\n[[rule]]\nthen = "deny"\ntool = "say"\n\n[[rule]]\nthen = "deny"\ntool = "probe"\n'
-    verdict = _policy(tmp_path, rules=rules).decide(ToolCall("c1", "probe"), _spec(Effect.READS))
+    verdict = _policy(tmp_path, rules=rules).decide(ToolCall("c1", "probe"), _spec(Effect.READS), (), Provenance())
     assert verdict.where == f"{tmp_path / 'policy.toml'}:7"
 
 
@@ -190,7 +200,7 @@ def test_a_broken_file_may_have_meant_to_deny_reading_outside_the_workspace(
     spec = registry().find("read_file")
     assert spec
     policy = _policy(tmp_path, mode, rules='[[rule]]\nthen = "dney"\npath = "~/Documents"\n')
-    assert policy.decide(ToolCall("c1", "read_file", {"path": path}), spec).decision is decision
+    assert policy.decide(ToolCall("c1", "read_file", {"path": path}), spec, (), Provenance()).decision is decision
 
 
 @pytest.mark.parametrize(
@@ -233,16 +243,19 @@ def test_a_pattern_that_fits_a_tool_a_family_or_a_kind_is_a_rule(tmp_path: Path,
     assert _policy(tmp_path, rules=f'[[rule]]\nthen = "deny"\n{condition}\n').book.problems == ()
 
 
-def test_a_desktop_tool_of_which_nobody_said_what_it_acts_on_never_runs(tmp_path: Path) -> None:
-    typing = next(spec for spec in registry().specs if spec.name == "computer_type")
-    forgotten = replace(typing, name="insert_text", aliases=(), aim=None)
-    login = (Control("Login", "app", "password text", "Password"),)
-    for mode in Mode:
-        verdict = _policy(tmp_path, mode).decide(ToolCall("c1", "insert_text", {"text": "x"}), forgotten, login)
-        assert verdict.decision is Decision.DENY
-        assert verdict.sentence.startswith("Nothing says what insert_text acts on")
+@pytest.mark.parametrize("missing", [{"aim": None}, {"aim": ScreenAim.POINT, "gesture": None}])
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_desktop_tool_that_does_not_say_what_it_does_to_the_screen_never_runs(
+    tmp_path: Path, missing: dict[str, Any], mode: Mode
+) -> None:
+    unaimed = replace(_spec(Effect.DESKTOP, "insert_text"), **missing)
+    login = (described("Login", "app", "password text", "Password"),)
+    policy = _policy(tmp_path, mode, rules='[[rule]]\nthen = "allow"\ntool = "*"\n')
+    verdict = policy.decide(ToolCall("c1", "insert_text", {"text": "x"}), unaimed, login, Provenance())
+    assert (verdict.decision, verdict.rule) == (Decision.DENY, "no aim")
+    assert verdict.sentence.startswith("Nothing says what insert_text acts on")
     with pytest.raises(ValueError, match="what these desktop tools act on: insert_text"):
-        Policy(tmp_path, surroundings=PolicyDeps(tools=(*registry().specs, forgotten)))
+        Policy(tmp_path, surroundings=PolicyDeps(tools=(*registry().specs, unaimed)))
 
 
 def test_yolo_ends_by_itself_and_what_was_denied_stays_denied(tmp_path: Path) -> None:
@@ -260,14 +273,14 @@ def test_yolo_ends_by_itself_and_what_was_denied_stays_denied(tmp_path: Path) ->
 def test_what_was_allowed_always_is_asked_again_once_somebody_elses_words_were_read(tmp_path: Path) -> None:
     policy = _policy(tmp_path)
     call, spec = ToolCall("c1", "probe"), _spec(Effect.DESKTOP)
-    seen = (Control("Letter", "mailer", "button", "Send *all*"),)
-    asked = policy.decide(call, spec, seen)
+    seen = (described("Letter", "mailer", "button", "Send *all*"),)
+    asked = policy.decide(call, spec, seen, Provenance())
     assert asked.act is not None
     assert asked.may_remember
     policy.remember(asked.act)
-    assert policy.decide(call, spec, seen).decision is Decision.ALLOW
-    other = (Control("Letter", "mailer", "button", "Send to all"),)
-    assert policy.decide(call, spec, other).decision is Decision.ASK
+    assert policy.decide(call, spec, seen, Provenance()).decision is Decision.ALLOW
+    other = (described("Letter", "mailer", "button", "Send to all"),)
+    assert policy.decide(call, spec, other, Provenance()).decision is Decision.ASK
     tainted = policy.decide(call, spec, seen, READ)
     assert (tainted.decision, tainted.may_remember) == (Decision.ASK, False)
     assert tainted.sentence == (
@@ -280,7 +293,7 @@ def test_a_rule_for_plain_commands_lets_no_other_command_through(tmp_path: Path)
     policy = _policy(tmp_path, rules='[[rule]]\nthen = "allow"\ncommand = "git *"\n')
     spec = _spec(Effect.EXECUTES)
     found = {
-        command: policy.decide(ToolCall("c1", "probe", {"command": command}), spec).decision.value
+        command: policy.decide(ToolCall("c1", "probe", {"command": command}), spec, (), Provenance()).decision.value
         for command in ("git pull", "git pull; rm x", "git $(x)", "git a\nb", "GIT pull", "gitx", "git `x`", "git >x")
     }
     assert found == dict.fromkeys(found, "ask") | {"git pull": "allow"}
@@ -289,17 +302,44 @@ def test_a_rule_for_plain_commands_lets_no_other_command_through(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "seen"),
     [
-        ({"text": "ls\n"}, Control("xterm", "xterm", "terminal", "Terminal", is_terminal=True)),
-        ({"keys": "Return"}, Control("xterm", "xterm", "terminal", "Terminal", is_terminal=True)),
-        ({"text": "yes\n"}, Control("Ask", "mailer", "button", "Send")),
+        ({"text": "ls\n"}, described("xterm", "xterm", "terminal", "Terminal", is_terminal=True)),
+        ({"keys": "Return"}, described("xterm", "xterm", "terminal", "Terminal", is_terminal=True)),
+        ({"text": "yes\n"}, described("Ask", "mailer", "button", "Send")),
     ],
 )
 def test_what_is_another_thing_each_time_cannot_be_allowed_always(
     tmp_path: Path, arguments: Mapping[str, JsonValue], seen: Control
 ) -> None:
     tool = "computer_key" if "keys" in arguments else "computer_type"
-    verdict = _policy(tmp_path).decide(ToolCall("c1", tool, arguments), SPECS[tool], (seen,))
+    verdict = _policy(tmp_path).decide(ToolCall("c1", tool, arguments), SPECS[tool], (seen,), Provenance())
     assert (verdict.decision, verdict.may_remember) == (Decision.ASK, False)
+
+
+@pytest.mark.parametrize(
+    ("then", "kind", "is_sandboxed", "decision"),
+    [
+        ("allow", ["walled"], True, Decision.ALLOW),
+        ("allow", ["walled"], False, Decision.ASK),
+        ("allow", ["unwalled"], False, Decision.ALLOW),
+        ("deny", ["own", "Unwalled"], False, Decision.DENY),
+    ],
+)
+def test_a_file_with_the_old_names_of_kinds_still_counts(
+    tmp_path: Path, then: str, kind: list[str], decision: Decision, *, is_sandboxed: bool
+) -> None:
+    class Judge:
+        def classify(self, call: ToolCall) -> CommandClass:
+            return CommandClass(False, is_sandboxed, False, False)
+
+    persons = tmp_path / "policy.toml"
+    persons.write_text(
+        f'[[rule]]\nname = "always"\nthen = "{then}"\ntool = "probe"\nkind = {kind}\ncommand = ["make"]\n'
+    )
+    around = PolicyDeps(Judge(), tools=(*registry().specs, _spec(Effect.EXECUTES)))
+    policy = Policy(tmp_path, surroundings=around, persons=persons)
+    assert policy.book.problems == ()
+    call, spec = ToolCall("c1", "probe", {"command": "make"}), _spec(Effect.EXECUTES)
+    assert policy.decide(call, spec, (), Provenance()).decision is decision
 
 
 def test_a_command_that_is_always_allowed_is_not_so_with_more_reach(tmp_path: Path) -> None:
@@ -311,7 +351,7 @@ def test_a_command_that_is_always_allowed_is_not_so_with_more_reach(tmp_path: Pa
     workspace.mkdir()
     policy = Policy(workspace, surroundings=PolicyDeps(Judge()), persons=persons)
     spec = _spec(Effect.EXECUTES)
-    asked = policy.decide(ToolCall("c1", "probe", {"command": "make"}), spec)
+    asked = policy.decide(ToolCall("c1", "probe", {"command": "make"}), spec, (), Provenance())
     assert asked.act is not None
     policy.remember(asked.act)
     for arguments, decision in (
@@ -319,16 +359,4 @@ def test_a_command_that_is_always_allowed_is_not_so_with_more_reach(tmp_path: Pa
         ({"command": "make", "network": True}, Decision.ASK),
         ({"command": "make all"}, Decision.ASK),
     ):
-        assert policy.decide(ToolCall("c1", "probe", arguments), spec).decision is decision
-
-
-@pytest.mark.parametrize("mode", list(Mode))
-def test_a_desktop_tool_of_which_nobody_said_what_it_acts_on_is_denied_in_every_mode(
-    tmp_path: Path, mode: Mode
-) -> None:
-    tool = replace(_spec(Effect.DESKTOP, "insert_text"), aim=None)
-    into_a_password = (Control("Login", "app", "password text", "Password"),)
-    verdict = _policy(tmp_path, mode, rules='[[rule]]\nthen = "allow"\ntool = "insert_text"\n').decide(
-        ToolCall("c1", "insert_text", {"text": "x"}), tool, into_a_password
-    )
-    assert (verdict.decision, verdict.rule) == (Decision.DENY, "no aim")
+        assert policy.decide(ToolCall("c1", "probe", arguments), spec, (), Provenance()).decision is decision

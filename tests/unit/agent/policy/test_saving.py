@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.agent.policy import Action, Control, Policy, Provenance, saving
-from app.agent.policy.call_analysis import texts_of
+from app.agent.policy.saving import texts_of
 from app.assembly import registry
 from app.protocol.call import ToolCall
 from app.protocol.spec import Effect
 from app.services.files import places
+from tests.support.controls import altered, described
 
 REGISTRY = registry()
-FIELD = Control("Save As", "Mousepad", "text", default="Save", is_dialog=True)
-SAVE = Control("Save As", "Mousepad", "push button", "_Save", is_dialog=True)
-DOCUMENT = Control("Untitled", "Mousepad", "text")
+FIELD = described("Save As", "Mousepad", "text", default="Save", is_dialog=True)
+SAVE = described("Save As", "Mousepad", "push button", "_Save", is_dialog=True)
+DOCUMENT = described("Untitled", "Mousepad", "text")
 RETURN, CLICK = ("computer_key", {"keys": "Return"}), ("computer_click", {"target": "Save"})
 SAVES = ("computer_key", {"keys": "ctrl+s"})
 PASTE = ("computer_key", {"keys": "ctrl+v KP_Enter"})
@@ -32,52 +32,52 @@ DESKTOP = frozenset({Effect.DESKTOP})
         (("computer_key", {"keys": "KP_Enter"}), FIELD, {"Mousepad": (STARTS,)}, "", "deny"),
         (("computer_type", {"text": f"{STARTS}\n"}), FIELD, {}, "", "deny"),
         (CLICK, SAVE, {"Mousepad": (STARTS,)}, "", "deny"),
-        (CLICK, replace(SAVE, name="Speichern"), {"Mousepad": (STARTS,)}, "", "deny"),
-        (("press", {"ref": "e1"}), replace(SAVE, name="OK"), {"Mousepad": (STARTS,)}, "", "deny"),
+        (CLICK, altered(SAVE, name="Speichern"), {"Mousepad": (STARTS,)}, "", "deny"),
+        (("press", {"ref": "e1"}), altered(SAVE, name="OK"), {"Mousepad": (STARTS,)}, "", "deny"),
         (RETURN, FIELD, {"Mousepad": ("hello", "~/.bash", "rc")}, "", "deny"),
         (RETURN, FIELD, {"Mousepad": (".bashrc",)}, "", "deny"),
         (RETURN, FIELD, {"Mousepad": ("~/.ssh/id_rsa",)}, "", "deny"),
         (PASTE, FIELD, {"": (STARTS,)}, "", "deny"),
-        (RETURN, replace(FIELD, pasted=STARTS), {}, "", "deny"),
+        (RETURN, altered(FIELD, pasted=STARTS), {}, "", "deny"),
         (RETURN, FIELD, {"Mousepad": (STARTS,)}, "write into ~/.bashrc", "deny"),
         (RETURN, FIELD, {"Mousepad": ("~/Documents/letter.txt",)}, "", "ask"),
         (RETURN, FIELD, {"Mousepad": ("~/Documents/letter.txt",)}, "save it as letter.txt", "allow"),
         (RETURN, FIELD, {"Mousepad": ("@WS@/letter.txt",)}, "", "allow"),
         (RETURN, FIELD, {"Mousepad": ("letter.txt",)}, "", "allow"),
         (CLICK, SAVE, {"Mousepad": ("letter.txt",)}, "", "allow"),
-        (CLICK, replace(SAVE, name="Cancel"), {"Mousepad": (STARTS,)}, "", "allow"),
+        (CLICK, altered(SAVE, name="Cancel"), {"Mousepad": (STARTS,)}, "", "allow"),
         (RETURN, FIELD, {"Other": (STARTS,)}, "", "allow"),
         (RETURN, DOCUMENT, {"Mousepad": (STARTS,)}, "", "allow"),
-        (SAVES, replace(DOCUMENT, window="*~/.bashrc - Mousepad"), {}, "", "deny"),
-        (SAVES, replace(DOCUMENT, window="a.desktop - /home/ada/.config/autostart - Geany"), {}, "", "deny"),
-        (CLICK, replace(SAVE, role="menu item", window=".bashrc - Mousepad", is_dialog=False), {}, "", "deny"),
-        (("choose_menu", {"path": "File > Save"}), replace(DOCUMENT, window=".bashrc - Mousepad"), {}, "", "deny"),
-        (SAVES, replace(DOCUMENT, window="notes.txt - Mousepad"), {}, "", "allow"),
-        (("computer_key", {"keys": "ctrl+c"}), replace(DOCUMENT, window=".bashrc - Mousepad"), {}, "", "allow"),
-        (RETURN, replace(FIELD, fields=(".xsessionrc",)), {"Mousepad": ("xsessionrc", "\b", ".")}, "", "deny"),
-        (RETURN, replace(FIELD, fields=(".xsessionrc",)), {}, "", "deny"),
-        (CLICK, replace(SAVE, fields=("~/.bashrc",)), {}, "", "deny"),
-        (RETURN, replace(FIELD, default="Open", fields=("~/.bashrc",)), {}, "", "allow"),
-        (RETURN, replace(FIELD, fields=("autostart/evil.desktop",)), {}, "", "ask"),
-        (RETURN, replace(FIELD, fields=("evil.desktop",)), {}, "", "ask"),
-        (RETURN, replace(FIELD, fields=(".anything",)), {}, "", "ask"),
-        (RETURN, replace(FIELD, fields=("bashrc",)), {}, "", "ask"),
-        (("computer_key", {"keys": "Home period Return"}), replace(FIELD, fields=("a.txt",)), {}, "", "ask"),
-        (("computer_type", {"text": ".\n"}), replace(FIELD, fields=("xsessionrc",)), {}, "", "deny"),
+        (SAVES, altered(DOCUMENT, title="*~/.bashrc - Mousepad"), {}, "", "deny"),
+        (SAVES, altered(DOCUMENT, title="a.desktop - /home/ada/.config/autostart - Geany"), {}, "", "deny"),
+        (CLICK, altered(SAVE, role="menu item", title=".bashrc - Mousepad", is_dialog=False), {}, "", "deny"),
+        (("choose_menu", {"path": "File > Save"}), altered(DOCUMENT, title=".bashrc - Mousepad"), {}, "", "deny"),
+        (SAVES, altered(DOCUMENT, title="notes.txt - Mousepad"), {}, "", "allow"),
+        (("computer_key", {"keys": "ctrl+c"}), altered(DOCUMENT, title=".bashrc - Mousepad"), {}, "", "allow"),
+        (RETURN, altered(FIELD, fields=(".xsessionrc",)), {"Mousepad": ("xsessionrc", "\b", ".")}, "", "deny"),
+        (RETURN, altered(FIELD, fields=(".xsessionrc",)), {}, "", "deny"),
+        (CLICK, altered(SAVE, fields=("~/.bashrc",)), {}, "", "deny"),
+        (RETURN, altered(FIELD, default="Open", fields=("~/.bashrc",)), {}, "", "allow"),
+        (RETURN, altered(FIELD, fields=("autostart/evil.desktop",)), {}, "", "ask"),
+        (RETURN, altered(FIELD, fields=("evil.desktop",)), {}, "", "ask"),
+        (RETURN, altered(FIELD, fields=(".anything",)), {}, "", "ask"),
+        (RETURN, altered(FIELD, fields=("bashrc",)), {}, "", "ask"),
+        (("computer_key", {"keys": "Home period Return"}), altered(FIELD, fields=("a.txt",)), {}, "", "ask"),
+        (("computer_type", {"text": ".\n"}), altered(FIELD, fields=("xsessionrc",)), {}, "", "deny"),
         (RETURN, FIELD, {"Mousepad": ("~/.bashrcx", "\b")}, "", "ask"),
         (RETURN, FIELD, {"Mousepad": ("autostart/evil.desktop",)}, "", "ask"),
-        (RETURN, replace(FIELD, fields=("letter.txt",)), {"Mousepad": ("hello", "\b", "letter.txt")}, "", "allow"),
-        (RETURN, replace(FIELD, fields=("@WS@/letter",)), {"Mousepad": ("@WS@/letter",)}, "", "allow"),
-        (("computer_type", {"text": "letter.txt\n"}), replace(FIELD, fields=("Untitled 1",)), {}, "", "allow"),
-        (CLICK, replace(SAVE, window="Question", fields=()), {"Mousepad": ("hello",)}, "", "allow"),
-        (RETURN, replace(FIELD, window="Find", default="Find", fields=("a/b",)), {}, "", "allow"),
-        (("computer_key", {"keys": "Tab"}), Control("home", "Caja", "text", is_launcher=True), {}, "", "ask"),
-        (("computer_key", {"keys": "Tab"}), Control("home", "Caja", "icon", is_launcher=True), {}, "", "allow"),
-        (SAVES, replace(DOCUMENT, window="*linked.txt - Mousepad"), {}, "", "deny"),
-        (SAVES, replace(DOCUMENT, window="@WS@/linked.txt - Mousepad"), {}, "", "deny"),
-        (SAVES, replace(DOCUMENT, window="inner.txt - Mousepad"), {}, "", "allow"),
-        (RETURN, replace(FIELD, default="Open"), {"Mousepad": (STARTS,)}, "", "allow"),
-        (RETURN, replace(FIELD, default="Open"), {"Mousepad": ("~/.ssh/id_rsa",)}, "", "deny"),
+        (RETURN, altered(FIELD, fields=("letter.txt",)), {"Mousepad": ("hello", "\b", "letter.txt")}, "", "allow"),
+        (RETURN, altered(FIELD, fields=("@WS@/letter",)), {"Mousepad": ("@WS@/letter",)}, "", "allow"),
+        (("computer_type", {"text": "letter.txt\n"}), altered(FIELD, fields=("Untitled 1",)), {}, "", "allow"),
+        (CLICK, altered(SAVE, title="Question", fields=()), {"Mousepad": ("hello",)}, "", "allow"),
+        (RETURN, altered(FIELD, title="Find", default="Find", fields=("a/b",)), {}, "", "allow"),
+        (("computer_key", {"keys": "Tab"}), described("home", "Caja", "text", is_launcher=True), {}, "", "ask"),
+        (("computer_key", {"keys": "Tab"}), described("home", "Caja", "icon", is_launcher=True), {}, "", "allow"),
+        (SAVES, altered(DOCUMENT, title="*linked.txt - Mousepad"), {}, "", "deny"),
+        (SAVES, altered(DOCUMENT, title="@WS@/linked.txt - Mousepad"), {}, "", "deny"),
+        (SAVES, altered(DOCUMENT, title="inner.txt - Mousepad"), {}, "", "allow"),
+        (RETURN, altered(FIELD, default="Open"), {"Mousepad": (STARTS,)}, "", "allow"),
+        (RETURN, altered(FIELD, default="Open"), {"Mousepad": ("~/.ssh/id_rsa",)}, "", "deny"),
     ],
 )
 def test_a_dialog_saves_where_the_file_tools_may(
@@ -88,8 +88,8 @@ def test_a_dialog_saves_where_the_file_tools_may(
     spec = REGISTRY.find(name)
     assert spec
     lines = {app: tuple(one.replace("@WS@", str(tmp_path)) for one in texts) for app, texts in typed.items()}
-    fields = control.fields and tuple(field.replace("@WS@", str(tmp_path)) for field in control.fields)
-    control = replace(control, window=control.window.replace("@WS@", str(tmp_path)), fields=fields)
+    fields = control.scene.fields and tuple(field.replace("@WS@", str(tmp_path)) for field in control.scene.fields)
+    control = altered(control, title=control.window.title.replace("@WS@", str(tmp_path)), fields=fields)
     (tmp_path / "linked.txt").symlink_to(Path.home() / ".bashrc")
     (tmp_path / "inner.txt").symlink_to(tmp_path / "letter.txt")
     policy = Policy(tmp_path, persons=tmp_path / "none.toml")
@@ -99,10 +99,42 @@ def test_a_dialog_saves_where_the_file_tools_may(
 
 
 @pytest.mark.parametrize(
+    ("name", "said", "tainted", "decision"),  # what the screen holds leads no plan that the person wrote
+    [
+        ("saved", 'type "saved" into Name and click Save', (), "allow"),
+        ("saved", 'press ctrl+s, type "saved" and press enter', (), "allow"),
+        ("my letter", 'save it as "my letter"', (), "allow"),
+        ("saved", 'type "saved" into Name and click Save', ("screen", "planned"), "allow"),
+        ("saved", "", (), "ask"),
+        ("saved", 'type "saved" into Name and click Save', ("web",), "ask"),
+        ("saved", 'the page says "saved"', (), "ask"),
+        ("saved", 'type "other" into Name and click Save', (), "ask"),
+        ("saved", 'never type "saved", type "other" into Name', (), "ask"),
+        ("config", 'type "config" into Name and click Save', (), "ask"),
+        ("evil.desktop", 'type "evil.desktop" into Name and click Save', (), "ask"),
+        (".anything", 'type ".anything" into Name and click Save', (), "ask"),
+        ("a/b", 'type "a/b" into Name and click Save', (), "ask"),
+        (".bashrc", 'type ".bashrc" into Name and click Save', (), "deny"),
+    ],
+)
+def test_a_name_that_its_folder_would_decide_is_the_persons_if_they_quote_it(
+    tmp_path: Path, name: str, said: str, tainted: tuple[str, ...], decision: str
+) -> None:
+    spec = REGISTRY.find("computer_click")
+    assert spec
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    is_planned = "planned" in tainted
+    provenance = Provenance(tainted, said, planned=is_planned, instructions=said, typed={"Mousepad": (name,)})
+    seen = (altered(SAVE, fields=(name,)),)
+    verdict = policy.decide(ToolCall("c1", "computer_click", {"target": "Save"}), spec, seen, provenance)
+    assert verdict.decision.value == decision, verdict
+
+
+@pytest.mark.parametrize(
     ("act", "texts"),
     [
         (Action("computer_type", DESKTOP, text=STARTS), (STARTS,)),
-        (Action("computer_key", DESKTOP, frozenset(), (replace(FIELD, pasted=STARTS),), keys=("ctrl+v",)), (STARTS,)),
+        (Action("computer_key", DESKTOP, frozenset(), (altered(FIELD, pasted=STARTS),), keys=("ctrl+v",)), (STARTS,)),
         (Action("computer_key", DESKTOP, keys=("asciitilde", "slash", "a")), ("~/a",)),
         (Action("computer_key", DESKTOP, keys=("Return",)), ()),
         (Action("computer_key", DESKTOP, keys=("BackSpace", "c")), ("c", "\b")),

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from app.agent.policy import Provenance, sentences
+from app.agent.policy.values import Action, Consequence
 from app.protocol.call import ToolCall
 from app.protocol.spec import Effect, ToolSpec, unbound
-from tests.unit.agent.policy.test_tables import ROWS, SPECS, _policy, _provenance, _seen
+from tests.support.policy_rows import ROWS, SPECS, policy_of, provenance_of, seen_in
 
 TABLE = Path(__file__).resolve().parents[3] / "data" / "asking.jsonl"
 ASKED = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
@@ -24,7 +25,7 @@ FOR_MODELS = ("It ", "x and y", "look before", "unverifiable", "None", "  ", "{"
 
 def _question(row: dict[str, Any], folder: Path, provenance: Provenance) -> str:
     call = ToolCall("c1", row["tool"], row["args"])
-    act = _policy(folder, row).decide(call, KNOWN[row["tool"]], _seen(row), provenance).act
+    act = policy_of(row, folder).decide(call, KNOWN[row["tool"]], seen_in(row), provenance).act
     assert act is not None
     return sentences.question(act, provenance)
 
@@ -41,7 +42,7 @@ def test_the_question_is_the_tables(row: dict[str, Any], tmp_path: Path) -> None
 
 @pytest.mark.parametrize("row", [param.values[0] for param in ROWS if param.values[0]["expect"] == "ask"])
 def test_whatever_is_asked_is_asked_in_one_sentence_for_people(row: Any, tmp_path: Path) -> None:
-    said = _question(row, tmp_path, _provenance(row))
+    said = _question(row, tmp_path, provenance_of(row))
     assert said.startswith("Wisp wants to ")
     assert said.endswith(".")
     assert [words for words in FOR_MODELS if words in said] == []
@@ -62,3 +63,21 @@ def test_whatever_is_asked_is_asked_in_one_sentence_for_people(row: Any, tmp_pat
 def test_a_command_that_does_more_than_look_is_never_called_a_look(command: str) -> None:
     (said, *_) = sentences.deeds(command, only_looks=False)
     assert not said.startswith(("list ", "read ", "search ", "look for ", "print "))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("web_search", {"query": "cats"}, "It searches the web for “cats”"),
+        (
+            "use_mcp_tool",
+            {"server_name": "words", "tool_name": "count"},
+            "It uses the tool “count” of the server “words”",
+        ),
+    ],
+)
+def test_a_tool_that_says_more_than_its_effect_is_named_by_its_arguments(
+    tool: str, arguments: dict[str, str], said: str
+) -> None:
+    act = Action(tool, frozenset({Effect.NETWORK}), frozenset({Consequence.OUTWARD}), arguments=arguments)
+    assert sentences.what(act) == said

@@ -1,9 +1,8 @@
-"""Decisions as data: each line is a call, what it would act on, and what must come of it."""
+"""Decisions as data, and what no rule may change about them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,61 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agent.policy import Control, Decision, Mode, Policy, Provenance
+from app.agent.policy import Decision, Mode, Policy, Provenance
 from app.agent.policy.policy import PolicyDeps
-from app.assembly import registry
 from app.protocol.call import ToolCall
-from app.protocol.spec import Effect, ToolSpec, unbound
-from app.services.sandbox.layout import CommandClass, SandboxRequest, classify
+from app.protocol.spec import Effect
+from tests.support.controls import described
+from tests.support.policy_rows import OWN_KEYS, ROWS, SPECS, Judge, policy_of, provenance_of, seen_in
 
-ROOT = Path(__file__).resolve().parents[3] / "data" / "policy"
-SPECS = {spec.name: spec for spec in registry().specs} | {
-    name: ToolSpec(name, "A stand-in.", effect, unbound)
-    for name, effect in (("fetch", Effect.NETWORK), ("seek", Effect.NETWORK), ("keep_memory", Effect.SETTINGS))
-}
-OWN_KEYS = ("ctrl+alt+escape", "ctrl+alt+space")
 SEVERITY = (Decision.ALLOW, Decision.ASK, Decision.DENY)
-
-
-class Judge:
-    """Judges commands as the product does, with a wall or without one."""
-
-    def __init__(self, folder: Path, *, walled: bool) -> None:
-        self._folder = folder
-        self._missing = "" if walled else "There is no sandbox here."
-
-    def classify(self, call: ToolCall) -> CommandClass | None:
-        if call.name != "execute_command":
-            return None
-        wishes = SandboxRequest(network=call.flag("network"), outside=call.flag("outside"))
-        cwd = self._folder / call.text("cwd", ".")
-        return classify(call.text("command"), cwd, self._folder, wishes, no_wall=self._missing)
-
-
-def _rows() -> Iterator[Any]:
-    for path in sorted(ROOT.glob("*.jsonl")):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            yield pytest.param(json.loads(line), id=f"{path.stem}-{number}")
-
-
-ROWS = list(_rows())
-
-
-def _policy(folder: Path, row: dict[str, Any]) -> Policy:
-    around = PolicyDeps(Judge(folder, walled=not row.get("unwalled")), own_keys=OWN_KEYS)
-    return Policy(folder, Mode(row.get("mode", "ask")), surroundings=around, persons=folder / "none.toml")
-
-
-def _seen(row: dict[str, Any]) -> tuple[Control, ...]:
-    told = row.get("seen")
-    if told is None:
-        return ()
-    texts = {name: told.get(name, "") for name in ("window", "app", "role", "name", "default", "address")}
-    return (Control(**texts, is_own=told.get("own", False), is_terminal=told.get("terminal", False)),)
-
-
-def _provenance(row: dict[str, Any]) -> Provenance:
-    return Provenance((row["tainted"],) if "tainted" in row else (), row.get("said", ""))
 
 
 def test_there_are_rows_enough() -> None:
@@ -75,7 +27,7 @@ def test_there_are_rows_enough() -> None:
 @pytest.mark.parametrize("row", ROWS)
 def test_the_decision_is_the_tables(row: dict[str, Any], tmp_path: Path) -> None:
     call = ToolCall("c1", row["tool"], row["args"])
-    verdict = _policy(tmp_path, row).decide(call, SPECS[row["tool"]], _seen(row), _provenance(row))
+    verdict = policy_of(row, tmp_path).decide(call, SPECS[row["tool"]], seen_in(row), provenance_of(row))
     assert verdict.decision.value == row["expect"], verdict
     assert bool(verdict.sentence) is (verdict.decision is not Decision.ALLOW)
 
@@ -86,9 +38,9 @@ def test_a_window_that_is_named_is_still_asked_for_while_input_is_on_its_way(
     expected: str,
     tmp_path: Path,
 ) -> None:
-    seen = (Control("Form", "form", window_ref="w1", is_known=False, is_late=is_late),)
+    seen = (described("Form", "form", ref="w1", is_known=False, is_late=is_late),)
     call = ToolCall("c1", "computer_type", {"text": "Ada"})
-    verdict = _policy(tmp_path, {}).decide(call, SPECS[call.name], seen, Provenance((), "put a name into the form"))
+    verdict = policy_of({}, tmp_path).decide(call, SPECS[call.name], seen, Provenance((), "put a name into the form"))
     assert verdict.decision.value == expected, verdict
 
 
@@ -128,9 +80,9 @@ def test_no_rule_loosens_a_denial_and_no_workspace_loosens_anything(
     def decided(person: str, workspace: str) -> Decision:
         persons.write_text(person)
         theirs.write_text(workspace)
-        around = PolicyDeps(Judge(shared, walled=True), own_keys=OWN_KEYS)
+        around = PolicyDeps(Judge(shared, sandboxed=True), own_keys=OWN_KEYS)
         policy = Policy(shared, Mode(row.get("mode", "ask")), surroundings=around, persons=persons)
-        return policy.decide(call, spec, _seen(row), _provenance(row)).decision
+        return policy.decide(call, spec, seen_in(row), provenance_of(row)).decision
 
     plain, with_theirs = decided(_written(rules), ""), decided(_written(rules), _written(more))
     assert SEVERITY.index(with_theirs) >= SEVERITY.index(plain)

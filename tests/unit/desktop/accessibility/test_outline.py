@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from app.base.geometry import Rect
+from app.desktop.accessibility import objects
+from app.desktop.accessibility.bus import Bus
 from app.desktop.accessibility.nodes import Node, Program
-from app.desktop.accessibility.outline import Outliner
+from app.desktop.accessibility.outline import Outliner, line_of
 from app.desktop.accessibility.refs import RefBook, Stack
 from app.desktop.backends import Window
-from app.desktop.elements import Outline, OutlineRequest, OutlineView
+from app.desktop.elements import Element, Outline, OutlineRequest, OutlineView
 from tests.unit.desktop.accessibility.trees import greyed, node, program
 
 
@@ -146,3 +150,26 @@ def test_programs_that_told_nothing_or_too_little_are_named() -> None:
         '"slow" was too slow: only a part of it is told',
     ]
     assert outline.silent == ("frozen",)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [("trailing  ", '"trailing  "'), ("  both ", '"  both "'), ("none", '"none"'), ("two\nlines ", '"two lines "')],
+)
+def test_the_blanks_at_the_ends_of_a_value_are_told(value: str, told: str) -> None:
+    field = Element("e1", "entry", "Line", value, Rect(0, 0, 9, 9), frozenset({"sensitive"}), "Form", "form", 7)
+    assert line_of(field) == f'e1 entry "Line" = {told} (0,0,9,9)'
+
+
+class _Field(Bus):
+    """A field of five characters, which answers a question beyond its end with nothing, as Qt does."""
+
+    async def get(self, *_: object) -> int:
+        return 5
+
+    async def call(self, *asked: object) -> list[str]:  # type: ignore[override]
+        return ["hello" if asked[-1] in range(6) else ""]
+
+
+async def test_a_text_is_never_asked_beyond_its_end() -> None:
+    assert await objects.text(_Field({}), Node(("p", "/1"), "text"), 200) == "hello"

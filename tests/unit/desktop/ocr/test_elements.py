@@ -221,6 +221,12 @@ def test_empty_parts_hold_none_of_the_boxes_and_are_the_largest_first() -> None:
     assert sum(part.size.area for part in parts) > 0.9 * (699 * 550 - 120 * 40)
 
 
+@pytest.mark.parametrize("box", [Rect(-300, 0, 200, 600), Rect(1200, 0, 200, 600), Rect(0, -90, 1000, 50)])
+def test_a_box_beside_an_area_takes_nothing_of_it(box: Rect) -> None:
+    area = Rect(0, 0, 1000, 600)
+    assert empty_parts(area, [box], 20_000, 6) == empty_parts(area, [], 20_000, 6)
+
+
 @pytest.mark.parametrize(
     ("read", "wanted", "least", "most"),
     [

@@ -128,3 +128,18 @@ def test_the_terminal_of_the_system_is_the_one_that_its_command_leads_to(tmp_pat
     entries = DesktopEntries({"PATH": str(tmp_path), "XDG_DATA_DIRS": str(tmp_path)})
     assert entries.preferred("x-terminal-emulator") == ("real-terminal",)
     assert entries.preferred("x-no-such-command") == ()
+
+
+def test_an_entry_that_menus_do_not_show_says_what_a_viewer_is_and_is_not_offered(tmp_path: Path) -> None:
+    folder = tmp_path / "applications"
+    folder.mkdir()
+    for name, more in (
+        ("shown", ""),
+        ("viewer", "Categories=Graphics;Viewer;\nNoDisplay=true"),
+        ("hidden", "NoDisplay=true"),
+    ):
+        text = f"[Desktop Entry]\nType=Application\nName={name}\nExec={name}\n{more}\n"
+        (folder / f"{name}.desktop").write_text(text, encoding="utf-8")
+    entries = DesktopEntries({"XDG_DATA_HOME": str(tmp_path), "XDG_DATA_DIRS": "/none"})
+    assert [app.name for app in entries.installed()] == ["shown"]
+    assert [app.name for app in entries.described()] == ["shown", "viewer"]

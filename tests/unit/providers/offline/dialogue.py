@@ -14,12 +14,28 @@ from app.providers.api import Request, Stopped, StreamEvent, TextDelta
 from app.providers.offline import OfflineProvider
 from app.tools.computer import COMPUTER
 from app.tools.conversation import SAY
+from app.tools.exec import COMMANDS
+from app.tools.file import FILES
 from app.tools.memory import MEMORY
+from app.tools.schedule import SCHEDULES
 from app.tools.screen import SCREEN
 from app.tools.watching import WATCHING
+from app.tools.web import WEB
 from app.tools.windows import WINDOWS
+from tests.support.stage import FakeClock
 
-SPECS = (*SAY.tools, *COMPUTER.tools, *WINDOWS.tools, *WATCHING.tools, *SCREEN.tools, *MEMORY.tools)
+SPECS = (
+    *SAY.tools,
+    *FILES.tools,
+    *COMPUTER.tools,
+    *WINDOWS.tools,
+    *WATCHING.tools,
+    *SCREEN.tools,
+    *MEMORY.tools,
+    *WEB.tools,
+    *COMMANDS.tools,
+    *SCHEDULES.tools,
+)
 BY_NAME = {spec.name: spec for spec in SPECS}
 VOICES = ("say", "attempt_completion")
 
@@ -39,6 +55,7 @@ class Reply:
 class Dialogue:
     dialect: XmlDialect = field(default_factory=XmlDialect)
     messages: list[Message] = field(default_factory=list)
+    clock: FakeClock = field(default_factory=FakeClock)
 
     async def say(self, wish: str) -> Reply:
         """A wish, and the reply to it."""
@@ -64,7 +81,9 @@ class Dialogue:
         self._add(user(told(name, **values)))
 
     async def reply(self) -> Reply:
-        events = [event async for event in OfflineProvider().stream(Request("offline", "", tuple(self.messages)))]
+        events = [
+            event async for event in OfflineProvider(self.clock).stream(Request("offline", "", tuple(self.messages)))
+        ]
         reply = self._read(events)
         self._add(assistant(reply.raw))
         return reply

@@ -103,6 +103,37 @@ async def test_the_result_that_the_last_receipt_tells_is_said(wish: str, echo: s
     assert reply.said.partition("worked.")[2].strip() == said
 
 
+async def test_a_name_that_no_field_has_is_looked_for_among_the_windows() -> None:
+    talk = Dialogue()
+    reply = await talk.say('type "saved" into Draft and click Save')
+    assert reply.calls == [("computer_click", {"target": "Draft field"})]
+    reply = await talk.fail("computer_click", "Nothing on the screen fits 'Draft field'.")
+    assert shown(reply) == step("Switching to Draft.", "focus_window", title="Draft")
+    assert (await talk.succeed("focus_window")).calls == [("computer_type", {"text": "saved"})]
+    assert (await talk.succeed("computer_type")).calls == [("computer_click", {"target": "Save"})]
+    last = await talk.succeed("computer_click", "Clicked. (confirmed)")
+    assert last.said.startswith("Done: I switched to Draft, typed “saved” and clicked “Save”.")
+
+
+@pytest.mark.parametrize("why", ["2 things fit 'Draft field': one; other.", "not run. The person said no."])
+async def test_a_name_that_fits_several_or_that_the_person_keeps_from_it_is_no_windows(why: str) -> None:
+    talk = Dialogue()
+    await talk.say('type "saved" into Draft')
+    assert (await talk.fail("computer_click", why)).calls == []
+
+
+async def test_a_path_is_typed_only_where_a_dialog_came_up_for_it() -> None:
+    for echo, calls in (
+        ("Pressed it. The window 'Save As' opened. (confirmed)", [("computer_type", {"text": "~/Documents/a.txt"})]),
+        ("Pressed it. Nothing on the screen changed. (suspected no-op)", []),
+        ("Pressed it. The screen changed there. (unverifiable)", []),
+    ):
+        talk = Dialogue()
+        await talk.say("save it as a.txt in Documents")
+        reply = await talk.succeed("computer_key", echo)
+        assert (reply.calls, reply.reason) == (calls, "end_turn" if calls else "unverified")
+
+
 async def test_a_dry_run_is_not_called_done() -> None:
     talk = Dialogue()
     await talk.say('click "Save"')
@@ -137,7 +168,7 @@ async def test_nothing_is_done_about_a_wish_that_is_declined() -> None:
     reply = await Dialogue().say("open the calculator and email it to Bob")
     assert (reply.said, reply.calls, reply.reason) == (
         "“email it to Bob” is more than I can do without a model, so I did nothing; "
-        "I can open programs, type, press keys, click, scroll, drag, wait and look at the screen.",
+        'I can do “open the calculator”, “type "hello"” or “what is on the screen”, for instance.',
         [],
         "refusal",
     )
@@ -145,7 +176,7 @@ async def test_nothing_is_done_about_a_wish_that_is_declined() -> None:
 
 async def test_questions_about_itself_are_answered() -> None:
     reply = await Dialogue().say("what can you do?")
-    assert reply.said.startswith("I can open programs (“open the calculator”)")
+    assert "“open the calculator”" in reply.said
     assert (reply.calls, reply.reason, reply.ends) == ([], "end_turn", True)
 
 
@@ -350,3 +381,65 @@ async def test_it_names_its_model_and_its_dialect() -> None:
     provider = OfflineProvider()
     assert (await provider.models(), provider.name, provider.dialect) == (("offline",), "offline", "xml")
     await provider.close()
+
+
+@pytest.mark.parametrize(
+    ("wish", "path", "listing", "said"),
+    [
+        (
+            "how many files are in ~/Documents?",
+            "~/Documents",
+            "a.txt\nb.txt\nsub/\n.hidden",
+            "There are 2 files, and 1 hidden.",
+        ),
+        ("How many files are there in my Documents folder", "~/Documents", "a.txt", "There is 1 file."),
+        ("count the folders in src", "src", "sub/\na.txt", "There is 1 folder."),
+        ("how many files are in /tmp/x", "/tmp/x", "(nothing)", "There are 0 files."),
+        (
+            "how many files are in ~/Downloads",
+            "~/Downloads",
+            "a\nb\n[there is more; these are the first 2. List a folder in it for the rest]",
+            "There are 2 files, and more than can be listed.",
+        ),
+        ("Wie viele Dateien sind in ~/Dokumente?", "~/Dokumente", "a.txt\nb.txt", "Es gibt 2 Dateien."),
+        ("Sag mir, wie viele Ordner in meinem Schreibtisch liegen", "~/Schreibtisch", "sub/", "Es gibt 1 Ordner."),
+    ],
+)
+async def test_how_many_files_a_folder_holds_is_said(wish: str, path: str, listing: str, said: str) -> None:
+    talk = Dialogue()
+    asked = await talk.say(wish)
+    assert [(call[0], call[1]["path"]) for call in asked.calls] == [("list_files", path)]
+    reply = await talk.succeed("list_files", f"{path}:\n{listing}")
+    assert (reply.said, reply.ends) == (said, True)
+
+
+@pytest.mark.parametrize(
+    ("wish", "tool", "told", "said", "reason"),
+    [
+        ("search the web for cats", "web_search", "not run. The person said no.", "Then I leave it.", "end_turn"),
+        ("search the web for cats", "web_search", "not run. The person said no: later", "Then I leave it.", "end_turn"),
+        (
+            "open the calculator",
+            "open_app",
+            "not run. In plan mode nothing that acts on the desktop may run. "
+            "Say what you would do instead of doing it.",
+            "I could not open the calculator: Not run. In plan mode nothing that acts on the desktop may run. "
+            "Choose another mode to let it run (`wisp do --mode ask`).",
+            "refusal",
+        ),
+        (
+            "remember that my password is hunter22",
+            "remember",
+            "Passwords, keys and card numbers are not remembered.\nWhat remember takes:\nattributes: kind (fact|rule)",
+            "I could not remember “my password is hunter22”: Passwords, keys and card numbers are not remembered.",
+            "refusal",
+        ),
+    ],
+)
+async def test_what_was_not_let_in_is_told_in_words_for_people(
+    wish: str, tool: str, told: str, said: str, reason: str
+) -> None:
+    talk = Dialogue()
+    await talk.say(wish)
+    reply = await talk.fail(tool, told)
+    assert (reply.said, reply.reason, reply.calls) == (said, reason, [])

@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.providers.offline import wording
-from app.providers.offline.provider import read_wish
+from app.providers.offline.provider import read_wish, understands
+from app.providers.offline.wording import phrasebook
 from app.providers.offline.words import Plan, Refusal, Resume, Talk
 from tests.unit.providers.offline.table import DECLINED, DONE, SENTENCES, Sentence
 
 # A text to type and a fact may hold any words: what follows belongs to them.
-CHAINED = tuple(s for s in DONE if s.calls[-1][0] not in ("computer_type", "remember", "recall", "forget"))
+WHOLE = ("computer_type", "remember", "recall", "forget", "web_search", "push_notification", "cron")
+"""Their text may hold any words, so that nothing is chained behind it."""
+CHAINED = tuple(s for s in DONE if s.calls[-1][0] not in WHOLE)
+ENGLISH = phrasebook("en")
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.say.split()})
 
 
@@ -91,10 +94,10 @@ def test_no_text_raises_and_text_without_a_command_does_nothing(text: str) -> No
 def test_words_in_any_order_never_raise_and_always_have_words_to_say(wish: str) -> None:
     reading = read_wish(wish)
     if isinstance(reading, Refusal):
-        assert wording.refused(reading).endswith((".", "“."))
+        assert ENGLISH.refused(reading, understands).endswith((".", "“."))
     if isinstance(reading, Plan):
-        assert all(wording.doing(step, index) for index, step in enumerate(reading.steps))
-        assert wording.finished(reading.steps, [], "")
+        assert all(ENGLISH.doing(step, index) for index, step in enumerate(reading.steps))
+        assert ENGLISH.finished(reading.steps, [], "")
 
 
 @given(st.text(alphabet=st.characters(exclude_characters='"“”', codec="utf-8"), min_size=1, max_size=60))
@@ -118,7 +121,7 @@ def test_a_very_long_wish_is_declined() -> None:
 
 def test_a_refusal_is_one_sentence_with_the_nearest_thing() -> None:
     readings = [read_wish(sentence.say) for sentence in DECLINED]
-    spoken = [wording.refused(reading) for reading in readings if isinstance(reading, Refusal)]
+    spoken = [ENGLISH.refused(reading, understands) for reading in readings if isinstance(reading, Refusal)]
     assert len(spoken) == len(DECLINED)
     assert [said for said in spoken if "\n" in said or "so I did nothing; " not in said or said[-1] != "."] == []
 
@@ -138,4 +141,4 @@ def test_a_refusal_is_one_sentence_with_the_nearest_thing() -> None:
 def test_the_nearest_thing_is_named(wish: str, nearest: str) -> None:
     refusal = read_wish(wish)
     assert isinstance(refusal, Refusal)
-    assert nearest in wording.refused(refusal)
+    assert nearest in ENGLISH.refused(refusal, understands)

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.protocol.call import JsonValue
-from app.providers.offline import provider, wording
+from app.providers.offline import provider
 from app.providers.offline.provider import read_wish
+from app.providers.offline.wording import phrasebook
 from app.providers.offline.words import Plan, PlannedCall
 from tests.unit.providers.offline.dialogue import calls_in
 from tests.unit.providers.offline.table import DONE
@@ -54,7 +55,9 @@ def spoken_and_written(wish: str) -> str:
     reading = read_wish(wish)
     assert isinstance(reading, Plan)
     steps = enumerate(reading.steps)
-    return "".join(provider.speech(wording.doing(step, index), "warm") + provider.call(step) for index, step in steps)
+    return "".join(
+        provider.speech(phrasebook("en").doing(step, index), "warm") + provider.call(step) for index, step in steps
+    )
 
 
 def test_the_calls_of_every_sentence_read_back() -> None:

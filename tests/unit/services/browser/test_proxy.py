@@ -9,8 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.services.browser.proxy import FilteringProxy
-from app.services.browser.session import is_local
-from app.services.web.addresses import Address
+from app.services.web.addresses import Address, is_local
 
 PUBLIC = ipaddress.ip_address("93.184.216.34")
 _FOUND = {"good.example": [PUBLIC], "inner.example": [ipaddress.ip_address("10.1.2.3")]}

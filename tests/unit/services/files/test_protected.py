@@ -166,6 +166,21 @@ def test_secrets_are_known_at_any_depth(workspace: Workspace, home: Path) -> Non
     assert survey.survey(workspace.folder).linked == {link: "secret"}
 
 
+def test_a_folder_that_cannot_be_read_is_kept_from_commands(
+    workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, scandir = home / "proj" / "api", os.scandir
+    closed.mkdir()
+
+    def refusing(folder: str) -> object:  # because root, as whom tests may run, can read everything
+        if folder == str(closed):
+            raise PermissionError(folder)
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert closed in survey.survey(workspace.folder).secrets
+
+
 @pytest.mark.parametrize(
     "name", ["HEAD", "b/HEAD", "mine.git/config", "mine.git/hooks/post-update", "mine.git/commondir"]
 )

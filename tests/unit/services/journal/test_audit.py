@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +24,7 @@ async def _written(folder: Path, count: int) -> Path:
 
 def _tampered(path: Path, *statements: str) -> None:
     """As somebody would who knows SQLite: the guards are dropped first."""
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         for name in ("audit_is_never_changed", "audit_is_never_deleted"):
             db.execute(f"drop trigger if exists {name}")
         for statement in statements:
@@ -31,14 +32,14 @@ def _tampered(path: Path, *statements: str) -> None:
 
 
 def _found(path: Path) -> list[AuditFault]:
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         return verify(db, ChainHead(path.with_name("journal.head")).read())
 
 
 async def test_what_nobody_touched_is_whole(tmp_path: Path) -> None:
     path = await _written(tmp_path, 5)
     assert _found(path) == []
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         assert [(one.number, one.entry.details) for one in newest(db, 2)] == [(4, "[3]"), (5, "[4]")]
 
 
@@ -124,6 +125,6 @@ async def test_processes_that_write_at_once_make_one_chain(tmp_path: Path) -> No
     assert [await first.done(), await second.done()] == ["", ""]
     for database in (first, second):
         database.close()
-    with sqlite3.connect(tmp_path / "journal.db") as db:
+    with closing(sqlite3.connect(tmp_path / "journal.db")) as db, db:
         assert sorted(one.entry.kind for one in newest(db, 100)) == ["first"] * 30 + ["second"] * 30
     assert _found(tmp_path / "journal.db") == []

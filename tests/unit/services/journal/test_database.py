@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -107,7 +108,7 @@ async def test_a_damaged_database_is_set_aside_and_a_new_one_begun(tmp_path: Pat
 
 
 async def test_a_database_of_a_newer_wisp_is_told_and_left_alone(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "journal.db") as db:
+    with closing(sqlite3.connect(tmp_path / "journal.db")) as db, db:
         db.execute("create table future (a)")
         db.execute("pragma user_version = 999")
     db.close()
@@ -117,7 +118,7 @@ async def test_a_database_of_a_newer_wisp_is_told_and_left_alone(tmp_path: Path)
     (warning,) = _warnings(kept)
     assert warning.startswith("The journal was written by a newer Wisp (version 999;")
     await kept.close()
-    with sqlite3.connect(tmp_path / "journal.db") as db:
+    with closing(sqlite3.connect(tmp_path / "journal.db")) as db, db:
         assert [row[0] for row in db.execute("select name from sqlite_master")] == ["future"]
     db.close()
     assert len(before) == (tmp_path / "journal.db").stat().st_size
@@ -149,7 +150,7 @@ async def test_after_closing_nothing_hangs_and_what_was_asked_is_refused(tmp_pat
 @pytest.mark.parametrize("version", range(1, len(steps())))
 async def test_what_an_earlier_version_wrote_is_read_after_its_migration(tmp_path: Path, version: int) -> None:
     path = tmp_path / "journal.db"
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.executescript((DATA / f"version_{version}.sql").read_text(encoding="utf-8"))
     db.close()
     kept = Kept(tmp_path, "And Rome is Italy's.")

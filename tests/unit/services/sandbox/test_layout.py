@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,22 @@ def test_programs_of_path_outside_the_home_folder_are_seen_and_the_rest_of_path_
     path = f"{tools}:{hidden}:/usr/bin::.:relative:{tmp_path}/none"
     assert _mounts(rooms, path)[str(tools.parent)] == f"--ro-bind {tools.parent}"
     assert layout.path_inside(path, rooms) == f"{tools}:/usr/bin"
+
+
+@pytest.mark.parametrize(
+    "entry", ["{folder}/link", "/opt/../bin", "/mnt/../{folder}/../..", "/etc", "/run/x", "/proc/1/root"]
+)
+def test_a_folder_of_path_is_judged_by_where_it_leads(entry: str, tmp_path: Path) -> None:
+    (tmp_path / "home/project").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("/")
+    rooms = _rooms(tmp_path, tmp_path / "home/project")
+    assert layout.program_folders(entry.format(folder=tmp_path), rooms) == []
+
+
+def test_a_link_in_path_to_programs_is_seen_as_the_folder_that_it_leads_to(tmp_path: Path) -> None:
+    tools = tmp_path / "tools/bin"
+    tools.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tools)
+    rooms = _rooms(tmp_path, tmp_path / "home/project")
+    assert layout.program_folders(f"{tmp_path}/link", rooms) == [tmp_path / "tools"]
+    assert layout.path_inside(f"{tmp_path}/link:/usr/../bin", rooms) == f"{tools}:{os.path.realpath('/bin')}"

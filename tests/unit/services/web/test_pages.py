@@ -11,7 +11,8 @@ import pytest
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.services.web.addresses import Address
-from app.services.web.pages import MOST_BYTES, Pages, WebPage
+from app.services.web.fetching import MOST_BYTES
+from app.services.web.pages import Pages, WebPage
 from tests.support.site import Reply, Site, site
 
 PAGE = b"""<html><head><title>The  title</title><script>bad()</script></head><body>
@@ -138,3 +139,15 @@ async def test_one_address_that_is_not_public_refuses_the_name(here: Site) -> No
     with pytest.raises(ToolFailed, match="leads to a private network"):
         await Pages(find=find).get("https://example.org/")
     assert here.asked == []
+
+
+async def test_only_the_server_of_the_conversation_is_read_on_this_machine(here: Site) -> None:
+    port = int(here.url.rpartition(":")[2])
+    here.replies["/"] = Reply(b"mine", headers={"Content-Type": "text/plain"})
+    here.replies["/away"] = Reply(b"", 302, headers={"Location": "http://127.0.0.1:1/"})
+    pages = Pages(own_ports=lambda: {port})
+    assert (await pages.get(f"http://127.0.0.1:{port}/")).text == "mine"
+    with pytest.raises((ToolFailed, ToolMisuse)):
+        await Pages().get(f"http://127.0.0.1:{port}/")
+    with pytest.raises((ToolFailed, ToolMisuse)):
+        await pages.get(f"http://127.0.0.1:{port}/away")

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from app.agent import agent_events as agent
 from app.agent.recording import Spent
+from app.base.errors import Remedy
 from app.protocol.call import JsonValue, Media
+from app.ui.bubble.speech import pieces
 from app.ui.orb.state import Orb
 from app.ui.presenter import cards, offers, presenter
 from app.ui.presenter.presenter import SAID_CHARS, Presenter
@@ -32,10 +34,13 @@ from app.ui.presenter.view import (
 )
 
 
-def shown(events: Iterable[agent.AgentEvent], view: View | None = None, now: float = 5.0) -> View:
+def shown(
+    events: Iterable[agent.AgentEvent], view: View | None = None, now: float = 5.0, how: Presenter | None = None
+) -> View:
     view = View() if view is None else view
+    how = how or Presenter()
     for event in events:
-        view = Presenter().after(view, event, now)
+        view = how.after(view, event, now)
     return view
 
 
@@ -342,7 +347,47 @@ def test_what_was_only_not_understood_is_calm_and_offers_help() -> None:
         ]
     )
     assert [type(item) for item in view.items] == [Asked, SpokenItem, Offer]
-    assert (view.orb, view.items[-1]) == (Orb.IDLE, Offer("i2", ("What can you do?",)))
+    assert (view.orb, view.items[-1]) == (Orb.IDLE, Offer("i2", ("What can you do?",), ("What can you do?",)))
+
+
+def test_what_an_answer_quotes_is_near_and_is_offered_with_help_in_the_person_s_language() -> None:
+    sentence = 'I know no key called “entr”; I can “press enter”, “press ctrl+s” or “type "abc"”, never “Press entr”.'
+    said = [agent.TurnStarted("t1", "press entr"), agent.SayDelta("s1", "apologetic", sentence)]
+    view = shown([*said, agent.TurnEnded("t1", agent.Outcome.FAILED, sentence)], how=Presenter(str.upper))
+    answers = ("press enter", "press ctrl+s", 'type "abc"', "WHAT CAN YOU DO?")
+    assert view.items[-1] == Offer("i2", answers, answers)
+
+
+def test_what_a_german_answer_quotes_is_offered_too() -> None:
+    sentence = '„drücke Entr“ ist keine Taste; ich kann „drücke Strg+S“ oder „tippe "abc"“.'
+    said = [agent.TurnStarted("t1", "drücke Entr"), agent.SayDelta("s1", "apologetic", sentence)]
+    view = shown([*said, agent.TurnEnded("t1", agent.Outcome.FAILED, sentence)])
+    answers = ("drücke Strg+S", 'tippe "abc"', "What can you do?")
+    assert view.items[-1] == Offer("i2", answers, answers)
+
+
+@pytest.mark.parametrize(
+    ("remedy", "label"),
+    [
+        (Remedy.AGAIN, "Try again"),
+        (Remedy.KEY, "Add key"),
+        (Remedy.SETTINGS, "Open settings"),
+        (Remedy.LOG, "Show log"),
+    ],
+)
+def test_a_failure_has_the_one_button_that_mends_it(remedy: Remedy, label: str) -> None:
+    end = agent.TurnEnded("t1", agent.Outcome.FAILED, "It did not work.", remedy)
+    view = shown([agent.TurnStarted("t1", "go"), end])
+    assert [item for item in view.items if isinstance(item, Offer)] == [Offer("i2", ("go",), (label,), remedy)]
+
+
+def test_a_bug_is_said_once_with_the_log_beside_it() -> None:
+    how, sorry = Presenter(), "Something went wrong. The log says what."
+    alone = how.noticed(View(), "error", sorry, remedy=Remedy.LOG)
+    assert alone.items == (NoticeItem("i0", "error", sorry), Offer("i1", ("",), ("Show log",), Remedy.LOG))
+    ended = agent.TurnEnded("t1", agent.Outcome.FAILED, "Something in Wisp went wrong.", Remedy.LOG)
+    view = shown([agent.TurnStarted("t1", "go"), ended])
+    assert how.noticed(view, "error", sorry, remedy=Remedy.LOG) == view
 
 
 def test_a_note_and_a_cards_reason_that_the_last_words_repeat_are_gone() -> None:
@@ -664,3 +709,18 @@ def test_no_sequence_of_events_breaks_it(events: list[agent.AgentEvent]) -> None
     view = shown(events)
     keys = [item.key for item in view.items]
     assert len(keys) == len(set(keys)) or any(key.startswith("a") for key in keys)
+
+
+@pytest.mark.parametrize("chars", [1_500, 9_000, 90_000])
+@pytest.mark.parametrize("chunk", [7, 480, 1_000_000])
+def test_code_keeps_its_fence_however_long_it_is(chars: int, chunk: int) -> None:
+    code = "".join(f"line {number} = `{number}`\n" for number in range(chars // 16))
+    text = f"Here it is:\n\n~~~python\n{code}~~~\n\nThat was **all** of it.\n" + "And more words. " * 200
+    view = shown(agent.SayDelta("s", "warm", text[at : at + chunk]) for at in range(0, len(text), chunk))
+    said = [item for item in view.items if isinstance(item, SpokenItem)]
+    assert "".join(item.text for item in said) == text
+    parts = [part for item in said for part in pieces(f"{item.fence}\n{item.text}" if item.fence else item.text)]
+    assert "".join(body for is_code, body in parts if is_code) == code
+    assert "~~~" not in "".join(body for is_code, body in parts if not is_code)
+    blocks = sum(is_code for is_code, _ in parts)
+    assert blocks == 1 if chars < 40_000 else blocks <= 4

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base import paths
-from app.ui.composer.window import Recall
+from app.ui.composer.field import Recall
+from app.ui.composer.home import fitting
 from app.ui.presenter.presenter import same
 from app.ui.presenter.view import Asked, Card, SpokenItem, Status
-from app.ui.presenter.wording import Fold, Pacer, all_texts, folded, visible, words_for
+from app.ui.presenter.wording import Captions, Fold, Pacer, all_texts, folded, unmarked, visible, words_for
 
 
 def small(number: int, status: Status = Status.OK) -> Card:
@@ -130,3 +131,96 @@ def test_recall_goes_back_and_forth_and_keeps_the_draft() -> None:
 )
 def test_nothing_can_hide_in_what_is_to_be_approved(text: str, seen: str) -> None:
     assert visible(text) == seen
+
+
+def _say(key: str, text: str, *, done: bool = True, tone: str = "warm") -> SpokenItem:
+    return SpokenItem(key, key, tone, text, done=done)
+
+
+def _lines(captions: Captions, seconds: float = 60.0) -> list[str]:
+    """The lines that were current, one after the other."""
+    seen: list[str] = []
+    for _ in range(round(seconds / 0.05)):
+        if captions.current is not None and seen[-1:] != [captions.current[1]]:
+            seen.append(captions.current[1])
+        captions.advance(0.05)
+    return seen
+
+
+def test_what_is_said_becomes_lines_one_after_another() -> None:
+    captions = Captions(45)
+    captions.hear([_say("i1", "I look. Then **I click** it."), _say("i2", "Done.")], running=True)
+    assert captions.current == ("warm", "I look.")
+    assert _lines(captions) == ["I look.", "Then I click it.", "Done."]
+    assert captions.is_done
+
+
+def test_a_line_that_still_grows_waits_for_its_end() -> None:
+    captions = Captions(45)
+    captions.hear([_say("i1", "I look. Then I cl", done=False)], running=True)
+    assert _lines(captions) == ["I look."]
+    captions.hear([_say("i1", "I look. Then I click it.", done=True)], running=True)
+    assert _lines(captions)[-1:] == ["Then I click it."]
+
+
+def test_a_long_line_is_cut_at_a_space_and_none_is_lost() -> None:
+    text = " ".join(f"word{number}" for number in range(80))
+    captions = Captions(45)
+    captions.hear([_say("i1", text)], running=False)
+    lines = _lines(captions)
+    assert " ".join(lines).split() == text.split()
+    assert max(map(len, lines)) <= 64
+
+
+def test_what_was_seen_in_the_surface_is_not_said_again() -> None:
+    captions = Captions(45)
+    seen = [_say("i1", "Seen.")]
+    captions.skip(seen)
+    captions.hear([*seen, _say("i2", "New.")], running=True)
+    assert _lines(captions) == ["New."]
+
+
+def test_captions_that_wait_make_the_current_one_shorter() -> None:
+    def spent(count: int) -> float:
+        captions = Captions(45)
+        captions.hear([_say(f"i{at}", f"Line {at}.") for at in range(count)], running=True)
+        seconds = 0.0
+        while captions.current == ("warm", "Line 0."):
+            captions.advance(0.01)
+            seconds += 0.01
+            if seconds > 20:
+                break
+        return seconds
+
+    assert spent(5) < spent(2) < 2
+
+
+@pytest.mark.parametrize(
+    ("window", "has_model", "expected"),
+    [
+        ("Mousepad letter.txt - Mousepad", False, "Press ctrl+s"),
+        ("firefox Wisp - Mozilla Firefox", True, "Summarise this page"),
+        ("Chromium News", True, "Summarise this page"),
+        ("XTerm root@here", True, "Explain the last error"),
+        ("Galculator galculator", False, "Type 12*7="),
+        ("libreoffice-writer Letter", True, "Check this for mistakes"),
+        ("Thunar Downloads", True, "Find the newest document here"),
+        ("Unknown Thing", False, "What is on the screen?"),
+        ("", True, "What can you do?"),
+    ],
+)
+def test_what_is_offered_fits_the_window_in_front(window: str, has_model: bool, expected: str) -> None:
+    assert expected in fitting(window, has_model=has_model)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("**84**", "84"),
+        ("The answer is **84**, see `calc`.", "The answer is 84, see calc."),
+        ("# Three files\n> quoted\n*soft*", "Three files\nquoted\nsoft"),
+        ("12 * 7 * 1 = 84, C# and _x_ | y", "12 * 7 * 1 = 84, C# and _x_ | y"),
+    ],
+)
+def test_places_without_markdown_show_its_words_alone(text: str, plain: str) -> None:
+    assert unmarked(text) == plain

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import colorsys
+import itertools
 from pathlib import Path
 
 import pytest
 
+from app.ui.orb.state import Orb
 from app.ui.theme import theme
 from app.ui.theme.theme import Color
 
 AA_TEXT = 4.5
 AA_GRAPHICS = 3.0
+ORB_STATES = [state.value for state in Orb]
 WORST_BEHIND = {"light": Color(0, 0, 0), "dark": Color(255, 255, 255)}
 
 
@@ -28,13 +32,12 @@ def test_text_is_readable_on_every_ground(look: theme.Theme, text: str, ground: 
 @pytest.mark.parametrize(
     ("text", "ground"),
     [
-        ("ok", "paper"),
-        ("warn", "paper"),
-        ("bad", "raised"),
+        *((coloured, ground) for coloured in ("ok", "warn", "bad") for ground in ("paper", "raised")),
+        ("paper", "ink"),
+        ("accent_ink", "accent_fill"),
         ("added", "added_soft"),
         ("removed", "removed_soft"),
         ("code_ink", "sunken"),
-        ("accent_ink", "accent_fill"),
         ("accent_ink", "bad"),
         ("selection_ink", "selection"),
     ],
@@ -43,10 +46,43 @@ def test_coloured_text_is_readable_where_it_stands(look: theme.Theme, text: str,
     assert theme.contrast(look.color(text), look.color(ground)) >= AA_TEXT
 
 
-def test_speech_is_readable_on_the_ground_of_its_tone(look: theme.Theme) -> None:
+@pytest.mark.parametrize("ground", ["paper", "raised", "sunken", "accent_soft"])
+@pytest.mark.parametrize("glyph", ["muted", "accent", "ok", "warn", "bad"])
+def test_glyphs_frames_and_marks_stand_out_from_every_ground(look: theme.Theme, glyph: str, ground: str) -> None:
+    assert theme.contrast(look.color(glyph), look.color(ground)) >= AA_GRAPHICS
+
+
+@pytest.mark.parametrize("state", ORB_STATES)
+def test_the_orbs_glyph_and_its_dot_in_the_bar_can_be_seen(look: theme.Theme, state: str) -> None:
+    (glyph,), (_, body, far) = look.orb("glyph"), look.orb(state)
+    assert min(theme.contrast(glyph, body), theme.contrast(glyph, far)) >= AA_GRAPHICS
+    assert theme.contrast(body, look.color("paper")) >= AA_GRAPHICS
+
+
+def test_the_sign_of_running_without_asking_can_be_seen(look: theme.Theme) -> None:
+    assert theme.contrast(look.color("accent_ink"), look.tone("urgent")) >= AA_GRAPHICS
+
+
+def test_speech_and_its_glyph_are_readable_on_the_ground_of_its_tone(look: theme.Theme) -> None:
+    assert 0.08 <= look.ratio("tone_ground") <= 0.10
     for tone in look.tones:
         ground = look.color("paper").mixed(look.tone(tone), look.ratio("tone_ground"))
-        assert theme.contrast(look.color("ink"), ground) >= AA_TEXT
+        for text in ("ink", "muted", "link"):
+            assert theme.contrast(look.color(text), ground) >= AA_TEXT
+        assert theme.contrast(look.tone(tone), ground) >= AA_GRAPHICS
+
+
+def test_no_two_tones_are_alike(look: theme.Theme) -> None:
+    """Told apart by hue, 15 degrees at least, or else by how much colour they have."""
+    for one, other in itertools.combinations(look.tones, 2):
+        (hue, _, full), (other_hue, _, other_full) = (_hls(look.tone(tone)) for tone in (one, other))
+        apart = abs(hue - other_hue)
+        assert min(apart, 360 - apart) >= 15 or abs(full - other_full) >= 0.3, (one, other)
+
+
+def _hls(color: Color) -> tuple[float, float, float]:
+    hue, light, full = colorsys.rgb_to_hls(*(channel / 255 for channel in color[:3]))
+    return hue * 360, light, full
 
 
 def test_every_tone_has_a_stripe_that_can_be_seen_and_a_tempo(look: theme.Theme) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.base import paths
@@ -43,16 +43,28 @@ def test_away_from_the_edges_it_stays_where_it_was_let_go() -> None:
     ],
 )
 def test_the_bubble_opens_to_the_free_side(orb: Rect, left: bool, above: bool) -> None:
-    found = orb_placement.arranged(LEFT, orb, Size(400, 500), Size(400, 48), 8)
-    assert (found.left, found.above) == (left, above)
-    assert found.bubble.overlap(orb) is None
-    assert found.composer.overlap(orb) is None
-    assert found.bubble.overlap(found.composer) is None
+    found = orb_placement.arranged(LEFT, orb, Size(400, 500), 8)
+    assert (found.body.right < orb.x, found.above) == (left, above)
+    assert (found.body.bottom if above else found.body.y) == (orb.bottom if above else orb.y)
 
 
-def test_without_a_composer_the_bubble_takes_its_place() -> None:
-    found = orb_placement.arranged(LEFT, Rect(1848, 1008, ORB, ORB), Size(400, 500), Size(400, 0), 8)
-    assert found.bubble.bottom == 1064
+SIZES = st.sampled_from([(640, 480), (800, 600), (1024, 768), (1366, 768), (1920, 1080), (1080, 1920), (3440, 1440)])
+
+
+@settings(max_examples=200, derandomize=True)
+@given(SIZES, st.floats(0, 1), st.floats(0, 1), st.integers(78, 1200), st.integers(78, 1200))
+def test_wherever_the_orb_is_the_surface_covers_neither_it_nor_the_edges_and_its_field_stays(
+    size: tuple[int, int], right: float, down: float, height: int, other: int
+) -> None:
+    screen = Rect(100, 50, *size)
+    orb = Rect(100 + round(right * (size[0] - ORB)), 50 + round(down * (size[1] - ORB)), ORB, ORB)
+    found, grown = (orb_placement.arranged(screen, orb, Size(400, high), 8) for high in (height, other))
+    for one in (found, grown):
+        assert one.body.overlap(orb) is None
+        assert one.body.overlap(screen) == one.body
+        assert one.body.overlap(one.seed) == one.seed
+    anchors = [(one.body.x, one.body.bottom if one.above else one.body.y) for one in (found, grown)]
+    assert anchors[0] == anchors[1]
 
 
 @given(
@@ -62,8 +74,8 @@ def test_without_a_composer_the_bubble_takes_its_place() -> None:
 )
 def test_nothing_ever_leaves_the_screen(x: int, y: int, height: int) -> None:
     orb = orb_placement.snapped(Rect(x, y, ORB, ORB), RIGHT, 16, 24)
-    found = orb_placement.arranged(RIGHT, orb, Size(400, min(height, 560)), Size(400, 48), 8)
-    for rect in (orb, found.bubble, found.composer):
+    found = orb_placement.arranged(RIGHT, orb, Size(400, min(height, 560)), 8)
+    for rect in (orb, found.body):
         assert rect.overlap(RIGHT) == rect
 
 

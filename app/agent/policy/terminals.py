@@ -1,0 +1,174 @@
+"""Say what keys, letters and clicks do in a terminal, by what receives them there.
+
+A shell at its prompt takes letters as a line, and keys that every line editor knows edit it. Escape and Tab may run
+what stands there: `shell-expand-line` and programmable completion (readline(3), "Commands";
+https://www.gnu.org/software/bash/manual/html_node/Programmable-Completion.html). Any other program takes each key
+at once. Where it is not known to be calm, any key may run what was typed: vim runs a yanked line by `@`
+(https://vimhelp.org/repeat.txt.html#complex-repeat).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from app.agent.policy.chords import Pressed, listed_chords, pressed
+from app.agent.policy.sentences import table
+from app.agent.policy.values import Consequence, Control, Kinds
+from app.base import resources
+from app.desktop.backends import TerminalFront
+
+_INSIDE = frozenset({"", "terminal", "writing"})
+"""Roles of what a terminal shows: its own, that of words that were read off its pixels, and none."""
+_BEGUN = "\x1b"
+"""At the end of a terminal's line: a key was begun there, such as Escape, that the next one may end."""
+_NAMING_CHARS = 3
+_LEADS = r"(?:[\"'`“„«‘]|\b(?:in|from|leave|quit|exit|close|aus|verlasse|beende)\s)"
+_NOTHING: Kinds = frozenset()
+_UNKNOWN: Kinds = frozenset({Consequence.UNKNOWN})
+_MAY_RUN: Kinds = frozenset({Consequence.TERMINAL})
+
+
+def is_inside(control: Control) -> bool:
+    """Return whether it is what a terminal shows, and no menu or button around that."""
+    return control.window.is_terminal and control.role in _INSIDE
+
+
+def of_chord(one: Pressed, control: Control, *, is_first: bool) -> Kinds:
+    """Return what a chord comes to inside a terminal. By the first of several, the program in front may end."""
+    at_prompt = _NOTHING if _is_listed(one, "prompt", with_signs=True) else _MAY_RUN
+    if not control.window.is_occupied:
+        is_answer = any(stroke.is_sign or stroke.whole == {"space"} for stroke in one.strokes)
+        return at_prompt | (_UNKNOWN if is_answer else _NOTHING)
+    if _is_listed(one, "scrolls"):
+        return _NOTHING
+    later = _NOTHING if is_first else at_prompt
+    found = _MAY_RUN if not control.window.fronts else _NOTHING
+    for front in control.window.fronts:
+        if _is_calm(front) and not (front.reads_lines or front.has_unread):
+            found |= _MAY_RUN if _starts(front).intersection(stroke.key for stroke in one.strokes) else later
+        elif not _takes_lines(front):
+            found |= _MAY_RUN
+        else:
+            found |= at_prompt
+    return found | _UNKNOWN
+
+
+def of_letters(text: str, control: Control) -> Kinds:
+    """Return what letters come to inside a terminal. In a line they wait for Return, unless one key is an answer."""
+    if not control.window.is_occupied:
+        is_answer = len(text) == 1 or text.strip().casefold() in table("controls")["names"]["answers"]
+        return _UNKNOWN if is_answer else _NOTHING
+    found = _UNKNOWN if control.window.fronts else _MAY_RUN
+    for front in control.window.fronts:
+        is_held = not _starts(front) & set(text) if _is_calm(front) else _takes_lines(front)
+        found |= _NOTHING if is_held else _MAY_RUN
+    return found
+
+
+def of_press(control: Control) -> Kinds:
+    """Return what a click or a drag comes to inside a terminal: it selects, unless a program takes the mouse."""
+    if not control.window.is_occupied or not is_inside(control):
+        return _NOTHING
+    return _UNKNOWN if _is_held(control) else _MAY_RUN
+
+
+def of_begun_key(control: Control, keys: Sequence[Pressed], line: str) -> Kinds:
+    """Return what any act comes to where a key was begun at a prompt before: it may end it."""
+    is_over = not line.endswith(_BEGUN) or (control.window.is_occupied and _are_calm(control))
+    is_given_up = bool(keys) and _is_listed(keys[0], "interrupts")
+    return _NOTHING if is_over or is_given_up or not is_inside(control) else _MAY_RUN
+
+
+def mark_begun(line: str, before: str, control: Control, keys: Sequence[str], text: str) -> str:
+    """The line after an act, marked where something was begun that only Return or ctrl+c surely ends.
+
+    After Escape that may be a longer key, or the commands of vi (readline(3), "VI Mode").
+    """
+    is_begun = before.endswith(_BEGUN)
+    if is_inside(control) and not (control.window.is_occupied and _are_calm(control)):
+        for one in (one for key in keys for one in pressed(key)):
+            is_ended = one.holds(listed_chords("activates", "submits")) or _is_listed(one, "interrupts")
+            is_begun = not is_ended and (is_begun or not _is_listed(one, "prompt", with_signs=True))
+        for sign in (sign for sign in text if unicodedata.category(sign) == "Cc"):
+            is_begun = sign not in "\r\n"
+    return line + _BEGUN if is_begun else line
+
+
+def unmarked(line: str) -> str:
+    return line.removesuffix(_BEGUN)
+
+
+def written_in(control: Control) -> Iterator[str]:
+    """The paths that editors in front in a terminal may write to, by the words that they were started with."""
+    for front in control.window.fronts:
+        for program in front.programs:
+            yield from program.files if _edits(program.name) else ()
+
+
+def may_edit(control: Control) -> bool:
+    """Return whether an editor may be in front in a terminal."""
+    fronts = control.window.fronts
+    return not fronts or any(_edits(program.name) for front in fronts for program in front.programs)
+
+
+def writes_nothing(keys: Sequence[Pressed], text: str) -> bool:
+    """Return whether these keys write nothing, whatever program in a terminal receives them."""
+    return bool(keys) and not text and all(_is_listed(one, "scrolls", "interrupts") for one in keys)
+
+
+def is_named(control: Control, said: str) -> bool:
+    """Return whether the person named a program in front, in folded letters.
+
+    These names are the system's. One that is a word of everyday language counts only in quotes or behind "in".
+    """
+    names = {program.name.casefold() for front in control.window.fronts for program in front.programs}
+    return any(_is_said(name, said) for name in names if len(name) >= _NAMING_CHARS)
+
+
+def _is_said(name: str, said: str) -> bool:
+    before = _LEADS if name in table("terminals")["ordinary"] else r"\b"
+    return re.search(f"{before}{re.escape(name)}\\b", said) is not None
+
+
+def _edits(name: str) -> bool:
+    """Return whether a program is an editor, or may be one because its name is not known."""
+    return not name or any(fnmatchcase(name, editor) for editor in table("terminals")["editors"])
+
+
+def _is_held(control: Control) -> bool:
+    """Return whether nothing in front may run by a key what was typed."""
+    fronts = control.window.fronts
+    return bool(fronts) and all(_is_calm(front) or _takes_lines(front) for front in fronts)
+
+
+def _are_calm(control: Control) -> bool:
+    """Return whether calm programs take each key."""
+    fronts = control.window.fronts
+    return bool(fronts) and all(_is_calm(front) and not front.reads_lines for front in fronts)
+
+
+def _is_calm(front: TerminalFront) -> bool:
+    calm = frozenset(table("terminals")["calm"])
+    return bool(front.programs) and all(program.name in calm for program in front.programs)
+
+
+def _takes_lines(front: TerminalFront) -> bool:
+    """Return whether it is a shell, or waits for a line."""
+    shells = resources.words("desktop/line_shells.txt")
+    are_shells = bool(front.programs) and all(program.name in shells for program in front.programs)
+    return front.is_prompt or front.reads_lines or are_shells
+
+
+def _starts(front: TerminalFront) -> frozenset[str]:
+    """The letters by which a program in front starts an editor."""
+    known = table("terminals")["starts"]
+    return frozenset(sign for program in front.programs for sign in known.get(program.name, ()))
+
+
+def _is_listed(one: Pressed, *names: str, with_signs: bool = False) -> bool:
+    """Return whether each part of a chord is in one of these lists of keys, or is a sign."""
+    known = listed_chords("harmless", *names)
+    return all(stroke.whole in known or (with_signs and stroke.is_sign) for stroke in one.strokes)

@@ -1,0 +1,90 @@
+"""`wisp schedule`: what is to be done later, listed, added, removed and run, and the inbox of what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from app.agent.policy.rules import check_lasting
+from app.assembly import agenda as open_agenda
+from app.assembly import registry, workspace_of
+from app.base.clock import SystemClock
+from app.base.texts import clip_line, plain
+from app.commands import options as shared
+from app.commands.run_due import carry_out, show
+from app.services import timer
+from app.services.schedule import Agenda, Job, clock_time, read, read_back, zone_name
+from app.settings import store
+from app.tools.schedule import line_of
+
+_TITLE_CHARS = 60
+_LINE_CHARS = 200
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    what.add_parser("list", help="the schedules, the next one first (what `wisp schedule` alone does)")
+    add = what.add_parser("add", help="do a task later; it is kept after a yes")
+    add.add_argument("schedule", help="2026-11-24T09:00, “every 2 hours”, “daily 9:00”, “mon,thu 7:30”, or cron")
+    add.add_argument("task", help="what to do then, as `wisp do` takes it")
+    add.add_argument("--allow", action="append", default=[], metavar="RULE", help="what it may do without asking")
+    shared.add_yes_option(add)
+    shared.add_workspace_option(add)
+    for name, purpose in (("remove", "remove a schedule"), ("run", "run one now, in its own way")):
+        what.add_parser(name, help=purpose).add_argument("id", type=shared.count, help="as the list numbers it")
+    inbox = what.add_parser("inbox", help="what came of runs and what waits for you")
+    inbox.add_argument("--all", action="store_true", help="also what you have read")
+
+
+def run(options: argparse.Namespace) -> int:
+    agenda = open_agenda(SystemClock())
+    try:
+        return _done(agenda, options)
+    finally:
+        agenda.close()
+
+
+def _done(agenda: Agenda, options: argparse.Namespace) -> int:
+    if options.what == "add":
+        return _add(agenda, options)
+    if options.what == "remove":
+        print(f"Removed: {plain(agenda.remove(options.id).title)[0]}")
+        timer.set_for(agenda.next_due())
+    elif options.what == "run":
+        show(carry_out(agenda, agenda.run_now(options.id)))
+    elif options.what == "inbox":
+        _inbox(agenda, everything=options.all)
+    else:
+        jobs = agenda.all()
+        if not jobs:
+            print("Nothing is scheduled.")
+        for job in jobs:
+            print(plain(line_of(job))[0])
+    return 0
+
+
+def _add(agenda: Agenda, options: argparse.Namespace) -> int:
+    check_lasting(options.allow, registry().specs)
+    now = time.time()
+    when = read(options.schedule, now, zone_name())
+    print(f"“{plain(options.task)[0]}” {read_back(when, now)}")
+    if not shared.is_agreed("Keep it?", options):
+        print("Nothing was kept. With --yes it is kept without this question.")
+        return 1
+    workspace = str(options.workspace or workspace_of(store.load()))
+    title = clip_line(options.task, _TITLE_CHARS)
+    job = agenda.add(Job(title, options.task, when, workspace, tuple(options.allow)))
+    problem = timer.set_for(agenda.next_due())
+    print(f"Kept as {job.id}. {problem}".strip())
+    return 0
+
+
+def _inbox(agenda: Agenda, *, everything: bool) -> None:
+    items = agenda.inbox(only_unread=not everything)
+    if not items:
+        print("The inbox is empty." if everything else "Nothing new is in the inbox.")
+    for item in reversed(items):
+        print(f"{clock_time(item.at, zone_name())}  {clip_line(plain(item.title)[0], _LINE_CHARS)}")
+        if item.body:
+            print("  " + plain(item.body)[0].replace("\n", "\n  "))
+    agenda.mark_read(items)

@@ -1,0 +1,146 @@
+"""Sentences that contain free words, such as a search, a folder, a command or a time. Their patterns are data."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.base.texts import clip_line
+from app.providers.offline.words import PlannedCall, Token, Value, lexicon, tokens_of
+
+_SHOWN = 60
+_ENDS = " \t\n.!?"
+DOTS = re.compile(r"\s+\.{1,2}(?!\S)")
+_QUOTES = "\"'`“”„«»"
+_CLOCK = re.compile(
+    r"(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?: ?(?P<half>am|pm))?(?: ?(?:o'clock|uhr))?(?: (?P<past>\d\d))?",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"(?<!\?P)<(\w+)>")
+
+
+def clause(text: str) -> tuple[PlannedCall, ...]:
+    """Return the calls for a clause that matches a known pattern; () for any other."""
+    for form, shape in _clauses():
+        if said := shape.fullmatch(_bare(text)):
+            places = _places(said)
+            return tuple(_step(step, places) for step in form.get("steps", (form,)))
+    return ()
+
+
+def _bare(text: str) -> str:
+    """Return the text without what ends a sentence. Dots that stand alone, as in `git add .`, are a folder."""
+    bare = text.strip(_ENDS)
+    dots = DOTS.match(text, text.find(bare) + len(bare))
+    return bare + (dots[0] if dots else "")
+
+
+def _step(step: Mapping[str, Any], places: Mapping[str, str]) -> PlannedCall:
+    arguments: dict[str, Value] = {name: value.format(**places) for name, value in step["arguments"].items()}
+    arguments |= {name: int(arguments[name]) for name in step.get("numbers", ())}
+    what = clip_line(str(step.get("what", "")).format(**places), _SHOWN)
+    return PlannedCall(step["tool"], arguments, step["phrase"], what, must_show=step.get("must_show", False))
+
+
+def whole(wish: str, tokens: Sequence[Token]) -> tuple[PlannedCall, ...]:
+    """Read a wish to remember, recall, forget, tell or search something. Its text takes the whole wish.
+
+    `tokens` are the wish's words without polite ones at the start.
+    """
+    length, tool = lexicon().phrases("commands.whole").at(tokens)
+    if not length or (len(tokens) > length and tokens[length].low in lexicon().table("commands.not_whole")["before"]):
+        return ()
+    text = _joined(wish[tokens[length].start :].strip(f"{_ENDS},")) if len(tokens) > length else ""
+    if tool == "forget" and lexicon().phrases("commands.not_whole.everything").whole(tokens_of(text)):
+        return (PlannedCall("forget", {"all": True}, "forget_all"),)
+    if not text:
+        return (PlannedCall("recall", {}, "recall_all"),) if tool == "recall" else ()
+    named = lexicon().table("forms.names").get(tool, "text")
+    return (PlannedCall(tool, {named: text}, tool, f"“{clip_line(text, _SHOWN)}”"),)
+
+
+def _joined(text: str) -> str:
+    """Return the text without a leading conjunction, such as `dass` in `dass mein Zug fährt`."""
+    tokens = tokens_of(text)
+    length, _ = lexicon().phrases("commands.not_whole.joints").at(tokens)
+    return text[tokens[length].start :] if length < len(tokens) else text
+
+
+def later(wish: str, tokens: Sequence[Token]) -> tuple[str, str] | None:
+    """Split a wish for later into time and task: `every day at 9 open the calculator`."""
+    text = wish[tokens[0].start :].strip(_ENDS) if tokens else ""
+    begins = lexicon().phrases("commands.whole").at(tokens)[1]
+    holds_any_words = bool(begins) or lexicon().phrases("commands.verbs.type").inside(tokens)
+    for means, shape, is_behind in _times():
+        if (said := shape.fullmatch(text)) and not (is_behind and holds_any_words):
+            places = _places(said)
+            task = " ".join(filter(None, (places.get("head"), places["task"]))).strip(" ,:")
+            return " ".join(means.format(**places).split()), _task(task)
+    return None
+
+
+def planned(when: str, task: str, steps: Sequence[PlannedCall]) -> PlannedCall:
+    """Return the call that schedules a task. The task may use without asking what the person named."""
+    asked = dict.fromkeys(step.tool for step in steps if step.tool in lexicon().table("forms.reminders")["allowed"])
+    arguments: dict[str, Value] = {"schedule": when, "task": task}
+    if asked:
+        arguments["allow"] = "; ".join(f"tool={tool}" for tool in asked)
+    return PlannedCall("cron", arguments, "schedule", f"“{clip_line(task, _SHOWN)}”")
+
+
+def _task(text: str) -> str:
+    """Return the task as the scheduled run reads it. A reminder becomes a wish to tell the person."""
+    for shape in lexicon().table("forms.reminders")["shapes"]:
+        if said := re.fullmatch(shape["said"], text, re.IGNORECASE):
+            return str(shape["means"]).format(**said.groupdict())
+    return text
+
+
+@functools.cache
+def _clauses() -> tuple[tuple[Mapping[str, Any], re.Pattern[str]], ...]:
+    return tuple((form, _compiled(form["said"])) for form in lexicon().table("forms")["clauses"])
+
+
+@functools.cache
+def _times() -> tuple[tuple[str, re.Pattern[str], bool], ...]:
+    """Return each time pattern with its position: after the first words, before the whole wish, or after it."""
+    heads, found = "|".join(lexicon().table("forms.reminders")["heads"]), []
+    for time in lexicon().table("forms")["times"]:
+        said, means = time["said"], time["means"]
+        found.append((means, _compiled(rf"(?P<head>{heads}) {said},? (?P<task>.+)"), False))
+        found.append((means, _compiled(rf"{said}[,:]? (?P<task>.+)"), False))
+        if not time.get("is_first"):
+            found.append((means, _compiled(rf"(?P<task>.+?),? {said}"), True))
+    return tuple(found)
+
+
+def _compiled(said: str) -> re.Pattern[str]:
+    places = lexicon().table("forms.places")
+    return re.compile(_PLACE.sub(lambda one: f"(?P<{one[1]}>{_either(places[one[1]])})", said), re.IGNORECASE)
+
+
+def _either(places: Sequence[str]) -> str:
+    """Match any of the texts. Longer ones come first, because a shorter one may be their beginning."""
+    return "|".join(sorted(places, key=len, reverse=True))
+
+
+def _places(said: re.Match[str]) -> dict[str, str]:
+    """Return the text at each place of a pattern, in the form that a tool takes; "" for a place left out."""
+    meanings = lexicon().table("forms.meanings")
+    found = {}
+    for place, text in said.groupdict("").items():
+        bare = text[1:-1] if len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES else text
+        found[place] = str(meanings.get(place, {}).get(bare.casefold(), bare))
+        if place == "time" and (clock := _CLOCK.fullmatch(found[place])):
+            found[place] = _on_the_clock(clock)
+    return found
+
+
+def _on_the_clock(said: re.Match[str]) -> str:
+    """Return `9`, `9.30`, `9 pm` and `9 Uhr 30` as hours and minutes of the day."""
+    hour = int(said["hour"])
+    if said["half"]:
+        hour = hour % 12 + (12 if said["half"].casefold() == "pm" else 0)
+    return f"{hour}:{said['minute'] or said['past'] or '00'}"

@@ -1,0 +1,404 @@
+"""Which servers exist: `mcp.json` in Wisp's settings folder, and `.mcp.json` in the workspace.
+
+Both have the format of other programs (`mcpServers`). The person wrote their own file. A workspace's file may come from
+somebody else, so Wisp asks once about each of its servers. Changed files are read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from app.base import paths
+from app.base.errors import NeedsPerson, ToolMisuse
+from app.base.texts import Phrase, clip_line, plain
+from app.base.values import dataclass, field
+from app.settings import store
+
+OWN_FILE = "mcp.json"
+WORKSPACE_FILE = ".mcp.json"
+_MOST_BYTES = 1_000_000
+_MOST_SERVERS = 100
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
+_KEPT = re.compile(r"\$\{kept:([\w./-]+)\}")
+_LOADED = re.compile(
+    r"(LD_|DYLD_|PYTHON(?!UNBUFFERED|IOENCODING|UTF8)|NODE_(?!ENV$)|PERL5|RUBY|GEM_|GIT_|NPM_CONFIG_|UV_|PIP_).*|PATH|BASH_ENV|ENV|GCONV_PATH|CLASSPATH|HOME"
+    r"|(_|JDK_)?JAVA_(TOOL_)?OPTIONS",
+    re.IGNORECASE,
+)
+"""Variables through which a program loads code or settings from a place that its command does not name."""
+_VARIABLE_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_HTTP = ("http", "streamable-http", "streamableHttp", "sse")
+_LIMIT_S = 60.0
+_PATH_CHARS = 4_096
+_HASHED_BYTES = 20_000_000
+_LONGEST_LIMIT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEntry:
+    """A server as a file defines it.
+
+    `network` and `folders` (readable ones) are what a sandboxed process may reach beyond the workspace. `is_local`
+    allows an address of this machine or its network. `is_own`: it is in the person's own file.
+    """
+
+    name: str
+    kind: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    network: bool = False
+    sandbox: bool = True
+    folders: tuple[str, ...] = ()
+    is_local: bool = False
+    limit_s: float = _LIMIT_S
+    is_disabled: bool = False
+    is_own: bool = True
+    home: str = ""
+
+    @property
+    def pin(self) -> str:
+        """The name under which the person's agreement is saved."""
+        return self.name if self.is_own else f"{self.name} of {self.home}"
+
+    @property
+    def fingerprint(self) -> str:
+        """The hash of how the server starts and what it may reach."""
+        told = (self.kind, self.command, self.args, sorted(self.env.items()), self.cwd, self.url)
+        reach = (sorted(self.headers.items()), self.network, self.sandbox, self.folders, self.is_local)
+        return hashlib.sha256(json.dumps([told, reach]).encode()).hexdigest()
+
+    @property
+    def line(self) -> str:
+        """The whole command or address.
+
+        Values of the person's own variables and headers are left out, because they may be secrets. In other files they
+        may name a secret of the person, so they are shown.
+        """
+        given = {**self.env, **self.headers}
+        told = [f"{name}={'…' if self.is_own else value}" for name, value in given.items()]
+        return " ".join([*told, self.url or shlex.join((self.command, *self.args))])
+
+    @property
+    def reach(self) -> str:
+        """What the server can access, in words for the person."""
+        return self.reach_in_words.said()
+
+    @property
+    def reach_in_words(self) -> Phrase:
+        """What the server can access, for the presence to translate."""
+        if self.kind != "stdio":
+            far, near = Phrase("a server on the internet"), Phrase("a server on this machine or its network")
+            return near if self.is_local else far
+        if not self.sandbox:
+            return Phrase("a program without a sandbox: it can do all that you may do")
+        rooms = (*(["the internet"] if self.network else []), *self.folders)
+        if rooms:
+            return Phrase("a program in the sandbox, with {rooms}", {"rooms": rooms})
+        return Phrase("a program in the sandbox")
+
+    @property
+    def reach_kind(self) -> str:
+        """What the server can access, as it is saved: sandboxed, network, remote, or unsandboxed."""
+        if self.kind != "stdio":
+            return "remote"
+        return "unsandboxed" if not self.sandbox else "network" if self.network else "sandboxed"
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The servers by name, and a sentence for each problem in the files."""
+
+    servers: Mapping[str, ServerEntry] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+class Configuration:
+    """The two configuration files, as they are now."""
+
+    def __init__(self, workspace: Path, own: Path | None = None) -> None:
+        self._workspace = workspace
+        self.own_file = own or paths.config_dir() / OWN_FILE
+        self._files = (self.own_file, workspace / WORKSPACE_FILE)
+        self._stamp: tuple[object, ...] | None = None
+        self._found = Configured()
+
+    def read(self) -> Configured:
+        """Return the current servers. Files are read only if they changed."""
+        stamp = tuple(map(_stamp, self._files))
+        if stamp != self._stamp:
+            own, theirs = (_read(file, is_own=file == self.own_file) for file in self._files)
+            hidden = [
+                f"{self._files[1]}: {name} is not used, because your own servers have one of that name."
+                for name in theirs.servers
+                if name in own.servers
+            ]
+            problems = (*own.problems, *theirs.problems, *hidden)
+            self._stamp, self._found = stamp, Configured({**theirs.servers, **own.servers}, problems)
+        return self._found
+
+    def named(self, name: str) -> ServerEntry:
+        """Return a server. Raises ToolMisuse for an unknown name, NeedsPerson for a disabled server."""
+        servers = self.read().servers
+        if name not in servers:
+            known = ", ".join(sorted(servers)) or "none is configured"
+            raise ToolMisuse(f"server_name: there is no server {clip_line(name, 64)!r}. Known: {known}.")
+        if servers[name].is_disabled:
+            raise NeedsPerson(f"{name} is switched off in {OWN_FILE} (disabled).")
+        return servers[name]
+
+    def add(self, name: str, entry: Mapping[str, Any]) -> ServerEntry:
+        """Write a server into the person's own file. Raises NeedsPerson."""
+        made = entry_of(name, entry, is_own=True, home=str(self.own_file))
+        tree = _tree(self.own_file)
+        servers = dict(_servers(tree))
+        servers[name] = dict(entry)
+        self._write({**tree, "mcpServers": servers})
+        return made
+
+    def remove(self, name: str) -> None:
+        """Remove a server from the person's own file. Raises NeedsPerson if it is not there."""
+        tree = _tree(self.own_file)
+        servers = dict(_servers(tree))
+        if servers.pop(name, None) is None:
+            raise NeedsPerson(f"{self.own_file} has no server {name!r}.")
+        self._write({**tree, "mcpServers": servers})
+
+    def _write(self, tree: Mapping[str, Any]) -> None:
+        beside = self.own_file.with_suffix(".new")
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            json.dump(tree, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+        os.replace(beside, self.own_file)  # so that a crash never leaves half a file
+
+
+def expanded(text: str, server: str = "", *, is_own: bool = True) -> str:
+    """Fill in `${NAME}`, `${NAME:-else}`, `${env:NAME}`, and `${kept:mcp/SERVER/NAME}` for `server`.
+
+    A saved key is only for the person's own server of that name. Raises NeedsPerson for a missing value, and for a
+    secret that an entry of another file wants.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1], match[2])
+        if not is_own and _is_secret(match[1], found or ""):
+            raise NeedsPerson(
+                f"The server wants ${{{match[1]}}}, which looks like a secret. Only your own servers get such a one."
+            )
+        if found is None:
+            raise NeedsPerson(f"The server wants ${{{match[1]}}}, which is not set where Wisp was started.")
+        return found
+
+    def kept(match: re.Match[str]) -> str:
+        is_its_own = bool(server) and match[1].startswith(f"mcp/{server}/")
+        if not is_its_own or not (found := store.key_of(match[1])):
+            raise NeedsPerson(f"The server wants {match[1]}, which is not kept with your keys for it. Add it again.")
+        return found
+
+    return _KEPT.sub(kept, _VARIABLE.sub(value, text))
+
+
+def _is_secret(name: str, value: str) -> bool:
+    from app.services.processes.starting import is_secret
+
+    return is_secret(name, value)
+
+
+def _stamp(file: Path) -> object:
+    try:
+        found = file.stat()
+    except OSError:  # because most people and workspaces have none
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def _read(file: Path, *, is_own: bool) -> Configured:
+    try:
+        found = _servers(_tree(file, is_own=is_own))
+    except NeedsPerson as error:
+        return Configured(problems=(str(error),))
+    servers: dict[str, ServerEntry] = {}
+    problems: list[str] = []
+    for name, entry in list(found.items())[:_MOST_SERVERS]:
+        try:
+            servers[name] = entry_of(name, entry, is_own=is_own, home=str(file.parent))
+        except NeedsPerson as error:
+            problems.append(f"{file}: {error}")  # because the other servers stay usable
+    if len(found) > _MOST_SERVERS:
+        problems.append(f"{file}: only the first {_MOST_SERVERS} of {len(found)} servers are read.")
+    return Configured(servers, tuple(problems))
+
+
+def _tree(file: Path, *, is_own: bool = True) -> Mapping[str, Any]:
+    try:
+        if not os.path.lexists(file):
+            return {}
+        # Do not follow a link in the workspace, because it may lead to a pipe, which would be read for ever.
+        follow = 0 if is_own else getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | follow), "rb") as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise NeedsPerson(f"{file} is no regular file; no server in it is used.")
+            data = opened.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise NeedsPerson(f"{file} is longer than {_MOST_BYTES} bytes; no server in it is used.")
+        tree = json.loads(data.decode())
+    except (OSError, ValueError, RecursionError) as error:
+        raise NeedsPerson(f"{file} cannot be read ({error}); no server in it is used.") from None
+    if not isinstance(tree, dict):
+        raise NeedsPerson(f"{file} holds no object of servers; no server in it is used.")
+    return tree
+
+
+def _servers(tree: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = tree.get("mcpServers", tree.get("servers", {}))
+    return found if isinstance(found, dict) else {}
+
+
+def entry_of(name: str, told: Any, *, is_own: bool, home: str) -> ServerEntry:
+    """Return one server of a file. Raises NeedsPerson with what is wrong in it."""
+    if not _NAME.fullmatch(name):
+        raise NeedsPerson(f"{clip_line(name, 64)!r} is no name for a server: use letters, digits, dots and dashes.")
+    if not isinstance(told, dict):
+        raise NeedsPerson(f"{name} is no object.")
+    url = next((told[key] for key in ("url", "serverUrl", "httpUrl") if key in told), "")
+    kind = str(told.get("type") or ("http" if url else "stdio"))
+    if kind not in ("stdio", *_HTTP):
+        raise NeedsPerson(f"{name} has the type {clip_line(kind, 40)!r}; known are stdio, {', '.join(_HTTP)}.")
+    is_process = kind == "stdio"
+    entry = ServerEntry(
+        name,
+        kind="stdio" if is_process else "sse" if kind == "sse" else "http",
+        command=_text(name, told, "command") if is_process else "",
+        args=_texts(name, told, "args"),
+        env=_named(name, told, "env"),
+        cwd=_text(name, told, "cwd"),
+        url="" if is_process else _plain(name, "url", url),
+        headers=_named(name, told, "headers"),
+        network=told.get("network") is True,
+        sandbox=told.get("sandbox") is not False,
+        folders=_texts(name, told, "folders"),
+        is_local=told.get("local") is True,
+        limit_s=_limit(told.get("timeout_s")),
+        is_disabled=told.get("disabled") is True,
+        is_own=is_own,
+        home=home,
+    )
+    _check(name, entry)
+    return entry
+
+
+def _check(name: str, entry: ServerEntry) -> None:
+    """Raise NeedsPerson for an entry that cannot be used, or that would run something other than it shows."""
+    is_process = entry.kind == "stdio"
+    if is_process and not entry.command.strip():
+        raise NeedsPerson(f"{name} names neither a command nor a url.")
+    if any(".." in Path(word).parts for word in (entry.command, *entry.folders)):
+        raise NeedsPerson(f"{name} has '..' in its command or folders: write the whole path.")
+    for variable in entry.env:
+        if not _VARIABLE_NAME.fullmatch(variable):
+            raise NeedsPerson(f"{name}: env has {clip_line(variable, 40)!r}, which is no name of a variable.")
+        if not entry.is_own and not entry.sandbox and _LOADED.fullmatch(variable):
+            raise NeedsPerson(f"{name} has no sandbox and sets {variable}, by which it could load other programs.")
+    if not is_process and not entry.url.startswith(("http://", "https://")):
+        raise NeedsPerson(f"{name} has an address that is not http or https.")
+
+
+def _limit(value: Any) -> float:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return min(max(float(value), 1.0), _LONGEST_LIMIT_S) if is_number else _LIMIT_S
+
+
+def _text(name: str, told: Mapping[str, Any], key: str) -> str:
+    return _plain(name, key, told.get(key, ""))
+
+
+def _texts(name: str, told: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    values = told.get(key, [])
+    if not isinstance(values, list):
+        raise NeedsPerson(f"{name}: {key} is no list.")
+    return tuple(_plain(name, key, value) for value in values)
+
+
+def _named(name: str, told: Mapping[str, Any], key: str) -> Mapping[str, str]:
+    values = told.get(key, {})
+    if not isinstance(values, dict):
+        raise NeedsPerson(f"{name}: {key} is no object.")
+    return {_plain(name, key, one): _plain(name, key, value) for one, value in values.items()}
+
+
+def _plain(name: str, key: str, value: Any) -> str:
+    """Return a text in which nothing is hidden. Raises NeedsPerson."""
+    text = str(value) if isinstance(value, (str, int, float)) else None
+    if text is None or plain(text)[1] or "\n" in text or "\0" in text:
+        raise NeedsPerson(f"{name}: {key} is no plain text.")
+    return text
+
+
+def at_home(word: str) -> str:
+    return f"{Path.home()}{word[1:]}" if word == "~" or word.startswith("~/") else word
+
+
+def private_folder(entry: ServerEntry) -> Path:
+    """Return the server's own folder. Nothing else uses its work, home and tmp."""
+    place = "" if entry.is_own else f"@{hashlib.sha256(entry.home.encode()).hexdigest()[:16]}"
+    folder = Path(os.path.realpath(paths.data_dir())) / "mcp" / f"{entry.name}{place}"
+    for name in ("work", "home", "tmp"):
+        (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def folder_of(entry: ServerEntry, workspace: Path) -> Path:
+    """Return the folder where the server starts. For the person's own servers it is outside the workspace."""
+    start = private_folder(entry) / "work" if entry.is_own else workspace
+    return start / at_home(entry.cwd)
+
+
+def mark_of(entry: ServerEntry, workspace: Path) -> str:
+    """Return what the person agrees to: the entry, and for other files' entries the files that it names. Blocks."""
+    if entry.is_own or entry.kind != "stdio":
+        return entry.fingerprint
+    found = [f"{path}:{_digest(path)}" for path in _files_of(entry, workspace)]
+    return hashlib.sha256("\n".join([entry.fingerprint, *found]).encode()).hexdigest()
+
+
+def is_of_workspace(entry: ServerEntry, workspace: Path) -> bool:
+    """Return whether the server starts in the workspace or from a file there, which others may write."""
+    space = Path(os.path.realpath(workspace))
+    named = (folder_of(entry, workspace), *_files_of(entry, workspace))
+    return any(path.is_relative_to(space) for one in named for path in (one, Path(os.path.realpath(one))))
+
+
+def _files_of(entry: ServerEntry, workspace: Path) -> list[Path]:
+    """Return the files and folders that the command and arguments name."""
+    start = folder_of(entry, workspace)
+    words = {part for word in (entry.command, *entry.args) for part in (word, word.rpartition("=")[2])}
+    named = {start / at_home(word) for word in words if word and len(word) < _PATH_CHARS}
+    program = shutil.which(entry.command)
+    return sorted(path for path in {*named, *([Path(program)] if program else [])} if os.path.exists(path))
+
+
+def _digest(path: Path) -> str:
+    """Return a file's hash; size and time of a large one; a fixed word for anything else."""
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            return "no file"
+        if found.st_size > _HASHED_BYTES:
+            return f"{found.st_size} {found.st_mtime_ns}"
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:  # because the server could not read it either
+        return "not readable"

@@ -1,0 +1,157 @@
+"""Wisp's end of the worker that holds the connections: requests go out, answers and events come back.
+
+One thread reads, so that parsing a large answer does not block the event loop. Writing runs on a thread too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from app.base.errors import ToolFailed
+from app.base.startup import worker_command
+
+_KEPT = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "LD_LIBRARY_PATH"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_RUNTIME_DIR"),
+)
+_CLOSE_S = 6.0
+_ANSWER_S = 900.0
+"""The limit of every request. The worker has shorter ones; this one is for a worker that hangs."""
+
+Message = Mapping[str, Any]
+Hear = Callable[[Message], None]
+
+
+class ServerFault(ToolFailed):
+    """A request that failed. `fault` is the worker's word for the reason; `said` is the end of the server's log."""
+
+    def __init__(self, message: str, fault: str = "", said: str = "") -> None:
+        super().__init__(message)
+        self.fault = fault
+        self.said = said
+
+
+class Hub:
+    """The worker, started with the first request. `hear` gets the events that belong to no request."""
+
+    def __init__(self, hear: Hear) -> None:
+        self._hear = hear
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._starting = asyncio.Lock()
+        self._numbers = count(1)
+        self._waiting: dict[int, tuple[asyncio.Future[Any], Hear]] = {}
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    async def ask(self, operation: str, server: str, *, event: Hear | None = None, **fields: Any) -> Any:
+        """Send a request and return the answer. `event` gets its events on the event loop. Raises ServerFault.
+
+        Cancelling the request also cancels it at the server.
+        """
+        process = await self._running()
+        number = next(self._numbers)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = (answer, event or _unheard)
+        request = {"id": number, "op": operation, "server": server, **fields}
+        try:
+            await asyncio.to_thread(self._write, process, request)
+            async with asyncio.timeout(_ANSWER_S):
+                return await answer
+        except asyncio.CancelledError:
+            # Shield the message, because this task is being cancelled itself.
+            await asyncio.shield(asyncio.to_thread(self._write, process, {"op": "cancel", "call": number}))
+            raise
+        finally:
+            self._waiting.pop(number, None)
+
+    async def close(self) -> None:
+        """End the worker and every server."""
+        process, self._process = self._process, None
+        if process is not None:
+            await asyncio.to_thread(_ended, process)
+
+    async def _running(self) -> subprocess.Popen[bytes]:
+        async with self._starting:
+            if self._process is None or self._process.poll() is not None:
+                self._process = process = await asyncio.to_thread(_started)
+                loop = asyncio.get_running_loop()
+                threading.Thread(target=self._read, args=(process, loop), name="mcp", daemon=True).start()
+            return self._process
+
+    def _write(self, process: subprocess.Popen[bytes], request: Message) -> None:
+        assert process.stdin
+        data = json.dumps(request).encode() + b"\n"
+        with self._lock, suppress(OSError, ValueError):  # because the reader reports that the worker has gone
+            process.stdin.write(data)
+            process.stdin.flush()
+
+    def _read(self, process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop) -> None:
+        """Read answers on a thread, until the worker ends."""
+        assert process.stdout
+        with process.stdout as lines, suppress(RuntimeError):  # because the loop may be closed by now
+            for line in lines:
+                with suppress(ValueError):  # half a line, of a worker that was killed
+                    loop.call_soon_threadsafe(self._take, json.loads(line))
+            loop.call_soon_threadsafe(self._lost, process)
+        _ended(process)
+
+    def _take(self, message: Message) -> None:
+        if "id" not in message:
+            self._hear(message)
+            return
+        answer, event = self._waiting.get(message["id"], (None, _unheard))
+        if "event" in message:
+            event(message)
+        elif answer is None or answer.done():
+            return
+        elif "error" in message:
+            answer.set_exception(ServerFault(message["error"], message["fault"], message.get("said", "")))
+        else:
+            answer.set_result(message["ok"])
+
+    def _lost(self, process: subprocess.Popen[bytes]) -> None:
+        if self._process is not None and self._process is not process:
+            return  # because the requests that wait now belong to its successor
+        for answer, _ in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(ServerFault("The process that holds the connections has ended.", "dead"))
+        self._hear({"event": "lost"})
+
+
+def _unheard(_message: Message) -> None:
+    return None
+
+
+def _started() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        worker_command("mcp"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={name: os.environ[name] for name in _KEPT if name in os.environ},
+        cwd=Path(os.sep),
+        start_new_session=True,  # so that Ctrl+C in the terminal does not end the worker before Wisp closes it
+    )
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin
+    with suppress(OSError):  # because what is still to be written is read by no one
+        process.stdin.close()
+    try:
+        process.wait(_CLOSE_S)
+    except subprocess.TimeoutExpired:  # because a hanging worker would outlive Wisp
+        process.kill()
+        process.wait()

@@ -1,0 +1,101 @@
+"""What starts `wisp run-due`: a timer of the session's systemd while Wisp is closed, else the presence."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+from app.base.errors import ToolFailed
+from app.base.startup import own_command
+
+_NAME = "wisp-schedules"
+_LIMIT_S = 10.0
+NO_TIMER = (
+    "There is no systemd for this session, so schedules run only while Wisp is open, or where a cron of the system "
+    "calls “wisp run-due”. What was missed runs once then, marked late."
+)
+_SERVICE = """[Unit]
+Description=What Wisp was asked to do later
+
+[Service]
+Type=oneshot
+WorkingDirectory={folder}
+ExecStart={command} run-due
+"""
+_TIMER = """[Unit]
+Description=When Wisp has something to do
+
+[Timer]
+OnCalendar={when}
+Persistent=true
+AccuracySec=1s
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+def folder() -> Path:
+    """Return the folder where systemd looks for the person's units."""
+    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(home) / "systemd" / "user"
+
+
+def why_missing() -> str:
+    """Return why no timer can be set here; "" if one can."""
+    if not shutil.which("systemctl"):
+        return NO_TIMER
+    return "" if _systemctl("show-environment") else NO_TIMER
+
+
+def calendar(at: float) -> str:
+    """Return the time in systemd's format: https://www.freedesktop.org/software/systemd/man/latest/systemd.time.html"""
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def set_for(at: float | None) -> str:
+    """Start `wisp run-due` at that time, or never. Blocks. Returns why that is not possible, else ""."""
+    if why := why_missing():
+        return why
+    if at is None:
+        _systemctl("disable", "--now", f"{_NAME}.timer")
+        return ""
+    command, root = own_command()
+    quoted = " ".join(f'"{word}"' for word in command)
+    try:
+        folder().mkdir(parents=True, exist_ok=True)
+        service = _SERVICE.format(folder=root.replace("%", "%%"), command=quoted.replace("%", "%%"))
+        (folder() / f"{_NAME}.service").write_text(service, encoding="utf-8")
+        (folder() / f"{_NAME}.timer").write_text(_TIMER.format(when=calendar(at)), encoding="utf-8")
+    except OSError as error:
+        raise ToolFailed(f"The timer cannot be written ({error.strerror}): {folder()}") from error
+    done = _systemctl("daemon-reload") and _systemctl("enable", "--now", f"{_NAME}.timer")
+    return "" if done and _systemctl("restart", f"{_NAME}.timer") else NO_TIMER
+
+
+def start_run(*arguments: str) -> subprocess.Popen[bytes]:
+    """Run what is due, or a schedule, in a Wisp of its own, which goes on when this one is ended."""
+    command, folder = own_command()
+    started = subprocess.Popen(
+        [*command, *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # so that the run goes on when this Wisp or its terminal ends
+    )
+    # Somebody has to wait for it: otherwise it stays in the list of processes as a zombie.
+    threading.Thread(target=started.wait, daemon=True).start()
+    return started
+
+
+def _systemctl(*words: str) -> bool:
+    try:
+        done = subprocess.run(["systemctl", "--user", *words], capture_output=True, timeout=_LIMIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):  # because not every system runs systemd for its users
+        return False
+    return done.returncode == 0

@@ -1,0 +1,89 @@
+"""The Markdown view by itself: what is shown of it, how it is revealed, and that code can be copied as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.ui.bubble.speech import AnswerView, RichText, pieces
+from app.ui.buttons import GlyphButton
+from app.ui.cards.picture import CodeView
+from app.ui.theme.appearance import Look
+
+_WIDTH = 360
+
+
+@pytest.fixture
+def view(qtbot: QtBot, still: Look) -> Iterator[AnswerView]:
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    made = AnswerView(still.theme, still.ticker, holder)
+    made.resize(_WIDTH, 400)
+    holder.show()
+    yield made
+    holder.close()
+
+
+def _parts(view: AnswerView) -> list[object]:
+    return [part for part in view.children() if isinstance(part, (RichText, CodeView))]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("One, **short**, with `code`.", "One, short, with code."),
+        ("# Title\n\nWords", "Title\nWords"),
+        ("- a\n- b", "a\nb"),
+        ("1. one\n2. two", "one\ntwo"),
+        ("first\nsecond", "first\nsecond"),
+        ("<b>not bold</b>", "<b>not bold</b>"),
+        ("84", "84"),
+        ("2026.", "2026."),
+        ("[a link](https://example.com)", "a link"),
+    ],
+)
+def test_marks_are_drawn_and_not_read(view: AnswerView, text: str, plain: str) -> None:
+    view.show_text(text)
+    assert view.plain.strip() == plain
+
+
+def test_a_table_is_one_with_its_cells(view: AnswerView) -> None:
+    view.show_text("| a | b |\n|---|---|\n| 1 | 2 |")
+    assert [word for word in view.plain.split() if word.strip()] == ["a", "b", "1", "2"]
+
+
+def test_code_stands_apart_and_is_copied_as_a_whole(qtbot: QtBot, view: AnswerView) -> None:
+    code = "".join(f"line {number} of it\n" for number in range(400))
+    view.show_text(f"Before\n\n```python\n{code}```\n\nAfter")
+    assert [type(part) for part in _parts(view)] == [RichText, CodeView, RichText]
+    (block,) = view.findChildren(CodeView)
+    view.height_for(_WIDTH)
+    (copy,) = block.findChildren(GlyphButton)
+    qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text().strip() == code.strip()
+
+
+def test_text_that_grows_keeps_the_parts_that_stand(view: AnswerView) -> None:
+    view.show_text("Before\n\n```\nx = 1\n")
+    first = _parts(view)
+    view.show_text("Before\n\n```\nx = 1\ny = 2\n```\n\nAfter")
+    assert _parts(view)[:2] == first
+
+
+def test_what_is_not_revealed_yet_takes_its_room_already(view: AnswerView) -> None:
+    view.show_text("Some words that are long enough to take two lines of the bubble, or even three of them.")
+    view.reveal(0)
+    hidden = view.height_for(_WIDTH)
+    view.reveal(None)
+    assert view.height_for(_WIDTH) == hidden
+
+
+def test_a_fence_closes_only_by_its_own_kind() -> None:
+    found = list(pieces("~~~\n```\ninside\n```\n~~~\nbehind\n"))
+    assert [body for is_code, body in found if is_code] == ["```\ninside\n```\n"]
+    assert "".join(body for is_code, body in found if not is_code) == "behind\n"

@@ -1,0 +1,204 @@
+"""What keys, letters and clicks do in a terminal: by the keys at a shell's prompt, by the program elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.policy import Control, Decision, Policy, Provenance
+from app.assembly import registry
+from app.desktop.backends import FrontProgram, TerminalFront
+from app.protocol.call import ToolCall
+from tests.support.controls import altered, described
+
+REGISTRY = registry()
+PROMPT = described("sh", "xterm", ref="w1", is_terminal=True, is_launcher=True, is_known=False)
+SHELL = TerminalFront((FrontProgram("bash"),), is_prompt=True)
+
+
+def _key(keys: str, **more: Any) -> ToolCall:
+    return ToolCall("c1", "computer_key", {"keys": keys, **more})
+
+
+def _type(text: str) -> ToolCall:
+    return ToolCall("c1", "computer_type", {"text": text})
+
+
+CLICK = ToolCall("c1", "computer_click", {"x": 5, "y": 5})
+DRAG = ToolCall("c1", "computer_drag", {"path": "1,1 2,2"})
+SCROLL = ToolCall("c1", "computer_scroll", {"x": 1, "y": 1, "dy": 1})
+
+
+def _in_front(*names: str, title: str = "sh", files: tuple[str, ...] = (), **facts: bool) -> Control:
+    """A terminal in which these programs take the keys; without a name, one that nothing is known of."""
+    programs = tuple(FrontProgram(name, files) for name in names)
+    return altered(PROMPT, title=title, is_occupied=True, fronts=(TerminalFront(programs, **facts),) if names else ())
+
+
+def _decided(folder: Path, call: ToolCall, control: Control, said: str) -> Decision:
+    spec = REGISTRY.find(call.name)
+    assert spec
+    seen = (control, control) if call.name == "computer_drag" else (control,)
+    policy = Policy(folder, persons=folder / "none.toml")
+    return policy.decide(call, spec, seen, Provenance(said=said, instructions=said)).decision
+
+
+NAMED = "Write a list in the xterm."
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "Escape", "Tab", "shift+Tab", "ctrl+i", "ctrl+bracketleft", "ctrl+3", "alt+e", "alt+ctrl+e", "Escape ctrl+e",
+        "a Tab", "ctrl+x", "ctrl+o", "ctrl+d", "ctrl+v", "ctrl+q", "ctrl+s", "Insert", "ctrl+space", "ctrl+slash", "F1",
+        "ctrl+t", "alt+Tab", "super+Tab", "Menu",
+    ],
+)  # fmt: skip
+def test_at_a_prompt_a_key_that_may_run_the_line_asks_whatever_the_person_named(tmp_path: Path, keys: str) -> None:
+    assert _decided(tmp_path, _key(keys), PROMPT, NAMED) is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "Left", "Up Up Down", "Home", "End", "BackSpace", "Delete", "ctrl+a", "ctrl+e", "ctrl+u", "ctrl+w", "ctrl+k",
+        "ctrl+y", "ctrl+c", "ctrl+r", "ctrl+l", "Page_Up", "shift+Page_Up", "ctrl+shift+c", "ctrl+Left",
+    ],
+)  # fmt: skip
+def test_at_a_prompt_what_only_edits_the_line_or_scrolls_needs_no_answer(tmp_path: Path, keys: str) -> None:
+    assert _decided(tmp_path, _key(keys), PROMPT, "Look at it.") is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("control", "call"),
+    [
+        (_in_front("nano"), _type("bread and milk")),
+        (_in_front("nano"), _key("ctrl+s")),
+        (_in_front("nano"), _key("Delete")),
+        (_in_front("nano"), CLICK),
+        (_in_front("git", "less"), _key("Page_Down")),
+        (_in_front("htop"), DRAG),
+        (_in_front("htop"), _key("F10")),
+        (_in_front("sleep", reads_lines=True), _key("ctrl+c")),
+        (_in_front("python3.11", reads_lines=True), _type("bread and milk")),
+        (_in_front("less"), ToolCall("c1", "computer_click", {"target": "one"})),
+    ],
+)
+def test_a_calm_program_in_a_terminal_asks_unless_the_person_names_it_or_the_terminal(
+    tmp_path: Path, control: Control, call: ToolCall
+) -> None:
+    name = control.window.fronts[0].programs[-1].name
+    said = ("Look at the list.", NAMED, f"Look at the list in {name}.")
+    assert [_decided(tmp_path, call, control, one) for one in said] == [Decision.ASK, Decision.ALLOW, Decision.ALLOW]
+
+
+@pytest.mark.parametrize(
+    ("said", "decision"),
+    [
+        ("Do less talking.", Decision.ASK),
+        ("Find less of it.", Decision.ASK),
+        ("Scroll down in less.", Decision.ALLOW),
+        ('Quit "less".', Decision.ALLOW),
+        ("Less ist offen: verlasse less.", Decision.ALLOW),
+    ],
+)
+def test_a_word_of_everyday_language_names_no_program_in_a_terminal(
+    tmp_path: Path, said: str, decision: Decision
+) -> None:
+    assert _decided(tmp_path, _key("Page_Down"), _in_front("less"), said) is decision
+
+
+@pytest.mark.parametrize(
+    ("control", "call"),
+    [
+        (_in_front("vim.basic"), _type("dd")),
+        (_in_front("vim.basic"), _key("Escape")),
+        (_in_front("mc"), CLICK),
+        (_in_front("mc"), DRAG),
+        (_in_front("mc"), ToolCall("c1", "mouse_up", {"x": 1, "y": 1})),
+        (_in_front("mc"), ToolCall("c1", "computer_click", {"x": 5, "y": 5, "button": "right"})),
+        (_in_front("less"), _type("v")),
+        (_in_front("git"), _type("e")),
+        (_in_front("top"), _type("W")),
+        (altered(PROMPT, fronts=(SHELL,)), ToolCall("c1", "computer_click", {"x": 3, "y": 4, "modifiers": "ctrl"})),
+        (_in_front("less"), _key("v")),
+        (_in_front("dmesg", "vim.basic"), _type("dd")),
+        (_in_front(""), _type("dd")),
+        (_in_front(), _type("dd")),
+        (_in_front(), CLICK),
+        # A line that is not read yet goes to the shell that comes after the program.
+        (_in_front("sleep", reads_lines=True), _key("Escape")),
+        (_in_front("cat", reads_lines=True), _key("ctrl+d")),
+        (_in_front("htop", has_unread=True), _key("Escape")),
+        # The first of several keys may end the program.
+        (_in_front("nano"), _key("ctrl+x Escape")),
+        (_in_front("nano"), _key("ctrl+x", repeat=2)),
+        (_in_front("nano"), _key("ctrl+x", hold_ms=2000)),
+        (altered(_in_front("nano"), fronts=(SHELL, TerminalFront((FrontProgram("nano"),)))), _key("Tab")),
+    ],
+)
+def test_what_may_run_typed_words_in_a_terminal_asks_whatever_the_person_named(
+    tmp_path: Path, control: Control, call: ToolCall
+) -> None:
+    names = " ".join(program.name for front in control.window.fronts for program in front.programs)
+    assert _decided(tmp_path, call, control, f"Use the xterm and {names}.") is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    ("control", "call"),
+    [
+        (_in_front("vim.basic"), SCROLL),
+        (_in_front("vim.basic"), _key("shift+Page_Up")),
+        (PROMPT, CLICK),
+        (PROMPT, DRAG),
+        (altered(PROMPT, fronts=(SHELL,)), CLICK),
+        (altered(_in_front("mc"), is_frame=True), DRAG),
+    ],
+)
+def test_scrolling_and_selecting_in_a_terminal_need_no_answer(tmp_path: Path, control: Control, call: ToolCall) -> None:
+    assert _decided(tmp_path, call, control, "Look at it.") is Decision.ALLOW
+
+
+@pytest.mark.parametrize("call", [_type("x"), _key("ctrl+s"), _key("y"), CLICK])
+@pytest.mark.parametrize(
+    "control",
+    [
+        _in_front("nano", files=("/nowhere/.bashrc",)),
+        _in_front("vim.basic", files=("/nowhere/-n", "/nowhere/.git/hooks/post-merge")),
+        _in_front("vim.basic", title=".bashrc (~) - VIM"),
+        _in_front(title="nano ~/.bashrc"),
+        _in_front("", files=("/nowhere/.bashrc",)),
+        _in_front("busybox", files=("/nowhere/vi", "/nowhere/.bashrc")),
+        _in_front("tee", files=("/nowhere/.profile",), reads_lines=True),
+    ],
+)
+def test_an_editor_that_was_started_with_a_file_that_starts_by_itself_takes_no_key(
+    tmp_path: Path, control: Control, call: ToolCall
+) -> None:
+    assert _decided(tmp_path, call, control, NAMED) is Decision.DENY
+
+
+@pytest.mark.parametrize(
+    ("control", "call"),
+    [
+        (_in_front("nano", files=("/nowhere/.bashrc",)), _key("ctrl+c")),
+        (_in_front("nano", files=("/nowhere/.bashrc",)), SCROLL),
+        (_in_front("less", files=("/nowhere/.bashrc",)), _key("Page_Down")),
+        (_in_front("less", title="less ~/.bashrc"), _key("Page_Down")),
+        (_in_front("git", "nano", files=("/nowhere/notes.txt",)), _key("ctrl+s")),
+    ],
+)
+def test_what_writes_no_such_file_is_judged_as_ever(tmp_path: Path, control: Control, call: ToolCall) -> None:
+    assert _decided(tmp_path, call, control, NAMED) is Decision.ALLOW
+
+
+@pytest.mark.parametrize("role", ["", "terminal"])
+def test_an_editor_in_a_terminal_saves_under_no_name_that_starts_by_itself(tmp_path: Path, role: str) -> None:
+    spec, call = REGISTRY.find("computer_key"), _key("Return")
+    assert spec
+    control = altered(_in_front("nano"), role=role, is_known=bool(role))
+    typed = {"xterm": ("~/.bashrc",)}
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    assert policy.decide(call, spec, (control,), Provenance(said=NAMED, typed=typed)).decision is Decision.DENY

@@ -1,0 +1,194 @@
+"""What Wisp proposes is done when it is said back, word for word."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from string import Formatter
+from typing import Any
+
+import pytest
+
+from app.base import resources
+from app.providers.offline.provider import read_wish, understands
+from app.providers.offline.wording import phrasebook
+from app.providers.offline.words import Refusal, language_of, tokens_of
+from tests.unit.providers.offline.dialogue import Dialogue
+from tests.unit.providers.offline.table import DECLINED
+
+QUOTED = re.compile(r"[“„]([^“”„]+)[“”]")
+PHRASES = {
+    language: resources.table(f"offline/{name}.toml", resources.Table)
+    for language, name in (("en", "phrases"), ("de", "phrases_de"))
+}
+AFTERNOON = datetime.datetime(2026, 11, 23, 16, 5)
+
+
+def texts(node: Any) -> Iterator[str]:
+    """Every text in a table."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, (dict, list)):
+        for one in node.values() if isinstance(node, dict) else node:
+            yield from texts(one)
+
+
+def is_whole(text: str) -> bool:
+    return not any(name for _, name, _, _ in Formatter().parse(text) if name)
+
+
+PROPOSED = [
+    (language, said)
+    for language, table in PHRASES.items()
+    for text in texts({name: table[name] for name in ("talk", "near", "failed")})
+    for said in QUOTED.findall(text)
+    if is_whole(said)
+]
+CHIPS = [
+    *resources.table("suggestions.toml", resources.Table)["suggestions"],
+    *(
+        text
+        for row in resources.table("suggestions.toml", resources.Table)["fitting"].values()
+        for text in row["plain"]
+    ),
+    *(
+        wish[name]
+        for wish in resources.table("welcome.toml", resources.Table)["wish"]
+        for name in ("text", "undo")
+        if name in wish
+    ),
+    "What can you do?",
+]
+GERMAN = resources.table("languages/de.toml", resources.Table)["texts"]
+
+
+@pytest.mark.parametrize(("language", "said"), PROPOSED, ids=[said for _, said in PROPOSED])
+def test_every_sentence_that_an_answer_quotes_is_done_in_its_language(language: str, said: str) -> None:
+    assert understands(said)
+    assert language_of(tokens_of(said)) == language
+
+
+def test_both_languages_propose_many_things() -> None:
+    assert {language: sum(one == language for one, _ in PROPOSED) > 40 for language in PHRASES} == {
+        "en": True,
+        "de": True,
+    }
+
+
+@pytest.mark.parametrize("text", dict.fromkeys(CHIPS))
+def test_every_chip_is_done_in_english_and_in_german(text: str) -> None:
+    assert understands(text)
+    assert understands(GERMAN[text])
+    assert GERMAN[text] != text
+
+
+@pytest.mark.parametrize("sentence", DECLINED, ids=lambda sentence: sentence.say[:50])
+def test_what_is_proposed_instead_of_a_wish_that_is_declined_is_done(sentence: Any) -> None:
+    refusal = read_wish(sentence.say)
+    assert isinstance(refusal, Refusal)
+    for language in PHRASES:
+        said = phrasebook(language).refused(refusal, understands)
+        told = phrasebook(language).refused(Refusal(refusal.kind, "\0", refusal.near), understands)
+        proposed = [found for found in QUOTED.findall(told) if "\0" not in found]
+        assert proposed, said
+        assert [found for found in proposed if not understands(found)] == []
+
+
+def names(node: Any) -> Any:
+    """The names in a table, and the places in its texts."""
+    if isinstance(node, dict):
+        return {name: names(value) for name, value in node.items()}
+    if isinstance(node, list):
+        return "list"
+    return sorted(name for _, name, _, _ in Formatter().parse(node) if name)
+
+
+def test_both_languages_say_the_same_things() -> None:
+    assert names(PHRASES["de"]) == names(PHRASES["en"])
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ("what time is it", "It is 16:05."),
+        ("What is the date today?", "It is Monday, 23 November 2026."),
+        ("Wie spät ist es?", "Es ist 16:05 Uhr."),
+        ("Welcher Tag ist heute?", "Heute ist Montag, der 23. November 2026."),
+    ],
+)
+async def test_the_time_and_the_date_are_told(wish: str, said: str) -> None:
+    talk = Dialogue()
+    talk.clock.time = AFTERNOON.timestamp()
+    reply = await talk.say(wish)
+    assert (reply.said, reply.calls, reply.ends) == (said, [], True)
+
+
+@pytest.mark.parametrize(
+    ("wish", "tool", "echo", "doing", "said"),
+    [
+        (
+            "öffne den Rechner",
+            "open_app",
+            "Opened.",
+            "Ich öffne den Rechner.",
+            "Erledigt: Ich habe den Rechner geöffnet.",
+        ),
+        (
+            "Wie viele Dateien sind in ~/a?",
+            "list_files",
+            "~/a:\nx",
+            "Ich zähle die Dateien in ~/a.",
+            "Es gibt 1 Datei.",
+        ),
+        (
+            "was ist geplant",
+            "cron",
+            "Nothing is scheduled.",
+            "Ich sehe nach, was geplant ist.",
+            "Es ist nichts geplant.",
+        ),
+        (
+            "what is planned",
+            "cron",
+            "2. Tea: daily (UTC); next: Mon",
+            "Looking up what is planned.",
+            "This is planned:\n2. Tea: daily (UTC); next: Mon",
+        ),
+        (
+            "run ls",
+            "execute_command",
+            "Run r1 ended with exit code 0 after 0.1 s.\na.txt\nb.txt",
+            "Running “ls”.",
+            "All done: I ran “ls”. It printed:\na.txt\nb.txt",
+        ),
+        (
+            "run ls nowhere",
+            "execute_command",
+            "Run r1 ended with exit code 2 after 0.1 s.\n(no output)",
+            "Running “ls nowhere”.",
+            "All done: I ran “ls nowhere”. It ended with exit code 2. It printed nothing.",
+        ),
+    ],
+)
+async def test_a_wish_is_answered_in_its_language(wish: str, tool: str, echo: str, doing: str, said: str) -> None:
+    talk = Dialogue()
+    assert (await talk.say(wish)).said == doing
+    assert (await talk.succeed(tool, echo)).said == said
+
+
+async def test_a_wish_without_a_word_of_a_language_is_answered_in_that_of_the_one_before() -> None:
+    talk = Dialogue()
+    await talk.say("Wie spät ist es?")
+    assert (await talk.say("frobnicate")).said.startswith("„frobnicate“ verstehe ich nicht")
+
+
+async def test_what_is_declined_in_german_is_told_in_german() -> None:
+    reply = await Dialogue().say("schreib mir ein Gedicht")
+    assert reply.said.startswith("„schreib mir ein Gedicht“ ist mehr, als ich ohne Modell kann")
+
+
+async def test_a_command_for_a_terminal_that_was_just_opened_says_what_to_write() -> None:
+    reply = await Dialogue().say("open the terminal and run ls")
+    assert '“type "ls" then press enter”' in reply.said
+    assert (reply.calls, reply.reason) == ([], "refusal")

@@ -1,0 +1,269 @@
+"""When schedules are due, through a year with changes of the clock, and that no run is lost or comes twice."""
+
+from __future__ import annotations
+
+import datetime
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from app.base.errors import ToolFailed, ToolMisuse
+from app.services.schedule import Agenda, Job, When, in_words, next_times, read, read_back
+from tests.support.stage import FakeClock
+
+BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
+YEAR = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC).timestamp()
+NOW = datetime.datetime(2026, 11, 23, 10, 0, tzinfo=ZoneInfo(BERLIN)).timestamp()
+
+
+def _clock(at: float) -> FakeClock:
+    clock = FakeClock()
+    clock.time = at
+    return clock
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "first"),
+    [
+        ("2026-11-24T09:00", "once, on Tuesday 24 November 2026 at 09:00", "2026-11-24 09:00"),
+        ("2026-11-24 09:00:00+00:00", "once, on Tuesday 24 November 2026 at 10:00", "2026-11-24 10:00"),
+        ("every 90 minutes", "every 90 minutes", "2026-11-23 11:30"),
+        ("every hour", "every hour", "2026-11-23 11:00"),
+        ("every 2 days", "every 2 days", "2026-11-25 10:00"),
+        ("daily 9:05", "at 09:05 every day", "2026-11-24 09:05"),
+        ("Weekdays at 18:00", "at 18:00 on Monday through Friday", "2026-11-23 18:00"),
+        ("mon, Thursday 7:30", "at 07:30 on Monday and Thursday", "2026-11-26 07:30"),
+        ("0 12 1 * *", "at 12:00 on the first day of every month", "2026-12-01 12:00"),
+        ("@weekly", "at 00:00 on Sunday", "2026-11-29 00:00"),
+        ("every monday at 7:30", "at 07:30 on Monday", "2026-11-30 07:30"),
+        ("every weekday 18:00", "at 18:00 on Monday through Friday", "2026-11-23 18:00"),
+        ("every day at 9:05", "at 09:05 every day", "2026-11-24 09:05"),
+        ("in 1 minute", "once, on Monday 23 November 2026 at 10:01", "2026-11-23 10:01"),
+        ("In 2 hours", "once, on Monday 23 November 2026 at 12:00", "2026-11-23 12:00"),
+        ("in a week", "once, on Monday 30 November 2026 at 10:00", "2026-11-30 10:00"),
+        ("tomorrow 9:00", "once, on Tuesday 24 November 2026 at 09:00", "2026-11-24 09:00"),
+        ("tomorrow at noon", "once, on Tuesday 24 November 2026 at 12:00", "2026-11-24 12:00"),
+        ("today 17:30", "once, on Monday 23 November 2026 at 17:30", "2026-11-23 17:30"),
+        ("at 17:30", "once, on Monday 23 November 2026 at 17:30", "2026-11-23 17:30"),
+        ("at 9:00", "once, on Tuesday 24 November 2026 at 09:00", "2026-11-24 09:00"),
+    ],
+)
+def test_a_schedule_is_read_and_read_back(text: str, words: str, first: str) -> None:
+    when = read(text, NOW, BERLIN)
+    assert in_words(when) == words
+    at = datetime.datetime.fromtimestamp(next_times(when, NOW, NOW)[0], ZoneInfo(BERLIN))
+    assert at.strftime("%Y-%m-%d %H:%M") == first
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("2026-11-24", "has no time of the day"),
+        ("2026-11-22T09:00", "is over"),
+        ("* * * * *", "more often than every 5 minutes"),
+        ("every minute", "more often"),
+        ("every 0 days", "is no schedule"),
+        ("0 0 30 2 *", "is over, or never comes|is no schedule"),
+        ("*/0 * * * *", "is no schedule"),
+        ("xyz 9:00", "is no schedule"),
+        ("mon 25:00", "is no schedule"),
+        ("tomorrow", "is no schedule"),
+        ("tomorrow 25:00", "is no schedule"),
+        ("today 9:00", "is over"),
+        ("in 0 minutes", "is over"),
+        ("", "is no schedule"),
+    ],
+)
+def test_what_is_no_schedule_is_refused_with_the_reason(text: str, why: str) -> None:
+    with pytest.raises(ToolMisuse, match=why):
+        read(text, NOW, BERLIN)
+
+
+def test_hours_ahead_are_hours_and_days_ahead_keep_the_clock_where_it_is_put_back() -> None:
+    before = datetime.datetime(2026, 10, 24, 22, 0, tzinfo=ZoneInfo(BERLIN)).timestamp()
+    hours, days = (next_times(read(text, before, BERLIN), before, before)[0] for text in ("in 12 hours", "in 1 day"))
+    assert (hours - before, days - before) == (12 * 3_600, 25 * 3_600)
+
+
+def test_the_person_reads_the_words_and_the_next_three_times() -> None:
+    told = read_back(read("weekdays 8:30", NOW, BERLIN), NOW)
+    assert told == (
+        "at 08:30 on Monday through Friday (Europe/Berlin); next: Tue 2026-11-24 08:30, Wed 2026-11-25 08:30, "
+        "Thu 2026-11-26 08:30"
+    )
+
+
+def _expected(when: When) -> list[float]:
+    """Every run of a year by local dates, counted without what is tested."""
+    zone = ZoneInfo(when.zone)
+    if when.kind == "every":
+        number, unit = when.text.split()
+        step = int(number) * {"hour": 3_600}[unit]
+        return [YEAR + step * n for n in range(1, 365 * 86_400 // step + 1)]
+    minute, hour, _, _, days = when.text.split()
+    weekdays = range(7) if days == "*" else [(int(day) - 1) % 7 for day in days.split(",")]
+    first = datetime.datetime.fromtimestamp(YEAR, zone).date()
+    found = []
+    for number in range(367):
+        day = first + datetime.timedelta(days=number)
+        if day.weekday() in weekdays:
+            found.append(_at(day, int(hour), int(minute), zone))
+    return [at for at in found if YEAR < at <= YEAR + 365 * 86_400]
+
+
+def _at(day: datetime.date, hour: int, minute: int, zone: ZoneInfo) -> float:
+    """The time on the day; where the clock skips it, the first minute after the gap."""
+    local = datetime.datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
+    back = datetime.datetime.fromtimestamp(local.timestamp(), zone)
+    if (back.hour, back.minute) == (hour, minute):
+        return local.timestamp()
+    start = datetime.datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()
+    minutes = (start + 60 * n for n in range(24 * 60))
+    return next(at for at in minutes if datetime.datetime.fromtimestamp(at, zone).time() > local.time())
+
+
+@pytest.fixture
+def in_memory() -> Iterator[Path]:
+    """A folder that no disk has to keep: 10,000 transactions are waited for otherwise."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+        yield Path(folder)
+
+
+def test_a_year_of_200_schedules_in_three_zones_runs_each_exactly_once(in_memory: Path) -> None:
+    clock = _clock(YEAR)
+    agenda = Agenda(in_memory / "agenda.db", clock)
+    zones, texts = (BERLIN, NEW_YORK, LORD_HOWE), []
+    for number in range(200):
+        hour, minute = (2, 30) if number % 4 == 0 else (number % 24, 15 * (number % 4))
+        days = "*" if number % 40 == 0 else str(number % 7)
+        text = f"{60 + number % 40} hour" if number % 10 == 9 else f"{minute} {hour} * * {days}"
+        texts.append(When("every" if number % 10 == 9 else "cron", text, zones[number % 3]))
+    jobs = {agenda.add(Job(f"job {n}", "say hello", when, "/w")).id: when for n, when in enumerate(texts)}
+    runs = []
+    while (due := agenda.next_due()) is not None and due <= YEAR + 365 * 86_400:
+        clock.time = due + 1
+        while run := agenda.claim():
+            runs.append((run.job.id, run.due_at, run.is_late))
+            agenda.finish(run, "done", "")
+    assert [run for run, count in Counter(runs).items() if count > 1 or run[2]] == []
+    for job_id, when in jobs.items():
+        assert sorted(due for one, due, _ in runs if one == job_id) == _expected(when), when
+
+
+def test_what_was_missed_runs_once_and_is_marked_late(tmp_path: Path) -> None:
+    clock = _clock(NOW)
+    agenda = Agenda(tmp_path / "agenda.db", clock)
+    agenda.add(Job("greeting", "say hello", read("daily 9:00", NOW, BERLIN), "/w"))
+    clock.time = NOW + 5 * 86_400
+    run = agenda.claim()
+    assert run and run.is_late
+    item = agenda.finish(run, "done", "Hello.")
+    assert item.title == "greeting (late: it was due Tue 2026-11-24 09:00): done"
+    assert (agenda.claim(), agenda.next_due()) == (None, NOW + 6 * 86_400 - 3_600)
+
+
+def test_a_schedule_for_once_is_over_after_its_run(tmp_path: Path) -> None:
+    clock = _clock(NOW)
+    agenda = Agenda(tmp_path / "agenda.db", clock)
+    job = agenda.add(Job("greeting", "say hello", read("2026-11-23T11:00", NOW, BERLIN), "/w"))
+    clock.time = NOW + 3_600
+    run = agenda.claim()
+    assert run and not run.is_late
+    agenda.finish(run, "done", "")
+    assert (agenda.all(), agenda.claim()) == ([], None)
+    with pytest.raises(ToolFailed, match="no schedule"):
+        agenda.remove(job.id)
+
+
+_DIES = """
+import os, signal, sys
+from pathlib import Path
+from app.base.clock import SystemClock
+from app.services.schedule import Agenda
+agenda = Agenda(Path(sys.argv[1]), SystemClock())
+run = agenda.claim()
+if sys.argv[2] == "after":
+    agenda.finish(run, "done", "Hello.")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moment", "titles"), [("middle", ["greeting: interrupted"]), ("after", ["greeting (late: it was due {}): done"])]
+)
+def test_what_a_killed_process_had_begun_comes_neither_twice_nor_is_it_lost(
+    tmp_path: Path, moment: str, titles: list[str]
+) -> None:
+    clock = _clock(NOW - 86_400 * 365)
+    path = tmp_path / "agenda.db"
+    agenda = Agenda(path, clock)
+    when = read("2025-11-24T09:00", clock.wall(), BERLIN)
+    agenda.add(Job("greeting", "say hello", when, "/w"))
+    agenda.close()
+    died = subprocess.run([sys.executable, "-c", _DIES, str(path), moment], cwd=Path.cwd(), check=False)
+    assert died.returncode == -signal.SIGKILL
+    clock.time = NOW
+    assert (agenda.claim(), agenda.claim()) == (None, None)
+    assert [item.title for item in agenda.inbox()] == [title.format("Mon 2025-11-24 09:00") for title in titles]
+
+
+def test_while_a_run_is_at_work_no_other_begins(tmp_path: Path) -> None:
+    clock = _clock(NOW)
+    agenda = Agenda(tmp_path / "agenda.db", clock)
+    for text in ("2026-11-23T11:00", "2026-11-23T11:01"):
+        agenda.add(Job(text, "say hello", read(text, NOW, BERLIN), "/w"))
+    clock.time = NOW + 7_200
+    run = agenda.claim()
+    assert run and agenda.claim() is None
+    agenda.finish(run, "done", "")
+    assert (second := agenda.claim()) and second.job.title == "2026-11-23T11:01"
+
+
+def test_the_inbox_keeps_what_was_not_read(tmp_path: Path) -> None:
+    agenda = Agenda(tmp_path / "agenda.db", _clock(NOW))
+    assert agenda.inbox() == []
+    first, second = agenda.post("message", "One", ""), agenda.post("message", "Two", "More.")
+    assert agenda.inbox() == [second, first]
+    agenda.mark_read([first])
+    assert agenda.inbox(only_unread=True) == [second]
+    assert (tmp_path / "agenda.db").stat().st_mode & 0o077 == 0
+
+
+def test_neither_secrets_nor_what_a_terminal_obeys_is_kept(tmp_path: Path) -> None:
+    agenda = Agenda(tmp_path / "agenda.db", _clock(NOW))
+    token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    told = f"log in with {token} \x1b]0;title\x07\x1b[2Jnow"
+    agenda.add(Job(told, told, read("2026-11-24T09:00", NOW, BERLIN), "/w"))
+    agenda.post("message", told, told)
+    agenda.close()
+    kept = b"".join(file.read_bytes() for file in tmp_path.glob("agenda.db*"))
+    assert (token.encode() in kept, b"\x1b[2J" in kept, b"log in with" in kept) == (False, False, True)
+
+
+def test_rules_stay_as_they_were_checked(tmp_path: Path) -> None:
+    agenda = Agenda(tmp_path / "agenda.db", _clock(NOW))
+    rules = ("tool=web_search\nmode=ask", "tool=write_file path=*.md")
+    agenda.add(Job("a", "a", read("daily 9:00", NOW, BERLIN), "/w", rules))
+    assert agenda.all()[0].allowed == rules
+
+
+def test_a_file_of_before_loses_its_rules_and_counts_as_read(tmp_path: Path) -> None:
+    file = tmp_path / "agenda.db"
+    agenda = Agenda(file, _clock(NOW))
+    agenda.add(Job("a", "a", read("daily 9:00", NOW, BERLIN), "/w"))
+    agenda.close()
+    with sqlite3.connect(file) as db:
+        db.execute("alter table jobs drop column tainted")
+        db.execute("update jobs set allowed = 'tool=web_search' || char(10) || 'mode=ask'")
+        db.execute("pragma user_version = 1")
+    (job,) = Agenda(file, _clock(NOW)).all()
+    assert (job.allowed, job.tainted_by) == ((), ("conversation",))
