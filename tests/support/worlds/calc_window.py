@@ -8,7 +8,6 @@ import tempfile
 import time
 
 import uno
-from com.sun.star.beans import PropertyValue
 from com.sun.star.connection import NoConnectException
 
 _PIPE = f"world{os.getpid()}"
@@ -26,7 +25,7 @@ def ends_with_us() -> None:
 def started(profile: str) -> subprocess.Popen[bytes]:
     command = (
         "/usr/lib/libreoffice/program/soffice.bin", f"-env:UserInstallation=file://{profile}", "--norestore",
-        "--nologo", "--nofirststartwizard", f"--accept=pipe,name={_PIPE};urp;",
+        "--nologo", "--nofirststartwizard", "--calc", f"--accept=pipe,name={_PIPE};urp;",
     )  # fmt: skip
     return subprocess.Popen(command, preexec_fn=ends_with_us)  # noqa: PLW1509 - one prctl call, no Python locks taken
 
@@ -45,6 +44,20 @@ def connected(profile: str, limit_s: float = 110.0) -> object:
             if office.poll() is not None:
                 office = started(profile)
             time.sleep(0.2)
+
+
+def opened(desktop: object, limit_s: float = 60.0) -> object:
+    """The sheet that the office opened by itself.
+
+    One that is loaded from here is made in a thread of its own; its menus then ask for the clipboard there, miss the
+    answer, and wait 3 s for each of their items.
+    """
+    limit = time.monotonic() + limit_s
+    while (document := desktop.getCurrentComponent()) is None or document.getCurrentController() is None:
+        if time.monotonic() > limit:
+            raise SystemExit("Calc has opened no sheet.")
+        time.sleep(0.1)
+    return document
 
 
 def watch(document: object) -> None:
@@ -66,6 +79,6 @@ def watch(document: object) -> None:
 with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
     context = connected(folder)
     desktop = context.ServiceManager.createInstanceWithContext("com.sun.star.frame.Desktop", context)
-    document = desktop.loadComponentFromURL("private:factory/scalc", "_blank", 0, (PropertyValue(),))
+    document = opened(desktop)
     tell("ready")
     watch(document)
