@@ -361,6 +361,10 @@ class X11Keyboard:
             self._fake(keycode, down=False)
         self._display.sync()
 
+    def sync(self) -> None:
+        """Return when the X server has handled what was sent until now."""
+        self._display.sync()
+
     @property
     def is_lending(self) -> bool:
         return bool(self._lent)

@@ -395,7 +395,7 @@ class X11ExactTyping:
         if self._keyboard.room() < len(foreign):
             self._keyboard.give_all_back()
         symbols = {character: symbols_of(character)[-1] for character in foreign[: self._keyboard.room()]}
-        lent = self._keyboard.lend(list(symbols.values()))
+        lent = await self._lend(list(symbols.values()))
         count = next((n for n, c in enumerate(text) if c in foreign and c not in symbols), len(text))
         if not count:
             raise ToolFailed(f"The keyboard has no spare key for {text[0]!r}. Write the text to a file instead.")
@@ -410,15 +410,35 @@ class X11ExactTyping:
             self._keyboard.give_back()
         return text[count:]
 
+    async def _lend(self, symbols: list[int]) -> dict[int, int]:
+        """Map the symbols to spare keys; one at a time for programs that read keys by Xlib alone.
+
+        While Xlib fetches one change of the map, it drops those that are announced meanwhile (`XRefreshKeyboardMapping`
+        clears them, https://gitlab.freedesktop.org/xorg/lib/libx11/-/blob/master/src/xkb/XKBBind.c), and such keys say
+        nothing. Toolkits that answer a ping keep a map of their own.
+        """
+        if not self.can_paste():
+            for symbol in symbols:
+                await self._asleep(1)
+                self._keyboard.lend([symbol])
+            await self._asleep(1)
+        return self._keyboard.lend(symbols)
+
     async def _read_off(self) -> None:
         """Wait until the program has read the keys: it reports that, or all of its threads sleep."""
         active = self._windows.active()
         if await self._windows.answers(f"w{active:x}", _WORKED_OFF_S):
             return
-        pid, asleep = self._windows.pid(active), 0
+        await self._asleep(_SLEEPS)
+
+    async def _asleep(self, times: int) -> None:
+        """Wait until all threads of the program slept at so many looks, one after the other."""
+        pid, asleep = self._windows.pid(self._windows.active()), 0
         until = time.monotonic() + _BUSY_LIMIT_S
-        while asleep < _SLEEPS and time.monotonic() < until:
+        while asleep < times and time.monotonic() < until:
             await asyncio.sleep(_LOOK_AGAIN_S)
+            # A program also sleeps while it waits for the X server, which answers it before it answers us.
+            self._keyboard.sync()
             asleep = asleep + 1 if _is_asleep(pid) else 0
 
     async def _worked_off(self, limit_s: float = _WORKED_OFF_S) -> None:
