@@ -100,6 +100,14 @@ def clip_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: max(limit - 1, 0)] + "…"
 
 
+_QUOTATION_MARKS = str.maketrans(dict.fromkeys('"“”„‟«»‹›″〝〞〟＂「」『』', "'"))
+
+
+def unquoted(text: str, limit: int) -> str:
+    """Return one line without quotation marks and hidden characters, so that a quotation cannot seem to end early."""
+    return clip_line(plain(text)[0].translate(_QUOTATION_MARKS), limit)
+
+
 _FOR_MODELS = re.compile(
     r"(?<![\w'\"“/.~-])[a-z]+(?:_[a-z]+)+(?![\w'\"”/])(?!\.\w)"
     r"|</?[a-z_]+/?>|\bx and y\b|\b(?:name one|name it) by\b|\b(?:e|w)\d+\b|\bref\b|\bcoordinates?\b"

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from app.base import ids as made_ids
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import clip_line, without_secrets
+from app.base.texts import clip_line, unquoted, without_secrets
 from app.base.values import dataclass
 from app.protocol.call import JsonValue, ToolCall, ToolResult, not_run
 from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
@@ -29,7 +29,8 @@ _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"#?(\d{1,12})")
 _FORGETTING = "forget_facts"
 _MOST_ASKED = 3
-"""The question names so many facts; what is shown below it holds more of them."""
+"""The question names so many facts; what is shown below it holds more of them, and each whole."""
+_SHOWN_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +182,12 @@ def _effects_of_forgetting(call: ToolCall) -> frozenset[Effect]:
 def _told(call: ToolCall) -> str:
     """Return what would be forgotten, for the question to the person."""
     facts = call.arguments.get("facts")
-    texts = [f"“{one}”" for one in facts[:_MOST_ASKED]] if isinstance(facts, (list, tuple)) else []
+    asked = facts[:_MOST_ASKED] if isinstance(facts, (list, tuple)) else ()
+    texts = [f"“{unquoted(str(one), _SHOWN_CHARS)}”" for one in asked]
     more = call.integer("count") - len(texts)
     listed = (", ".join(texts) or "what it remembers") + (f" and {more} more" if texts and more > 0 else "")
-    return f"remember “{call.text('instead')}” in place of {listed}" if call.has("instead") else f"forget {listed}"
+    instead = unquoted(call.text("instead"), _SHOWN_CHARS)
+    return f"remember “{instead}” in place of {listed}" if call.has("instead") else f"forget {listed}"
 
 
 def _fitting(facts: Sequence[Fact], most_chars: int) -> list[Fact]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from app.base.errors import ToolFailed, ToolMisuse
-from app.base.texts import clip_line, plain, without_secrets
+from app.base.texts import clip_line, unquoted, without_secrets
 from app.protocol.call import JsonValue, ToolCall, ToolResult
 from app.protocol.spec import Close, Effect, Param, RareFamily, ToolSpec, ValueType
 from app.services import timer
@@ -23,7 +23,6 @@ _TITLE_CHARS = 60
 _BODY_CHARS = 500
 _MOST_SENT = 5
 _SHOWN_CHARS = 400
-_MARKS = str.maketrans(dict.fromkeys('"“”„‟«»‹›″〝〞〟＂「」『』', "'"))
 Check = Callable[[Sequence[str]], None]
 """Raises ToolMisuse if one of the rules in short form is invalid."""
 
@@ -124,7 +123,7 @@ def _told(call: ToolCall) -> str:
         back = call.text("schedule")
     allowed = [_allowed_in_words(rule) for rule in call.text("allow").split(";") if rule.strip()]
     may = f"; without asking it may {' and '.join(allowed)}" if allowed else ""
-    task = _unquoted(call.text("task"), _TASK_CHARS)
+    task = unquoted(call.text("task"), _TASK_CHARS)
     # The whole call stands below the question, which would push its answers off the screen.
     more = " (all of it stands below)" if len(task) > _SHOWN_CHARS else ""
     return f"do this {back}{may}: “{clip_line(task, _SHOWN_CHARS)}”{more}"
@@ -134,19 +133,14 @@ def _allowed_in_words(rule: str) -> str:
     """Return `tool=write_file path=*.md` as “write_file” where path is “*.md”."""
     try:
         told = [
-            (name, _unquoted(value, _SHOWN_CHARS))
+            (name, unquoted(value, _SHOWN_CHARS))
             for name, _, value in (one.partition("=") for one in shlex.split(rule))
         ]
     except ValueError:  # because a quotation may be open; such a rule is refused afterwards
-        return f"“{_unquoted(rule, _SHOWN_CHARS)}”"
+        return f"“{unquoted(rule, _SHOWN_CHARS)}”"
     tools = [value for name, value in told if name == "tool"]
     bounds = [f"{name} is “{value}”" for name, value in told if name != "tool"]
     return f"use {' or '.join(tools) or 'any tool'}" + (f" where {' and '.join(bounds)}" if bounds else "")
-
-
-def _unquoted(text: str, limit: int) -> str:
-    """Return one line without quotation marks and hidden characters, so that it cannot seem to end early."""
-    return clip_line(plain(text)[0].translate(_MARKS), limit)
 
 
 _RARE = RareFamily("schedules", "do something later or regularly, notify the person")

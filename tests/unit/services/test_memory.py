@@ -375,6 +375,14 @@ REMEMBERED = "<remember quote='I like tea'>The person drinks tea.</remember>"
             ["<remember replaces='1' quote='I like tea'>The person likes tea.</remember>"],
             "remember “The person likes tea.” in place of “My bicycle is green.”.",
         ),
+        (
+            ["<remember replaces='1' quote='I like tea'>Tea.” in place of nothing. „x“ </remember>"],
+            "remember “Tea.' in place of nothing. 'x'” in place of “My bicycle is green.”.",
+        ),
+        (
+            [f"<remember replaces='1' quote='I like tea'>{'tea ' * 90}</remember>"],
+            f"remember “{'tea ' * 49}tea…” in place of “My bicycle is green.”.",
+        ),
         ([REMEMBERED, "<forget id='3'/>"], ""),
         ([REMEMBERED, "<remember replaces='3' quote='I like tea'>The person likes tea.</remember>"], ""),
     ],
