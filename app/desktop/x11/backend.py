@@ -41,7 +41,7 @@ from app.desktop.x11.pointer import X11Pointer, X11Screen
 from app.desktop.x11.selection import Selection, X11Clipboard, X11ExactTyping
 from app.desktop.x11.windows import X11Windows
 
-_ENDING_S, _ENDING_STEP_S = 1.0, 0.02
+_ENDING_S, _ENDING_STEP_S = 5.0, 0.02
 
 
 def make_backend(

@@ -175,10 +175,13 @@ def _unless(number: int, offset: int, allowed: Sequence[int]) -> list[Instructio
 
 _LAUNCH = (
     'trap : TERM; info=$1; shift; if [ -s "$0" ]; then "$@" 8>"$info" 9<"$0"; else "$@" 8>"$info"; fi; code=$?; '
-    ': >"$info.ended"; exit $code'
+    'while read -r name pid; do [ "$name" = \'"child-pid":\' ] && break; done <"$info"; pid=${pid%,}; '
+    'while { read -r state <"/proc/${pid:-none}/stat"; } 2>/dev/null; do case $state in *") "[ZX]" "*) break;; esac; '
+    'done; : >"$info.ended"; exit $code'
 )
 """A separate parent for bubblewrap, which dies with its parent: so it ends with the run, but not with Wisp. It creates
-a file when the run has ended, because Wisp may not be running then.
+a file when the run has ended, because Wisp may not be running then: when the first process inside is gone, and with it
+all others. Bubblewrap itself ends a moment before them, and meanwhile they may still write.
 """
 PLACES = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
 """Used instead of PATH, because PATH may contain the workspace."""

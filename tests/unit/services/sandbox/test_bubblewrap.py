@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import struct
+import subprocess
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from app.base.clock import SystemClock
@@ -49,6 +55,34 @@ def test_a_wall_that_cannot_stand_says_why_and_what_to_do(
     assert "sudo" in wall.missing()
     with pytest.raises(ToolFailed, match="sandbox for commands"):
         wall.enclose(tmp_path / "space", {}, tmp_path, network=False)
+
+
+_LEAVES_ONE_BEHIND = """#!/bin/sh
+[ -e /proc/self/fd/8 ] || exit 0
+sleep 60 >/dev/null 2>&1 &
+printf '{\\n    "child-pid": %s,\\n    "pid-namespace": 1\\n}\\n' "$!" >&8
+"""
+
+
+def test_a_run_has_ended_when_the_first_process_inside_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, space = tmp_path / "bwrap", tmp_path / "space"
+    program.write_text(_LEAVES_ONE_BEHIND)
+    program.chmod(0o755)
+    space.mkdir()
+    monkeypatch.setattr(bubblewrap, "PLACES", str(tmp_path))
+    enclosed = bubblewrap.wall(space, wanted=True).enclose(space, {}, tmp_path, network=False)
+    with subprocess.Popen([*enclosed.prefix, "true"]) as run:
+        info = enclosed.info
+        waited = psutil.Process(run.pid)
+        until = time.monotonic() + 20
+        while not (info.exists() and info.read_text().endswith("}\n") and not waited.children()):
+            assert time.monotonic() < until, "the run did not come so far"
+            time.sleep(0.01)
+        (tmp_path / "still there").touch()
+        os.kill(json.loads(info.read_text())["child-pid"], signal.SIGKILL)
+        assert run.wait(20) == 0
+    ended = info.with_name(f"{info.name}.ended")
+    assert ended.stat().st_mtime_ns >= (tmp_path / "still there").stat().st_mtime_ns
 
 
 def _judge(tmp_path: Path, why: str = "") -> CommandJudge:
