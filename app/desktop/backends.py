@@ -171,12 +171,14 @@ class TerminalFront:
 
     `is_prompt`: only a shell that waits for a line. `reads_lines`: the system hands over whole lines, so that no key
     arrives before Return. `has_unread`: it has not read all input yet, and may leave it to what comes after it.
+    `is_utf8`: it and the first program there take letters beyond ASCII as letters, and no part of one as a key.
     """
 
     programs: tuple[FrontProgram, ...] = ()
     is_prompt: bool = False
     reads_lines: bool = False
     has_unread: bool = False
+    is_utf8: bool = False
 
 
 class Curtain(Protocol):

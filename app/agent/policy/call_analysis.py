@@ -311,8 +311,9 @@ class CallAnalyzer:
 def of_pointing(call: ToolCall, spec: ToolSpec, seen: Sequence[Control], text: str) -> Kinds:
     """Return what the call comes to, by its gesture and what it acts on. `text` is a value that it sets."""
     control, is_middle = seen[-1], call.text("button") == "middle"
-    if call.text("modifiers") and terminals.is_inside(control):
-        return consequences.press_of(control) | {Consequence.TERMINAL}  # because ctrl opens the address under it
+    if call.text("modifiers") and any(map(terminals.is_inside, seen)):
+        # Ctrl opens the address under it, or a menu from which the drag chooses.
+        return consequences.press_of(control) | {Consequence.TERMINAL}
     if spec.gesture is Gesture.SCROLL:
         return consequences.choice_of(control) if consequences.is_choice(control) else frozenset()
     if text:
@@ -355,9 +356,7 @@ def _of_drag(seen: Sequence[Control]) -> Kinds:
     start, end = seen[0], seen[-1]
     if start.window.is_frame:
         return frozenset()
-    found: set[Consequence] = set()
-    for control in seen:
-        found |= consequences.press_of(control)
+    found: set[Consequence] = set().union(*map(consequences.press_of, seen))
     is_selection = (start.window.place, start.role, start.name) == (end.window.place, end.role, end.name)
     if len(seen) > 1 and not is_selection:
         found |= keystrokes.of_drop(end)

@@ -110,7 +110,7 @@ def _single_words() -> frozenset[str]:
 
 def meaning_in(role: str, name: str, around: Control) -> Kinds:
     """The consequences of pressing a control of that role and name, with the words of the dialog around it."""
-    own = meaning_of(role, name) | (_in_mail(name, around) if is_pressed_role(role) else frozenset())
+    own = meaning_of(role, name) | _in_mail(role, name, around) | terminals.of_setting(role, around)
     if own - {Consequence.UNKNOWN} or role not in table("controls")["dialogs"]["roles"]:
         return own
     label = _label(name)
@@ -124,18 +124,17 @@ def meaning_in(role: str, name: str, around: Control) -> Kinds:
     return own | words_of(around) | (asked_by(around, is_yes=is_yes) if says_yes else frozenset())
 
 
-def _in_mail(name: str, around: Control) -> Kinds:
-    is_mail = any(fnmatchcase(around.window.app.casefold(), pattern) for pattern in table("controls")["mild"]["never"])
+def _in_mail(role: str, name: str, around: Control) -> Kinds:
+    is_mail = is_pressed_role(role) and any(
+        fnmatchcase(around.window.app.casefold(), pattern) for pattern in table("controls")["mild"]["never"]
+    )
     is_unsure = is_mail and _label(name) in table("controls")["names"]["in_mail"]
     return frozenset({Consequence.UNKNOWN} if is_unsure else ())
 
 
 def words_of(around: Control) -> Kinds:
     """Return what the dialog around a control says that it is about."""
-    found: set[Consequence] = set()
-    for sentence in around.scene.words:
-        found |= _kinds_in(comparable(sentence))
-    return frozenset(found)
+    return frozenset().union(*map(_kinds_in, map(comparable, around.scene.words)))
 
 
 def asked_by(around: Control, *, is_yes: bool = False) -> Kinds:
@@ -214,7 +213,7 @@ def is_choice(control: Control) -> bool:
 
 def choice_of(control: Control) -> Kinds:
     """Return what changing a choice or a slider comes to: a press of a button of its label."""
-    return press_of(replace(control, role=_BUTTON, states=frozenset()))
+    return terminals.of_press(control) | press_of(replace(control, role=_BUTTON, states=frozenset()))
 
 
 def is_password(control: Control) -> bool:

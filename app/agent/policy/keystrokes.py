@@ -284,7 +284,8 @@ def perhaps_pressed(control: Control) -> tuple[str, ...]:
 
 def _of_rest(one: Pressed, control: Control) -> Kinds:
     """Strokes that neither submit, press nor paste: signs for a field, and chords that something is bound to."""
-    found: set[Consequence] = set()
+    is_leaving = all(stroke.whole in listed_chords("harmless", "password") for stroke in one.strokes)
+    found = set(terminals.of_setting(control.role, control) if not is_leaving else ())
     for stroke in one.strokes:
         if consequences.is_choice(control) and not stroke.whole.isdisjoint(table("controls")["choices"][control.role]):
             found |= consequences.choice_of(control)
@@ -317,15 +318,10 @@ def _is_harmless(stroke: Stroke, control: Control) -> bool:
 def _bound(one: Pressed, control: Control) -> Kinds | None:
     """Return what the controls do that the window binds to a part of the chord; None where it binds none."""
     with_letters, bindings = control.scene.is_menu_open, control.scene.bindings or ()
-    found = [binding for binding in bindings if _is_bound(binding, one, with_letters=with_letters)]
-    if not found:
-        return None
-    kinds: set[Consequence] = set()
-    for binding in found:
-        kinds |= consequences.meaning_in(binding.role, binding.name, control) | consequences.started_by(
-            binding.name, control
-        )
-    return frozenset(kinds)
+    bound = [binding for binding in bindings if _is_bound(binding, one, with_letters=with_letters)]
+    kinds = (consequences.meaning_in(each.role, each.name, control) for each in bound)
+    started = (consequences.started_by(each.name, control) for each in bound)
+    return frozenset().union(*kinds, *started) if bound else None
 
 
 def _is_unresolved(control: Control) -> bool:
@@ -348,6 +344,8 @@ def _of_signs(text: str, control: Control) -> set[Consequence]:
     """Signs without line breaks: harmless in a field, a terminal, and on a surface or finder that describes itself."""
     if control.scene.is_menu_open:
         return set().union(*(_chosen_by(sign, control) for sign in set(text)))
+    if setting := terminals.of_setting(control.role, control):
+        return set(setting)
     if control.window.is_terminal and (not consequences.is_field(control) or control.role == _TERMINAL):
         return set(terminals.of_letters(text, control))
     if consequences.is_field(control):

@@ -14,13 +14,14 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from app.agent.policy.chords import Pressed, listed_chords, pressed
+from app.agent.policy.chords import ALTGR, SHIFT, Pressed, Stroke, combinations, listed_chords, pressed
 from app.agent.policy.sentences import table
 from app.agent.policy.values import Consequence, Control, Kinds
 from app.base import resources
 from app.desktop.backends import TerminalFront
 
-_INSIDE = frozenset({"", "terminal", "writing"})
+_SHOWN = frozenset({"terminal"})
+_INSIDE = _SHOWN | {"", "writing"}
 """Roles of what a terminal shows: its own, that of words that were read off its pixels, and none."""
 _BEGUN = "\x1b"
 """At the end of a terminal's line: a key was begun there, such as Escape, that the next one may end."""
@@ -33,12 +34,18 @@ _MAY_RUN: Kinds = frozenset({Consequence.TERMINAL})
 
 def is_inside(control: Control) -> bool:
     """Return whether it is what a terminal shows, and no menu or button around that."""
-    return control.window.is_terminal and control.role in _INSIDE
+    return control.window.is_terminal and control.role in (_SHOWN if control.window.is_dialog else _INSIDE)
+
+
+def of_setting(role: str, around: Control) -> Kinds:
+    """Return what changing a control of a terminal's own dialogs comes to: it may set up what the next shell runs."""
+    is_setting = role in table("terminals")["settings"] or (role in _INSIDE - _SHOWN and around.window.is_dialog)
+    return _MAY_RUN if around.window.is_terminal and is_setting and not around.window.is_frame else _NOTHING
 
 
 def of_chord(one: Pressed, control: Control, *, is_first: bool) -> Kinds:
     """Return what a chord comes to inside a terminal. By the first of several, the program in front may end."""
-    at_prompt = _NOTHING if _is_listed(one, "prompt", with_signs=True) else _MAY_RUN
+    at_prompt = _NOTHING if _edits_line(one, control) else _MAY_RUN
     if not control.window.is_occupied:
         is_answer = any(stroke.is_sign or stroke.whole == {"space"} for stroke in one.strokes)
         return at_prompt | (_UNKNOWN if is_answer else _NOTHING)
@@ -47,8 +54,8 @@ def of_chord(one: Pressed, control: Control, *, is_first: bool) -> Kinds:
     later = _NOTHING if is_first else at_prompt
     found = _MAY_RUN if not control.window.fronts else _NOTHING
     for front in control.window.fronts:
-        if _is_calm(front) and not (front.reads_lines or front.has_unread):
-            found |= _MAY_RUN if _starts(front).intersection(stroke.key for stroke in one.strokes) else later
+        if _takes_each(front):
+            found |= later if all(_stays(stroke, front) for stroke in one.strokes) else _MAY_RUN
         elif not _takes_lines(front):
             found |= _MAY_RUN
         else:
@@ -58,21 +65,23 @@ def of_chord(one: Pressed, control: Control, *, is_first: bool) -> Kinds:
 
 def of_letters(text: str, control: Control) -> Kinds:
     """Return what letters come to inside a terminal. In a line they wait for Return, unless one key is an answer."""
+    fronts = control.window.fronts
+    is_read = all(front.is_utf8 or text.isascii() or _takes_each(front) for front in fronts)
     if not control.window.is_occupied:
         is_answer = len(text) == 1 or text.strip().casefold() in table("controls")["names"]["answers"]
-        return _UNKNOWN if is_answer else _NOTHING
-    found = _UNKNOWN if control.window.fronts else _MAY_RUN
-    for front in control.window.fronts:
-        is_held = not _starts(front) & set(text) if _is_calm(front) else _takes_lines(front)
-        found |= _NOTHING if is_held else _MAY_RUN
-    return found
+        return (_UNKNOWN if is_answer else _NOTHING) | (_NOTHING if is_read else _MAY_RUN)
+    is_held = is_read and _is_held(control) and not any(_starts(front) & set(text) for front in fronts)
+    return _UNKNOWN if is_held else _UNKNOWN | _MAY_RUN
 
 
 def of_press(control: Control) -> Kinds:
-    """Return what a click or a drag comes to inside a terminal: it selects, unless a program takes the mouse."""
-    if not control.window.is_occupied or not is_inside(control):
-        return _NOTHING
-    return _UNKNOWN if _is_held(control) else _MAY_RUN
+    """Return what a click or a drag comes to in a terminal: it selects, unless a program or the terminal takes it."""
+    if not is_inside(control) or control.window.is_frame:
+        return of_setting(control.role, control)
+    obeyed, app = table("terminals")["mouse"], control.window.app.casefold()
+    if any(fnmatchcase(app, one) for one in obeyed["opens"]) or not _names(control).isdisjoint(obeyed["programs"]):
+        return _MAY_RUN
+    return _NOTHING if not control.window.is_occupied else _UNKNOWN if _is_held(control) else _MAY_RUN
 
 
 def of_begun_key(control: Control, keys: Sequence[Pressed], line: str) -> Kinds:
@@ -91,7 +100,7 @@ def mark_begun(line: str, before: str, control: Control, keys: Sequence[str], te
     if is_inside(control) and not (control.window.is_occupied and _are_calm(control)):
         for one in (one for key in keys for one in pressed(key)):
             is_ended = one.holds(listed_chords("activates", "submits")) or _is_listed(one, "interrupts")
-            is_begun = not is_ended and (is_begun or not _is_listed(one, "prompt", with_signs=True))
+            is_begun = not is_ended and (is_begun or not _edits_line(one, control))
         for sign in (sign for sign in text if unicodedata.category(sign) == "Cc"):
             is_begun = sign not in "\r\n"
     return line + _BEGUN if is_begun else line
@@ -110,8 +119,7 @@ def written_in(control: Control) -> Iterator[str]:
 
 def may_edit(control: Control) -> bool:
     """Return whether an editor may be in front in a terminal."""
-    fronts = control.window.fronts
-    return not fronts or any(_edits(program.name) for front in fronts for program in front.programs)
+    return not control.window.fronts or any(map(_edits, _names(control)))
 
 
 def writes_nothing(keys: Sequence[Pressed], text: str) -> bool:
@@ -124,8 +132,12 @@ def is_named(control: Control, said: str) -> bool:
 
     These names are the system's. One that is a word of everyday language counts only in quotes or behind "in".
     """
-    names = {program.name.casefold() for front in control.window.fronts for program in front.programs}
-    return any(_is_said(name, said) for name in names if len(name) >= _NAMING_CHARS)
+    return any(_is_said(name.casefold(), said) for name in _names(control) if len(name) >= _NAMING_CHARS)
+
+
+def _names(control: Control) -> frozenset[str]:
+    """The names of the programs in front in a terminal."""
+    return frozenset(program.name for front in control.window.fronts for program in front.programs)
 
 
 def _is_said(name: str, said: str) -> bool:
@@ -148,6 +160,29 @@ def _are_calm(control: Control) -> bool:
     """Return whether calm programs take each key."""
     fronts = control.window.fronts
     return bool(fronts) and all(_is_calm(front) and not front.reads_lines for front in fronts)
+
+
+def _edits_line(one: Pressed, control: Control) -> bool:
+    """Return whether a chord edits a shell's line, or types a sign that its shell reads as one."""
+    is_plain = all(stroke.key.isascii() and ALTGR not in stroke.held for stroke in one.strokes if stroke.is_sign)
+    is_read = is_plain or all(front.is_utf8 for front in control.window.fronts)
+    unbound = {key for name in _names(control) for key in table("terminals")["unbound"].get(name, ())}
+    is_known = is_read and unbound.isdisjoint(stroke.key for stroke in one.strokes)
+    return is_known and _is_listed(one, "prompt", with_signs=True)
+
+
+def _stays(stroke: Stroke, front: TerminalFront) -> bool:
+    """Return whether a key reaches no file, command or other program in a calm program that takes it at once."""
+    if not stroke.is_sign:
+        names, known = ("all", *(program.name for program in front.programs)), table("terminals")["keys"]
+        return any(stroke.whole in combinations(tuple(known.get(name, ()))) for name in names)
+    is_sure = ALTGR not in stroke.held and (SHIFT not in stroke.held or stroke.key.isalpha())
+    return is_sure and stroke.key not in {sign.lower() for sign in _starts(front)}
+
+
+def _takes_each(front: TerminalFront) -> bool:
+    """Return whether a calm program takes each key at once, and leaves none to what comes after it."""
+    return _is_calm(front) and not (front.reads_lines or front.has_unread)
 
 
 def _is_calm(front: TerminalFront) -> bool:

@@ -10,7 +10,9 @@ other interpreter can start programs.
 from __future__ import annotations
 
 import ast
+import ctypes
 import fcntl
+import locale
 import os
 import re
 import shutil
@@ -20,6 +22,7 @@ import time
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from app.base import resources
@@ -32,6 +35,8 @@ _SHELLS = Path("/etc/shells")
 _STATE, _GROUP, _SESSION, _TERMINAL, _FRONT = 0, 2, 3, 4, 5
 """Fields behind the name in /proc/PID/stat: the process group, the session, its terminal, the group in front there."""
 _ENDED = "Z"
+_LOCALES = (b"LC_ALL", b"LC_CTYPE", b"LANG")
+_UTF8 = re.compile(rb"(?i)\.utf-?8\b")
 _FIRST_PTS = 136
 """The first device number of pseudo-terminals (https://www.kernel.org/doc/html/latest/admin-guide/devices.html)."""
 _LOCAL_MODES = 3
@@ -56,11 +61,6 @@ _STARTS_PROGRAMS = frozenset({"TerminalEmulator", "FileManager"})
 _EDITS_PROGRAMS = "IDE"
 _BUILDS_PROGRAMS = frozenset({"IDE", "Development", "Debugger"})
 _MAY_HOLD_TERMINALS = frozenset({"Development", "TextEditor", "IDE"})
-_SAY_LITTLE = frozenset(
-    {"System", "Utility", "Core", "FileTools", "Filesystem", "GTK", "Qt", "KDE", "GNOME", "XFCE", "LXDE", "LXQt",
-     "MATE", "Java", "TrayIcon", "Applet", "Shell", "ConsoleOnly"}
-)  # fmt: skip
-"""Categories that do not say what a program is for."""
 _CALLS = re.compile(
     rb"\0(?:exec[vl]p?e?|posix_spawnp?|system|popen|g_spawn_async(?:_with_\w+)?|g_spawn_command_line_async_with_\w+|"
     rb"g_app_info_launch|g_app_info_create_from_commandline|g_desktop_app_info_launch\w*|g_subprocess_newv?|"
@@ -75,15 +75,6 @@ _PYTHON = re.compile(r"python[\d.]*")
 _IMPORT = re.compile(
     r"^[ \t]*(?:import[ \t]+(?P<names>[^\n#;]+)|from[ \t]+(?P<one>\.*[\w.]*)[ \t]+import\b)", re.MULTILINE
 )
-_CALM_MODULES = frozenset(
-    {"__future__", "argparse", "array", "bisect", "cairo", "calendar", "collections", "colorsys", "contextlib", "copy",
-     "csv", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "gettext", "gi", "hashlib", "heapq",
-     "html", "itertools", "json", "locale", "math", "numbers", "operator", "PyQt5", "PyQt6", "PySide2", "PySide6",
-     "random", "re", "secrets", "signal", "statistics", "string", "struct", "sys", "textwrap", "time", "tkinter",
-     "typing",
-     "unicodedata", "uuid", "warnings", "wx", "zoneinfo"}
-)  # fmt: skip
-"""Modules that a script may import: none of them starts programs by itself."""
 _EXEC_OF_QT = re.compile(r"\.exec_?\(\s*\)")
 _SCRIPT_CALLS = re.compile(
     r"\b(?:system|popen|Popen|p?spawn\w*|posix_spawn\w*|fork\w*|exec[vl]\w*|startfile|[Ss]ubprocess\w*|startDetached|QProcess|"
@@ -186,7 +177,8 @@ class Launchers:
         edits, builds = _EDITS_PROGRAMS in categories, bool(categories & _BUILDS_PROGRAMS)
         if categories & _STARTS_PROGRAMS or _PROGRAM_LIBRARIES.search(libraries):
             return _Program(starts=True, edits=edits, builds=builds)
-        has_purpose = any(one not in _SAY_LITTLE and not one.startswith("X-") for one in categories)
+        vague = resources.words("desktop/vague_categories.txt")
+        has_purpose = any(one not in vague and not one.startswith("X-") for one in categories)
         calls = not content or bool(_CALLS.search(content) or _INTERPRETER.search(libraries))
         is_calm = has_purpose and not categories & _MAY_HOLD_TERMINALS
         return _Program(starts=not has_purpose and calls, edits=edits, builds=builds, has_purpose=is_calm)
@@ -211,7 +203,8 @@ def _front(leader: Sequence[str]) -> TerminalFront:
     members = tuple(_members(leader[_FRONT]))
     is_prompt = len(members) == 1 and leader[_FRONT] == leader[_GROUP] and _is_shell(leader[_SESSION])
     reads_lines, has_unread = _input_of(int(leader[_TERMINAL]))
-    return TerminalFront(tuple(map(_program, members)), is_prompt, reads_lines, has_unread)
+    is_utf8 = all(map(_is_utf8, {leader[_SESSION], *members}))
+    return TerminalFront(tuple(map(_program, members)), is_prompt, reads_lines, has_unread, is_utf8)
 
 
 def _members(group: str) -> Iterator[str]:
@@ -228,6 +221,24 @@ def _is_shell(leader: str) -> bool:
     words = _command_line(leader)
     is_interactive = bool(words) and all(_OPTION.fullmatch(word) for word in words[1:])
     return is_interactive and Path(file).name in resources.words("desktop/line_shells.txt") and file in _shells()
+
+
+def _is_utf8(pid: str) -> bool:
+    """Return whether a program was started with a locale of UTF-8 that the system has; else it is the C locale's.
+
+    The first of these variables that is not empty counts: https://man7.org/linux/man-pages/man3/setlocale.3.html
+    """
+    given = dict(each.partition(b"=")[::2] for each in _read(_PROC / pid / "environ").split(b"\0"))
+    name = next(filter(None, map(given.get, _LOCALES)), b"")
+    return _UTF8.search(name) is not None and _has_locale(name)
+
+
+@cache
+def _has_locale(name: bytes) -> bool:
+    """Return whether the system has a locale. A shell that is given another one takes each byte for a sign."""
+    library = ctypes.CDLL(None)
+    library.newlocale.restype = ctypes.c_void_p
+    return bool(library.newlocale(1 << locale.LC_CTYPE, name, None))
 
 
 def _input_of(device: int) -> tuple[bool, bool]:
@@ -268,28 +279,18 @@ def _runs_script(name: str, words: Sequence[str]) -> bool:
 
 
 def _command_line(pid: str) -> list[str]:
-    try:
-        return (_PROC / pid / "cmdline").read_bytes().rstrip(b"\0").decode("utf-8", "replace").split("\0")
-    except OSError:  # because the process has ended or belongs to another user
-        return []
+    return _read(_PROC / pid / "cmdline").rstrip(b"\0").decode("utf-8", "replace").split("\0")
 
 
 def _shells() -> frozenset[str]:
     """Return the paths of the system's shells, with links resolved. Debian lists `tmux` and `screen` among them."""
-    try:
-        listed = _SHELLS.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:  # because a small system lists none
-        return frozenset()
+    listed = _read(_SHELLS).decode("utf-8", "replace").splitlines()
     return frozenset(os.path.realpath(line) for line in listed if line.startswith("/"))
 
 
 def _stat(pid: int) -> list[str]:
     """Return what the system reports of a process after its name; nothing if it ended or is hidden."""
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace") if pid else ""
-    except OSError:
-        return []
-    return stat.rpartition(")")[2].split()
+    return _read(_PROC / str(pid) / "stat").decode("utf-8", "replace").rpartition(")")[2].split()
 
 
 def _process(pid: int) -> tuple[int, str] | None:
@@ -311,11 +312,7 @@ def _content(file: Path) -> bytes:
 
 def _script(pid: int) -> frozenset[str]:
     """Return the name of the installed script that the process runs. A script elsewhere may have any name."""
-    try:
-        given = (_PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[1:]
-    except OSError:  # because the process has ended or belongs to another user
-        return frozenset()
-    script = next((word for word in given if word and not word.startswith("-")), "")
+    script = next((word for word in _command_line(str(pid))[1:] if word and not word.startswith("-")), "")
     is_installed = script.startswith(_SYSTEM) and ".." not in script
     return frozenset({Path(script).name.lower()} if is_installed else ())
 
@@ -331,16 +328,11 @@ def _is_calm_script(pid: int) -> bool:
         if script.stat().st_mtime > _began(pid) or script.stat().st_size > _MOST_SCRIPT_BYTES:
             return False
         text = _code(script.read_bytes())
-    except (
-        OSError,
-        ValueError,
-        SyntaxError,
-        RecursionError,
-        MemoryError,
-    ):  # because what cannot be read may start anything
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):  # because it cannot be judged
         return False
     named = {name for found in _IMPORT.finditer(text) for name in _modules(found)}
-    return named <= _CALM_MODULES and not _SCRIPT_CALLS.search(_EXEC_OF_QT.sub("", text))
+    # None of these modules starts programs by itself.
+    return named <= resources.words("desktop/calm_modules.txt") and not _SCRIPT_CALLS.search(_EXEC_OF_QT.sub("", text))
 
 
 def _code(script: bytes) -> str:
@@ -367,10 +359,7 @@ def _modules(found: re.Match[str]) -> Iterator[str]:
 
 def _maps(pid: int) -> str:
     """Return the list of files that the process has mapped."""
-    try:
-        return (_PROC / str(pid) / "maps").read_text(encoding="utf-8", errors="replace")
-    except OSError:  # because the process has ended or belongs to another user
-        return ""
+    return _read(_PROC / str(pid) / "maps").decode("utf-8", "replace")
 
 
 def _family(pid: int) -> Iterator[int]:
@@ -397,6 +386,13 @@ def _holds_terminal(pid: int) -> bool:
     """Return whether the process controls a pseudo-terminal."""
     folder = f"{_PROC}/{pid}/fd"
     return any(_link(f"{folder}/{entry}") in _PTY_ENDS for entry in _entries(folder) or ())
+
+
+def _read(place: Path) -> bytes:
+    try:
+        return place.read_bytes()
+    except OSError:  # because the process has ended or belongs to another user, or the system has no such file
+        return b""
 
 
 def _entries(folder: str) -> list[str] | None:

@@ -10,6 +10,7 @@ import pytest
 from app.agent.policy import Control, Decision, Policy, Provenance
 from app.assembly import registry
 from app.desktop.backends import FrontProgram, TerminalFront
+from app.desktop.elements import Binding
 from app.protocol.call import ToolCall
 from tests.support.controls import altered, described
 
@@ -46,6 +47,11 @@ def _decided(folder: Path, call: ToolCall, control: Control, said: str) -> Decis
 
 
 NAMED = "Write a list in the xterm."
+REACHING = (
+    "ctrl+t ctrl+o ctrl+r ctrl+z Insert F3 F4 F5 F12 F13 alt+f alt+semicolon alt+b Escape ctrl+bracketleft ctrl+3 "
+    "shift+Insert ctrl+backslash ctrl+shift+o ctrl+s+o"
+)
+"""Keys of nano that read or write another file or run something, begin such a key, or are not known."""
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,8 @@ NAMED = "Write a list in the xterm."
     [
         "Escape", "Tab", "shift+Tab", "ctrl+i", "ctrl+bracketleft", "ctrl+3", "alt+e", "alt+ctrl+e", "Escape ctrl+e",
         "a Tab", "ctrl+x", "ctrl+o", "ctrl+d", "ctrl+v", "ctrl+q", "ctrl+s", "Insert", "ctrl+space", "ctrl+slash", "F1",
-        "ctrl+t", "alt+Tab", "super+Tab", "Menu",
+        "ctrl+t", "alt+Tab", "super+Tab", "Menu", "Page_Up", "Page_Down", "shift+Up", "shift+Left", "shift+Home",
+        "shift+End", "ctrl+Left", "ctrl+Right", "ctrl+shift+Up", "ctrl+shift+Down", "ctrl+Page_Up", "F11",
     ],
 )  # fmt: skip
 def test_at_a_prompt_a_key_that_may_run_the_line_asks_whatever_the_person_named(tmp_path: Path, keys: str) -> None:
@@ -64,7 +71,7 @@ def test_at_a_prompt_a_key_that_may_run_the_line_asks_whatever_the_person_named(
     "keys",
     [
         "Left", "Up Up Down", "Home", "End", "BackSpace", "Delete", "ctrl+a", "ctrl+e", "ctrl+u", "ctrl+w", "ctrl+k",
-        "ctrl+y", "ctrl+c", "ctrl+r", "ctrl+l", "Page_Up", "shift+Page_Up", "ctrl+shift+c", "ctrl+Left",
+        "ctrl+y", "ctrl+c", "ctrl+r", "ctrl+l", "shift+Page_Up", "ctrl+shift+c",
     ],
 )  # fmt: skip
 def test_at_a_prompt_what_only_edits_the_line_or_scrolls_needs_no_answer(tmp_path: Path, keys: str) -> None:
@@ -77,9 +84,12 @@ def test_at_a_prompt_what_only_edits_the_line_or_scrolls_needs_no_answer(tmp_pat
         (_in_front("nano"), _type("bread and milk")),
         (_in_front("nano"), _key("ctrl+s")),
         (_in_front("nano"), _key("Delete")),
-        (_in_front("nano"), CLICK),
+        (_in_front("nano"), _key("ctrl+x")),
+        (_in_front("nano"), _key("shift+Left")),
+        (_in_front("less"), CLICK),
         (_in_front("git", "less"), _key("Page_Down")),
-        (_in_front("htop"), DRAG),
+        (_in_front("git", "less"), _key("ctrl+f")),
+        (_in_front("less"), DRAG),
         (_in_front("htop"), _key("F10")),
         (_in_front("sleep", reads_lines=True), _key("ctrl+c")),
         (_in_front("python3.11", reads_lines=True), _type("bread and milk")),
@@ -113,6 +123,17 @@ def test_a_word_of_everyday_language_names_no_program_in_a_terminal(
 @pytest.mark.parametrize(
     ("control", "call"),
     [
+        *((_in_front("nano"), _key(keys)) for keys in REACHING.split()),
+        (_in_front("nano"), CLICK),
+        (_in_front("nano"), DRAG),
+        (_in_front("htop"), CLICK),
+        (_in_front("htop"), DRAG),
+        (_in_front("htop"), _key("F9")),
+        (_in_front("htop"), _key("F8")),
+        (_in_front("top"), _key("shift+w")),
+        (_in_front("less"), _key("shift+1")),
+        (_in_front("less"), _key("ctrl+x")),
+        (_in_front("less"), _key("ctrl+o")),
         (_in_front("vim.basic"), _type("dd")),
         (_in_front("vim.basic"), _key("Escape")),
         (_in_front("mc"), CLICK),
@@ -130,6 +151,12 @@ def test_a_word_of_everyday_language_names_no_program_in_a_terminal(
         (_in_front("less"), _key("s")),
         (_in_front("git", "less"), _type("|")),
         (altered(PROMPT, fronts=(SHELL,)), ToolCall("c1", "computer_click", {"x": 3, "y": 4, "modifiers": "ctrl"})),
+        (PROMPT, ToolCall("c1", "computer_drag", {"path": "1,1 2,2", "modifiers": "ctrl"})),
+        *(
+            (altered(PROMPT, app=app), call)
+            for app in ("kitty", "Alacritty", "org.wezfurlong.wezterm")
+            for call in (CLICK, DRAG)
+        ),
         (_in_front("less"), _key("v")),
         (_in_front("dmesg", "vim.basic"), _type("dd")),
         (_in_front(""), _type("dd")),
@@ -209,3 +236,83 @@ def test_an_editor_in_a_terminal_saves_under_no_name_that_starts_by_itself(tmp_p
     typed = {"xterm": ("~/.bashrc",)}
     policy = Policy(tmp_path, persons=tmp_path / "none.toml")
     assert policy.decide(call, spec, (control,), Provenance(said=NAMED, typed=typed)).decision is Decision.DENY
+
+
+def test_a_drag_that_begins_in_a_terminal_with_a_key_held_asks_wherever_it_ends(tmp_path: Path) -> None:
+    call = ToolCall("c1", "computer_drag", {"path": "1,1 900,900", "modifiers": "ctrl"})
+    spec, elsewhere = REGISTRY.find(call.name), described("desktop", "pcmanfm", "panel")
+    assert spec
+    policy = Policy(tmp_path, persons=tmp_path / "none.toml")
+    decided = policy.decide(call, spec, (PROMPT, elsewhere), Provenance(said=NAMED, instructions=NAMED))
+    assert decided.decision is Decision.ASK
+
+
+LETTERS = TerminalFront((FrontProgram("bash"),), is_prompt=True, is_utf8=True)
+WAITS = TerminalFront((FrontProgram("sleep"),), reads_lines=True)
+
+
+@pytest.mark.parametrize("call", [_type("für"), _type("日本"), _key("ü")])
+@pytest.mark.parametrize(
+    ("fronts", "decision"),
+    [
+        ((SHELL,), Decision.ASK),
+        ((LETTERS, SHELL), Decision.ASK),
+        ((WAITS,), Decision.ASK),
+        ((LETTERS,), Decision.ALLOW),
+        ((TerminalFront((FrontProgram("nano"),)),), Decision.ALLOW),
+    ],
+)
+def test_letters_beyond_ascii_ask_where_a_line_editor_may_take_their_parts_for_keys(
+    tmp_path: Path, call: ToolCall, fronts: tuple[TerminalFront, ...], decision: Decision
+) -> None:
+    control = altered(PROMPT, is_occupied=not all(front.is_prompt for front in fronts), fronts=fronts)
+    assert _decided(tmp_path, call, control, NAMED) is decision
+
+
+@pytest.mark.parametrize("keys", ["Home", "End", "Delete"])
+def test_keys_that_one_shell_does_not_know_ask_there(tmp_path: Path, keys: str) -> None:
+    zsh = TerminalFront((FrontProgram("zsh"),), is_prompt=True)
+    decided = [_decided(tmp_path, _key(keys), altered(PROMPT, fronts=(one,)), NAMED) for one in (SHELL, zsh)]
+    assert decided == [Decision.ALLOW, Decision.ASK]
+
+
+DIALOG = altered(PROMPT, app="mate-terminal", title="Editing Profile", is_dialog=True, is_known=True)
+
+
+@pytest.mark.parametrize(
+    ("role", "call"),
+    [
+        ("entry", _type("touch hit")),
+        ("entry", _key("a")),
+        ("entry", _key("ctrl+v")),
+        ("entry", CLICK),
+        ("entry", ToolCall("c1", "set_value", {"ref": "e7", "value": "touch hit"})),
+        ("check box", CLICK),
+        ("check box", _key("space")),
+        ("combo box", CLICK),
+        ("combo box", _key("Down")),
+        ("combo box", SCROLL),
+        ("spin button", _type("5")),
+        ("", CLICK),
+        ("", _type("touch hit")),
+        ("", _key("Down")),
+    ],
+)
+@pytest.mark.parametrize("said", [NAMED, "Set up the profile in mate-terminal."])
+def test_what_changes_a_setting_of_a_terminal_asks(tmp_path: Path, role: str, call: ToolCall, said: str) -> None:
+    control = altered(DIALOG, role=role, name="Run a custom command", is_known=bool(role))
+    assert _decided(tmp_path, call, control, said) is Decision.ASK
+
+
+@pytest.mark.parametrize("binding", ["check box", "entry"])
+def test_a_key_that_is_bound_to_a_setting_of_a_terminal_asks(tmp_path: Path, binding: str) -> None:
+    bound = (Binding("<Alt>r", binding, "Run a custom command"),)
+    control = altered(DIALOG, role="button", name="Close", bindings=bound)
+    assert _decided(tmp_path, _key("alt+r"), control, NAMED) is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    ("role", "call"), [("button", CLICK), ("page tab", CLICK), ("entry", _key("Tab")), ("entry", _key("Escape"))]
+)
+def test_leaving_a_dialog_of_a_terminal_needs_no_answer(tmp_path: Path, role: str, call: ToolCall) -> None:
+    assert _decided(tmp_path, call, altered(DIALOG, role=role, name="Close"), NAMED) is Decision.ALLOW

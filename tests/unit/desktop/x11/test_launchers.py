@@ -95,13 +95,13 @@ _TERMINAL = "import pty, sys; pty.spawn(sys.argv[1:])"
 
 
 @contextmanager
-def _terminal(*command: str) -> Iterator[subprocess.Popen[bytes]]:
+def _terminal(*command: str, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(
         [_PYTHON, "-c", _TERMINAL, *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         bufsize=0,
-        env=os.environ | {"TERM": "xterm"},
+        env=os.environ | {"TERM": "xterm", "PYTHONCOERCECLOCALE": "0"} | variables,
     ) as terminal:
         try:
             yield terminal
@@ -213,3 +213,27 @@ def test_the_system_says_whether_a_program_takes_lines_and_has_read_its_keys() -
         assert not _only(terminal.pid).has_unread
         _type(terminal, "x")
         assert eventually(lambda: _only(terminal.pid).has_unread)
+
+
+@pytest.mark.parametrize(
+    ("given", "shell", "is_utf8"),
+    [
+        ({"LC_ALL": "C.UTF-8", "LC_CTYPE": "C", "LANG": "C"}, "", True),
+        ({"LC_ALL": "", "LC_CTYPE": "C.utf8", "LANG": "C"}, "", True),
+        ({"LC_ALL": "", "LC_CTYPE": "", "LANG": "C.UTF-8"}, "", True),
+        ({"LC_ALL": "C", "LC_CTYPE": "C.UTF-8", "LANG": "C.UTF-8"}, "", False),
+        ({"LC_ALL": "", "LC_CTYPE": "POSIX", "LANG": "C.UTF-8"}, "", False),
+        ({"LC_ALL": "", "LC_CTYPE": "", "LANG": ""}, "", False),
+        ({"LC_ALL": "xx_XX.UTF-8", "LC_CTYPE": "", "LANG": "C.UTF-8"}, "", False),
+        ({"LC_ALL": "C", "LC_CTYPE": "", "LANG": ""}, "env LC_ALL=C.UTF-8 sleep 100\n", False),
+    ],
+)
+def test_letters_are_read_as_utf8_only_with_such_a_locale_of_the_system(
+    given: dict[str, str], shell: str, *, is_utf8: bool
+) -> None:
+    with _terminal("/bin/bash", "--norc", **given) as terminal:
+        assert eventually(lambda: _has_prompt(terminal.pid))
+        if shell:
+            _type(terminal, shell)
+            assert eventually(lambda: [each.name for each in _only(terminal.pid).programs] == ["sleep"])
+        assert _only(terminal.pid).is_utf8 is is_utf8
