@@ -335,11 +335,8 @@ def _listed() -> Iterator[tuple[tuple[str, ...], Kinds]]:
 
 def _kinds_in(plain: str) -> Kinds:
     words = tuple(_WORD.findall(plain))
-    found: set[Consequence] = set()
-    for phrase, kinds in _phrases():
-        if _holds(words, phrase) or (_is_unspaced(phrase) and phrase[0] in plain):
-            found |= kinds
-    return frozenset(found)
+    said = (kinds for one, kinds in _phrases() if _holds(words, one) or (_is_unspaced(one) and one[0] in plain))
+    return frozenset().union(*said)
 
 
 @cache

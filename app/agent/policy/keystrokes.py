@@ -83,12 +83,13 @@ def presses_save(keys: Iterable[Pressed]) -> bool:
     return any(one.holds(listed_chords("activates", "saves")) for one in keys)
 
 
-def of_keys(keys: Iterable[Pressed], control: Control, own: Sequence[str]) -> Kinds:
+def of_keys(keys: Sequence[Pressed], control: Control, own: Sequence[str]) -> Kinds:
     """Return what pressing these chords comes to while `control` has the keyboard. `own` are Wisp's own keys."""
     ours = frozenset(combination(one) for one in own if one)
     found: set[Consequence] = set()
     for number, one in enumerate(keys):
-        found |= _anywhere(one, ours) | _at_focus(one, control, is_first=number == 0)
+        is_first = all(map(terminals.only_moves, keys[:number]))
+        found |= _anywhere(one, ours) | _at_focus(one, control, is_first=is_first)
         # Before a later key of the call presses something, the gate looks again at which entry is marked then.
         if number == 0 and control.scene.is_menu_open and not control.role.endswith(_MENU):
             found |= _any_entry(control) if one.holds(listed_chords("activates", "submits", "presses")) else set()
@@ -243,9 +244,9 @@ def _perhaps_chosen(one: Pressed, control: Control) -> Kinds:
     signs = {stroke.key for stroke in one.strokes}
     found: set[Consequence] = set()
     for binding in control.scene.bindings or ():
-        if binding.role.endswith(_MENU) and not tuple(bound_combinations(binding.chord)):
-            is_spelled = any(sign in consequences.comparable(binding.name) for sign in signs)
-            found |= consequences.meaning_in(binding.role, binding.name, control) if is_spelled else frozenset()
+        is_spelled = any(sign in consequences.comparable(binding.name) for sign in signs)
+        if is_spelled and binding.role.endswith(_MENU) and not tuple(bound_combinations(binding.chord)):
+            found |= consequences.meaning_in(binding.role, binding.name, control)
     return frozenset(found)
 
 
@@ -354,9 +355,8 @@ def _of_signs(text: str, control: Control) -> set[Consequence]:
     if " " in text and consequences.is_pressed_role(control.role):
         found |= consequences.press_of(control)
     is_surface = control.is_known and not consequences.is_pressed_role(control.role)
-    if control.window.is_launcher and is_surface:
-        return found
-    is_quiet = is_surface and not consequences.sends_on_return(control) and not control.scene.has_password
+    is_seen = consequences.sends_on_return(control) or control.scene.has_password
+    is_quiet = is_surface and (control.window.is_launcher or not is_seen)
     return found if is_quiet else found | {Consequence.UNKNOWN}
 
 

@@ -44,7 +44,7 @@ def of_setting(role: str, around: Control) -> Kinds:
 
 
 def of_chord(one: Pressed, control: Control, *, is_first: bool) -> Kinds:
-    """Return what a chord comes to inside a terminal. By the first of several, the program in front may end."""
+    """Return what a chord comes to inside a terminal. By one before it, the program in front may have ended."""
     at_prompt = _NOTHING if _edits_line(one, control) else _MAY_RUN
     if not control.window.is_occupied:
         is_answer = any(stroke.is_sign or stroke.whole == {"space"} for stroke in one.strokes)
@@ -61,6 +61,11 @@ def of_chord(one: Pressed, control: Control, *, is_first: bool) -> Kinds:
         else:
             found |= at_prompt
     return found | _UNKNOWN
+
+
+def only_moves(one: Pressed) -> bool:
+    """Return whether no calm program ends by a chord."""
+    return all(stroke.whole in combinations(tuple(table("terminals")["keys"]["all"])) for stroke in one.strokes)
 
 
 def of_letters(text: str, control: Control) -> Kinds:
@@ -167,15 +172,15 @@ def _edits_line(one: Pressed, control: Control) -> bool:
     is_plain = all(stroke.key.isascii() and ALTGR not in stroke.held for stroke in one.strokes if stroke.is_sign)
     is_read = is_plain or all(front.is_utf8 for front in control.window.fronts)
     unbound = {key for name in _names(control) for key in table("terminals")["unbound"].get(name, ())}
-    is_known = is_read and unbound.isdisjoint(stroke.key for stroke in one.strokes)
-    return is_known and _is_listed(one, "prompt", with_signs=True)
+    is_listed = all(stroke.is_sign or stroke.whole in listed_chords("harmless", "prompt") for stroke in one.strokes)
+    return is_listed and is_read and unbound.isdisjoint(stroke.key for stroke in one.strokes)
 
 
 def _stays(stroke: Stroke, front: TerminalFront) -> bool:
     """Return whether a key reaches no file, command or other program in a calm program that takes it at once."""
     if not stroke.is_sign:
-        names, known = ("all", *(program.name for program in front.programs)), table("terminals")["keys"]
-        return any(stroke.whole in combinations(tuple(known.get(name, ()))) for name in names)
+        lists = (table("terminals")["keys"].get(one, ()) for one in ("all", *(each.name for each in front.programs)))
+        return stroke.whole in listed_chords("harmless", "interrupts").union(*map(combinations, map(tuple, lists)))
     is_sure = ALTGR not in stroke.held and (SHIFT not in stroke.held or stroke.key.isalpha())
     return is_sure and stroke.key not in {sign.lower() for sign in _starts(front)}
 
@@ -203,7 +208,6 @@ def _starts(front: TerminalFront) -> frozenset[str]:
     return frozenset(sign for program in front.programs for sign in known.get(program.name, ()))
 
 
-def _is_listed(one: Pressed, *names: str, with_signs: bool = False) -> bool:
-    """Return whether each part of a chord is in one of these lists of keys, or is a sign."""
-    known = listed_chords("harmless", *names)
-    return all(stroke.whole in known or (with_signs and stroke.is_sign) for stroke in one.strokes)
+def _is_listed(one: Pressed, *names: str) -> bool:
+    """Return whether each part of a chord is in one of these lists of keys."""
+    return all(stroke.whole in listed_chords("harmless", *names) for stroke in one.strokes)

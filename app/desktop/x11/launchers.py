@@ -235,7 +235,6 @@ def _is_utf8(pid: str) -> bool:
 
 @cache
 def _has_locale(name: bytes) -> bool:
-    """Return whether the system has a locale. A shell that is given another one takes each byte for a sign."""
     library = ctypes.CDLL(None)
     library.newlocale.restype = ctypes.c_void_p
     return bool(library.newlocale(1 << locale.LC_CTYPE, name, None))

@@ -89,6 +89,9 @@ def test_at_a_prompt_what_only_edits_the_line_or_scrolls_needs_no_answer(tmp_pat
         (_in_front("less"), CLICK),
         (_in_front("git", "less"), _key("Page_Down")),
         (_in_front("git", "less"), _key("ctrl+f")),
+        (_in_front("less"), _key("End Home Page_Down")),
+        (_in_front("less"), _key("Page_Down", repeat=3)),
+        (_in_front("nano"), _key("ctrl+c")),
         (_in_front("less"), DRAG),
         (_in_front("htop"), _key("F10")),
         (_in_front("sleep", reads_lines=True), _key("ctrl+c")),
@@ -169,6 +172,8 @@ def test_a_word_of_everyday_language_names_no_program_in_a_terminal(
         # The first of several keys may end the program.
         (_in_front("nano"), _key("ctrl+x Escape")),
         (_in_front("nano"), _key("ctrl+x", repeat=2)),
+        (_in_front("less"), _key("q Page_Down")),
+        (_in_front("nano"), _key("ctrl+x Left Page_Down")),
         (_in_front("nano"), _key("ctrl+x", hold_ms=2000)),
         (altered(_in_front("nano"), fronts=(SHELL, TerminalFront((FrontProgram("nano"),)))), _key("Tab")),
     ],
