@@ -311,8 +311,7 @@ class CallAnalyzer:
 def of_pointing(call: ToolCall, spec: ToolSpec, seen: Sequence[Control], text: str) -> Kinds:
     """Return what the call comes to, by its gesture and what it acts on. `text` is a value that it sets."""
     control, is_middle = seen[-1], call.text("button") == "middle"
-    if call.text("modifiers") and any(map(terminals.is_inside, seen)):
-        # Ctrl opens the address under it, or a menu from which the drag chooses.
+    if call.text("modifiers") and any(map(terminals.is_inside, seen)):  # because ctrl opens an address, or a menu
         return consequences.press_of(control) | {Consequence.TERMINAL}
     if spec.gesture is Gesture.SCROLL:
         return consequences.choice_of(control) if consequences.is_choice(control) else frozenset()
@@ -340,8 +339,7 @@ def _of_value(text: str, control: Control) -> Kinds:
     """A value that a field, a box or a choice is set to."""
     if consequences.is_password(control):
         return frozenset({Consequence.PASSWORD})
-    pressed = frozenset() if consequences.is_field(control) else consequences.press_of(control)
-    return pressed | (keystrokes.of_text(text, control) if consequences.is_field(control) else frozenset())
+    return keystrokes.of_text(text, control) if consequences.is_field(control) else consequences.press_of(control)
 
 
 def _of_middle_click(control: Control) -> Kinds:

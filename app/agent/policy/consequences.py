@@ -259,8 +259,7 @@ def is_line(control: Control) -> bool:
 
 def sends_on_return(control: Control) -> bool:
     """Return whether Return in a field of this program reaches the network."""
-    app = control.window.app.casefold()
-    return any(fnmatchcase(app, pattern) for pattern in table("controls")["submits"]["apps"])
+    return any(fnmatchcase(control.window.app.casefold(), one) for one in table("controls")["submits"]["apps"])
 
 
 def is_address_bar(control: Control) -> bool:
