@@ -83,6 +83,8 @@ if TYPE_CHECKING:
 _FOCUS_LOOKS = 30
 _MOST_RECENT = 50
 _FOCUS_LOOK_S = 0.01
+# The key that sent a wish is still down then, and its release counts as input.
+_RELEASED_S = 1.0
 
 
 class Presence(QObject):
@@ -312,11 +314,11 @@ class Presence(QObject):
         return False
 
     def _take_keyboard_back(self) -> None:
-        """After a turn in which no key was pressed and nothing moved, the person can go on writing at once."""
+        """After a turn in which the person did nothing else, they can go on writing at once."""
         server = self._look.around.server
         if server is None or not (self.is_open and self.stage.has_returned()):
             return
-        if server.idle_s() + _FOCUS_LOOK_S >= time.monotonic() - self._sent_at:
+        if server.idle_s() + _RELEASED_S >= time.monotonic() - self._sent_at:
             self.stage.take_keyboard()
 
     def _take_in(self, composer: ComposerView) -> None:

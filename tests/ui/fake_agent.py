@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 from PySide6.QtGui import QGuiApplication
@@ -13,8 +15,12 @@ from PySide6.QtWidgets import QWidget
 from app.agent import agent_events as agent
 from app.agent.agent_events import Media
 from app.base.errors import WispError
+from app.desktop.x11.connection import Connection
+from app.desktop.x11.windows import X11Windows
 from app.ui.bridge import Listener
 from app.ui.gallery.board import MemoryArchive
+
+_ARRANGED_S = 10.0
 
 
 class FakeAgent:
@@ -89,7 +95,10 @@ class FakeAgent:
 
 
 async def hand(*words: object) -> None:
-    """A person's hand: xdotool's arguments."""
+    """A person's hand: xdotool's arguments. Keys wait for the window manager, which may still move the keyboard."""
+    if words[0] in ("type", "key"):
+        with closing(Connection(os.environ)) as connection:
+            await X11Windows(connection).arranged(_ARRANGED_S)
     process = await asyncio.create_subprocess_exec("xdotool", *(str(word) for word in words))
     assert await process.wait() == 0
 

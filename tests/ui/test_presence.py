@@ -94,7 +94,7 @@ def test_after_an_answer_the_person_goes_on_writing_without_a_click(
             await until(presence.composer.field.hasFocus)
             await hand("type", text)
             await until(lambda text=text: presence.composer.field.toPlainText() == text)
-            await hand("key", "Return")
+            await hand("key", "--delay", 300, "Return")  # so that the key is let go after the wish was sent
             await until(lambda text=text: agent.sent[-1:] == [text])
 
     drive(person())
