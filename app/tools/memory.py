@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-from app.base import ids as made_ids
 from app.base.errors import ToolFailed, ToolMisuse
+from app.base.ids import unique
 from app.base.texts import clip_line, unquoted, without_secrets
 from app.base.values import dataclass
 from app.protocol.call import JsonValue, ToolCall, ToolResult, not_run
@@ -65,7 +65,7 @@ class MemoryTools:
         replaces = _ids(call.arguments.get("replaces"))
         fact = Fact(0, call.text("kind", "fact"), text, said_by, clip_line(quote, _QUOTE_CHARS), 0.0, turn.turn_id)
         old = await asyncio.to_thread(self._memory.find, replaces)
-        if refusal := await _agree(old, turn, instead=text):
+        if refusal := await _ask_before_forgetting(old, turn, instead=text):
             return not_run(call.name, refusal)
         kept = await asyncio.to_thread(self._memory.keep, fact, replaces)
         await turn.audit("fact_remembered", {"id": kept.id, "said_by": kept.said_by, "replaces": list(replaces)})
@@ -100,7 +100,7 @@ class MemoryTools:
             ids = _ids(call.arguments.get("id"))
         if not ids:
             ids = await asyncio.to_thread(self._meant, call.text("text").strip())
-        if refusal := await _agree(await asyncio.to_thread(self._memory.find, ids), turn):
+        if refusal := await _ask_before_forgetting(await asyncio.to_thread(self._memory.find, ids), turn):
             return not_run(call.name, refusal)
         gone = await asyncio.to_thread(self._memory.forget, ids, turn.turn_id)
         await turn.audit("facts_forgotten", {"ids": list(ids)})
@@ -163,7 +163,7 @@ class Reminders:
         return {heading: text for heading, text in shown.items() if text}
 
 
-async def _agree(old: Sequence[Fact], turn: TurnContext, instead: str = "") -> str:
+async def _ask_before_forgetting(old: Sequence[Fact], turn: TurnContext, instead: str = "") -> str:
     """Ask the person before these facts go for good. Return the refusal, or "".
 
     Only a single fact that the model itself concluded in this turn goes unasked.
@@ -172,14 +172,14 @@ async def _agree(old: Sequence[Fact], turn: TurnContext, instead: str = "") -> s
         return ""
     given: dict[str, JsonValue] = {"facts": [one.text for one in old[:_MOST_FOUND]], "count": len(old)}
     given |= {"instead": instead} if instead else {}
-    return await turn.admit(ToolCall(made_ids.unique("forget_"), _FORGETTING, given))
+    return await turn.admit(ToolCall(unique("forget_"), _FORGETTING, given))
 
 
 def _effects_of_forgetting(call: ToolCall) -> frozenset[Effect]:
     return frozenset({Effect.SETTINGS if call.has("facts") else Effect.WRITES})
 
 
-def _told(call: ToolCall) -> str:
+def _describe_forgetting(call: ToolCall) -> str:
     """Return what would be forgotten, for the question to the person."""
     facts = call.arguments.get("facts")
     asked = facts[:_MOST_ASKED] if isinstance(facts, (list, tuple)) else ()
@@ -315,7 +315,7 @@ MEMORY = Family(
             examples=('<forget id="12"/>',),
             rare=_RARE,
             effects_by_call=_effects_of_forgetting,
-            read_back=_told,
+            read_back=_describe_forgetting,
             steps=(_FORGETTING,),
         ),
     ),

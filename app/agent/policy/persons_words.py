@@ -59,7 +59,7 @@ _PRESSED = frozenset({Consequence.OUTWARD, Consequence.IRREVERSIBLE, Consequence
 def cover(act: Action, provenance: Provenance) -> bool:
     """Return whether the person's instructions name all that has to be asked of the act."""
     if not provenance.instructions or act.kinds & _NEVER:
-        return _names_saved(act, provenance)
+        return _quotes_saved_name(act, provenance)
     if Effect.SETTINGS in act.effects:
         return False
     told = read(provenance.instructions)
@@ -308,7 +308,7 @@ def _names_paths(act: Action, told: Instructions, deed: str) -> bool:
     return bool(act.paths) and all(path in named or _is_new_in(path, folders) for path in act.paths)
 
 
-def _names_saved(act: Action, provenance: Provenance) -> bool:
+def _quotes_saved_name(act: Action, provenance: Provenance) -> bool:
     """Return whether a sentence quotes the name that a dialog saves under, whose folder decides what it is.
 
     Only a name without a suffix is answered, and none that starts by itself in some folder.

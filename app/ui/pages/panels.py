@@ -154,9 +154,9 @@ class Panels(QObject):
 
         async def done() -> None:
             collection = self._collections[name]
-            came = await collection.act(action, key, words)
+            outcome = await collection.act(action, key, words)
             await self._listed(collection, page)
-            page.tell(_done(came))
+            page.tell(_done(outcome))
 
         self._in_background(done(), page)
 
@@ -253,7 +253,7 @@ class Panels(QObject):
         return place
 
 
-def _done(came: str) -> str:
+def _done(outcome: str) -> str:
     tr = QCoreApplication.translate
     words = {
         "delete": tr("Collection", "Deleted."),
@@ -264,7 +264,7 @@ def _done(came: str) -> str:
         "trust": tr("Collection", "Its tools that only read run without a question."),
         "ask": tr("Collection", "Each of its tools asks again."),
     }
-    return words[came]
+    return words[outcome]
 
 
 def _downloads() -> Path:

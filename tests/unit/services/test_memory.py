@@ -357,34 +357,45 @@ def test_the_memory_changes_unasked_only_while_nobody_elses_words_were_read(
 
 
 REMEMBERED = "<remember quote='I like tea'>The person drinks tea.</remember>"
+BICYCLE, WORK, DRINKS, LIKES = (
+    "My bicycle is green.", "They ride to work.", "The person drinks tea.", "The person likes tea."
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("calls", "asked"),
+    ("calls", "asked", "left"),
     [
-        (["<forget id='1'/>"], "forget “My bicycle is green.”."),
-        (["<forget text='bicycle green'/>"], "forget “My bicycle is green.”."),
-        (["<forget id='1,2'/>"], "forget “My bicycle is green.”, “They ride to work.”."),
-        (["<forget id='2'/>"], "forget “They ride to work.”."),
+        (["<forget id='1'/>"], "forget “My bicycle is green.”.", {WORK}),
+        (["<forget text='bicycle green'/>"], "forget “My bicycle is green.”.", {WORK}),
+        (["<forget id='1,2'/>"], "forget “My bicycle is green.”, “They ride to work.”.", set()),
+        (["<forget id='2'/>"], "forget “They ride to work.”.", {BICYCLE}),
         (
             [REMEMBERED, "<forget id='3, 2'/>"],
             "forget “The person drinks tea.”, “They ride to work.”.",
+            {BICYCLE},
         ),
-        (["<forget all='true'/>"], "forget “They ride to work.”, “My bicycle is green.”."),
+        (["<forget all='true'/>"], "forget “They ride to work.”, “My bicycle is green.”.", set()),
         (
             ["<remember replaces='1' quote='I like tea'>The person likes tea.</remember>"],
             "remember “The person likes tea.” in place of “My bicycle is green.”.",
+            {WORK, LIKES},
+        ),
+        ([REMEMBERED, "<forget id='3'/>"], "", {BICYCLE, WORK}),
+        (
+            [REMEMBERED, "<remember replaces='3' quote='I like tea'>The person likes tea.</remember>"],
+            "",
+            {BICYCLE, WORK, LIKES},
         ),
         (
             ["<remember replaces='1' quote='I like tea'>Tea.” in place of nothing. „x“ </remember>"],
             "remember “Tea.' in place of nothing. 'x'” in place of “My bicycle is green.”.",
+            {WORK, "Tea.” in place of nothing. „x“"},
         ),
         (
             [f"<remember replaces='1' quote='I like tea'>{'tea ' * 90}</remember>"],
             f"remember “{'tea ' * 49}tea…” in place of “My bicycle is green.”.",
+            {WORK, ("tea " * 90).strip()},
         ),
-        ([REMEMBERED, "<forget id='3'/>"], ""),
-        ([REMEMBERED, "<remember replaces='3' quote='I like tea'>The person likes tea.</remember>"], ""),
     ],
 )
 @pytest.mark.parametrize("is_allowed", [True, False])
@@ -393,10 +404,11 @@ async def test_only_a_single_fact_that_the_model_concluded_in_this_turn_is_forgo
     tmp_path: Path,
     calls: list[str],
     asked: str,
+    left: set[str],
     is_allowed: bool,
 ) -> None:
-    bench.memory.keep(Fact(0, "fact", "My bicycle is green.", "person", "", 1.0, "t0"))
-    bench.memory.keep(Fact(0, "fact", "They ride to work.", "model", "I ride to work", 1.0, "t0"))
+    bench.memory.keep(Fact(0, "fact", BICYCLE, "person", "", 1.0, "t0"))
+    bench.memory.keep(Fact(0, "fact", WORK, "model", "I ride to work", 1.0, "t0"))
     stage = Stage(tmp_path, *calls, "Done.", registry=TOOLS, executor=bench.executor)
     questions: list[str] = []
 
@@ -409,10 +421,9 @@ async def test_only_a_single_fact_that_the_model_concluded_in_this_turn_is_forgo
 
     stage.session.subscribe(answer)
     await stage.send("I like tea.")
-    left = {fact.text for fact in bench.memory.all()}
     assert questions == ([f"Wisp wants to {asked.removesuffix('.')}, and that lasts."] if asked else [])
-    kept = {"My bicycle is green.", "They ride to work."}
-    assert (kept <= left) is (not asked or not is_allowed)
+    untouched = {BICYCLE, WORK} | ({DRINKS} if REMEMBERED in calls else set())
+    assert {fact.text for fact in bench.memory.all()} == (left if is_allowed or not asked else untouched)
 
 
 @pytest.mark.parametrize(
