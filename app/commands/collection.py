@@ -29,6 +29,7 @@ from app.ui.machine import CollectionEntry
 T = TypeVar("T")
 _MOST = 200
 _LOOK_AGAIN_S = 0.1
+_BEGIN_LIMIT_S = 30.0
 
 
 class PlannedTasks:
@@ -56,11 +57,17 @@ class PlannedTasks:
         """Start it in a Wisp of its own, and wait until that has begun it, or has found that it cannot."""
         if await asyncio.to_thread(self._agenda.is_at_work):
             return "busy"
+        last = await asyncio.to_thread(self._agenda.newest_run, int(key))
         started = await asyncio.to_thread(timer.start_run, "schedule", "run", key)
-        while started.poll() is None:
-            if await asyncio.to_thread(self._agenda.is_at_work):
-                return "run"
-            await asyncio.sleep(_LOOK_AGAIN_S)
+        try:
+            async with asyncio.timeout(_BEGIN_LIMIT_S):
+                while started.poll() is None:
+                    if await asyncio.to_thread(self._agenda.newest_run, int(key)) != last:
+                        return "run"
+                    await asyncio.sleep(_LOOK_AGAIN_S)
+        except TimeoutError:
+            started.kill()
+            return "unbegun"
         return "unbegun" if started.returncode else "run"
 
 

@@ -156,6 +156,7 @@ class TargetPreview(Generic[H]):
         self._clock = clock
         self._kept: OrderedDict[tuple[str, H | str], _Kept] = OrderedDict()
         self._held_in = ""
+        self._occupied: tuple[str, tuple[TerminalFront, ...]] | None = None
 
     async def foresee(self, call_id: str, target: H) -> PreviewedTarget:
         """Return what a call with this target would hit. Raises as `find` does, and again when the call runs."""
@@ -256,11 +257,13 @@ class TargetPreview(Generic[H]):
         return await self._with_fronts(keys)
 
     async def _with_fronts(self, met: PreviewedTarget) -> PreviewedTarget:
-        """Add what receives the keys in a terminal. Looks again for a moment after a start or a command."""
+        """Add what receives the keys in a terminal. After a start or a command, wait a moment for the prompt, once."""
         limit = self._clock.now() + _PROMPT_S
         while met.window is not None and met.is_terminal and not met.is_frame:
             met = replace(met, fronts=self._backend.apps.fronts(met.window))
-            if not met.is_occupied or self._clock.now() >= limit:
+            known, now = self._occupied, (met.window.ref, met.fronts)
+            if not met.is_occupied or now == known or self._clock.now() >= limit:
+                self._occupied = now if met.is_occupied else None
                 break
             await asyncio.sleep(_LOOK_AGAIN_S)
         return met

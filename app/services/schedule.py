@@ -366,6 +366,11 @@ class Agenda:
         with self._writing() as db:
             return self._is_running(db)
 
+    def newest_run(self, job_id: int) -> int:
+        """Return the id of the job's last run that began; 0 if none did."""
+        with self._writing() as db:
+            return int(db.execute("select coalesce(max(id), 0) from runs where job = ?", (job_id,)).fetchone()[0])
+
     def finish(self, run: DueRun, outcome: str, body: str) -> InboxItem:
         """Save the run's outcome and the inbox message about it, in one transaction."""
         late = f" (late: it was due {clock_time(run.due_at, run.job.when.zone)})" if run.is_late else ""

@@ -140,8 +140,8 @@ class CallAnalyzer:
         kinds |= private_kinds
         on_desktop = self._on_desktop(call, spec, seen, done) if Effect.DESKTOP in effects else set()
         on_desktop -= _mild(spec, seen, provenance)
-        is_press = spec.gesture is not Gesture.SCROLL
-        saved, saved_kinds = self._saved(done, provenance) if seen and is_press else ((), set())
+        may_save = bool(seen) and spec.gesture is not Gesture.SCROLL
+        saved, saved_kinds = self._saved(done, provenance) if may_save else ((), set())
         paths, kinds = (*paths, *saved), kinds | saved_kinds
         kinds |= host_kinds | command_kinds | _of_tool(spec, effects, hosts) | on_desktop
         kinds |= keystrokes.of_running(done, spec, provenance)
@@ -391,8 +391,8 @@ def _is_said(path: str, said: str) -> bool:
 
 def _mild(spec: ToolSpec, seen: Sequence[Control], provenance: Provenance) -> Kinds:
     """The consequences that a name alone does not prove, where there is no second sign of them."""
-    is_press = spec.aim in (ScreenAim.POINT, ScreenAim.ELEMENT)
-    if not is_press or len(seen) != 1 or provenance.tainted_by or seen[0].window.key in provenance.lines:
+    is_at_a_control = spec.aim in (ScreenAim.POINT, ScreenAim.ELEMENT)
+    if not is_at_a_control or len(seen) != 1 or provenance.tainted_by or seen[0].window.key in provenance.lines:
         return frozenset()
     return _BY_NAME if consequences.is_mild(seen[0]) else frozenset()
 

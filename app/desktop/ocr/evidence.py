@@ -131,7 +131,7 @@ def _in_quotes(line: TextBox) -> str:
 _NEAR_PX = 48
 _SAME_PLACE_PX = 8
 _NAME_CHARACTERS = 60
-_KNOWN_FRAMES = 2
+_KNOWN_FRAMES = 2  # because a screen is compared with what the last action left, and with what was read since then
 _LEAST_PX = 10_000
 _RESTLESS_S = 10.0
 _MARK_PX = (4, 28)

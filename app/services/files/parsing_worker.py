@@ -109,11 +109,11 @@ def run(arguments: Sequence[str]) -> int:
     for printed in (1, 2):  # so that output of the libraries neither mixes with the answers nor fills a pipe
         os.dup2(nowhere, printed)
     own = [sys.prefix, sys.base_prefix, sys.base_exec_prefix, str(_PACKAGE / "app"), *_frozen_program()]
-    is_making = job == "make"
-    lock([*own, *_SYSTEM, *(_font_folders() if is_making else ())], _MAKING_CPU_S if is_making else CPU_S)
+    do, cpu_s, folders = JOBS[job]
+    lock([*own, *_SYSTEM, *folders()], cpu_s)
     try:
         with sys.stdin.buffer as file:
-            for piece in JOBS[job](file, options):
+            for piece in do(file, options):
                 answers.write(piece)
         answers.close()
     except WispError as error:
@@ -160,7 +160,13 @@ def _made(file: BinaryIO, options: Mapping[str, str]) -> Iterator[bytes]:
     yield made_of(file.read().decode(errors="replace"), options["name"])
 
 
-JOBS: Mapping[str, Job] = {"document": _document, "page": _page, "picture": _picture, "make": _made}
+JOBS: Mapping[str, tuple[Job, int, Callable[[], Sequence[str]]]] = {
+    "document": (_document, CPU_S, tuple),
+    "page": (_page, CPU_S, tuple),
+    "picture": (_picture, CPU_S, tuple),
+    "make": (_made, _MAKING_CPU_S, _font_folders),
+}
+"""Each job, the seconds of processor time that it may take, and the folders that it reads besides Python's."""
 
 
 _NOT_SEEN = "script style template noscript svg math iframe object canvas head select dialog textarea audio video"

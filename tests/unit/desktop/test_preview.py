@@ -10,10 +10,11 @@ import pytest
 
 from app.base.errors import ToolFailed
 from app.base.geometry import Point, Rect
-from app.desktop.backends import Landing, Window
+from app.desktop.backends import FrontProgram, Landing, TerminalFront, Window
 from app.desktop.elements import Element, NoAccessibility, Scene, SceneRequest
 from app.desktop.headless import HeadlessDesktop
 from app.desktop.preview import FocusRequest, TargetPreview
+from app.desktop.programs import HandedOverApps
 from app.desktop.staleness import KeyTargets
 from app.desktop.takeover import StopFlag
 from app.desktop.targets import Aim
@@ -83,6 +84,35 @@ async def test_a_keyboard_that_a_click_took_from_a_control_need_not_be_with_anot
     await preview.focus(FocusRequest())
     await preview.foresee("c1", "Sign")
     assert (await preview.focus(FocusRequest())).is_known
+
+
+class _Working(HandedOverApps):
+    """A terminal in which a program works. Each look takes a tenth of a second."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.looks = 0
+        self.name = "make"
+
+    def fronts(self, window: Window) -> tuple[TerminalFront, ...]:
+        self.looks += 1
+        self._clock.advance(0.1)
+        return (TerminalFront((FrontProgram(self.name),), is_prompt=self.name == "sh"),)
+
+
+async def test_a_busy_terminal_is_waited_for_once_and_again_after_its_prompt_or_for_another_program() -> None:
+    headless, clock = HeadlessDesktop(), FakeClock()
+    headless.opened.append(replace(_WINDOW, app="xterm"))
+    backend, apps = headless.backend(StopFlag()), _Working(clock)
+    preview = TargetPreview[str](replace(backend, apps=cast(Any, apps)), _found, clock, _done, _as_found)
+
+    async def looks(name: str) -> int:
+        apps.name, apps.looks = name, 0
+        await preview.under(Point(3, 3))
+        return apps.looks
+
+    counted = [await looks(name) > 1 for name in ("make", "make", "vim", "vim", "sh", "vim")]
+    assert counted == [True, False, True, False, False, True]
 
 
 async def test_a_windows_frame_is_known_where_its_program_tells_of_nothing() -> None:

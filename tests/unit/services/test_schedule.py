@@ -228,6 +228,14 @@ def test_while_a_run_is_at_work_no_other_begins(tmp_path: Path) -> None:
     assert (second := agenda.claim()) and second.job.title == "2026-11-23T11:01"
 
 
+def test_the_newest_run_is_the_jobs_own(tmp_path: Path) -> None:
+    agenda = Agenda(tmp_path / "agenda.db", _clock(NOW))
+    one, other = (agenda.add(Job(name, "hello", read("every hour", NOW, BERLIN), "/w")) for name in ("One", "Other"))
+    assert agenda.newest_run(one.id) == 0
+    run = agenda.run_now(other.id)
+    assert (agenda.newest_run(one.id), agenda.newest_run(other.id)) == (0, run.id)
+
+
 def test_the_inbox_keeps_what_was_not_read(tmp_path: Path) -> None:
     agenda = Agenda(tmp_path / "agenda.db", _clock(NOW))
     assert agenda.inbox() == []
