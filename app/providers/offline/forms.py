@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+import operator
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from app.base.texts import clip_line
-from app.providers.offline.words import PlannedCall, Token, Value, lexicon, tokens_of
+from app.providers.offline.words import ENGLISH, PlannedCall, Refusal, Steps, Talk, Token, Value, language_of, lexicon, tokens_of
 
 _SHOWN = 60
 _ENDS = " \t\n.!?"
@@ -21,11 +24,13 @@ _CLOCK = re.compile(
 _PLACE = re.compile(r"(?<!\?P)<(\w+)>")
 
 
-def clause(text: str) -> tuple[PlannedCall, ...]:
-    """Return the calls for a clause that matches a known pattern; () for any other."""
+def clause(text: str) -> Steps:
+    """Return the calls for a clause that matches a known pattern, or why it is not clear; () for any other."""
     for form, shape in _clauses():
         if said := shape.fullmatch(_bare(text)):
             places = _places(said)
+            if "near" in form:
+                return Refusal(form["unclear"], text, form["near"].format(**places))
             return tuple(_step(step, places) for step in form.get("steps", (form,)))
     return ()
 
@@ -96,6 +101,45 @@ def _task(text: str) -> str:
         if said := re.fullmatch(shape["said"], text, re.IGNORECASE):
             return str(shape["means"]).format(**said.groupdict())
     return text
+
+
+_SUM = re.compile(r"(?!.*[\d.]{16})[\d.+\-*/() ]{3,100}")
+"""Longer numbers would not be exact."""
+_SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+
+
+def answer(wish: str, tokens: Sequence[Token]) -> Talk | None:
+    """Return the answer to a sum such as `what is 23*19`. `tokens` are the wish's words without polite ones."""
+    sums = lexicon().table("forms.sums")
+    shape = rf"(?:(?:{_either(sums['asks'])}):? )?(?P<sum>.+?)(?: (?:{_either(sums['ends'])}))?"
+    said = re.fullmatch(shape, wish[tokens[0].start :].strip(f"{_ENDS}=") if tokens else "", re.IGNORECASE)
+    plain, marks = said["sum"] if said else "", sums["marks"][language_of(tokens) or ENGLISH]
+    for sign, words in (*marks["numbers"].items(), *sums["signs"].items()):
+        plain = re.sub(rf" ?(?:{_either(words)}) ?", sign, plain, flags=re.IGNORECASE)
+    try:
+        tree = ast.parse(plain.strip() if _SUM.fullmatch(plain) else "", mode="eval").body
+        value = _value(tree) if isinstance(tree, ast.BinOp) else None
+    except ZeroDivisionError:
+        return Talk("by_zero")
+    except (SyntaxError, ValueError):  # because the words only look like a sum
+        return None
+    if said is None or value is None:
+        return None
+    shown = str(value) if value.denominator == 1 else f"{float(value):.10g}"
+    sign = "=" if Fraction(shown) == value else "≈"
+    return Talk("sum", f"{said['sum'].strip()} {sign} {shown.replace('.', marks['point'])}")
+
+
+def _value(node: ast.expr) -> Fraction:
+    """Work out numbers and the four signs. Anything else raises ValueError."""
+    match node:
+        case ast.Constant(int() | float() as number):
+            return Fraction(str(number))
+        case ast.UnaryOp(ast.USub(), inside):
+            return -_value(inside)
+        case ast.BinOp(left, sign, right) if type(sign) in _SIGNS:
+            return Fraction(_SIGNS[type(sign)](_value(left), _value(right)))
+    raise ValueError(ast.dump(node))
 
 
 @functools.cache

@@ -103,12 +103,12 @@ class Chain:
             first = first or steps
         return first or Refusal("unreadable", name_in(self._tokens[at:]))
 
-    def _command(self, said: str, cut: Cut) -> tuple[PlannedCall, ...]:
+    def _command(self, said: str, cut: Cut) -> Steps:
         """Read a command whose last word is a dot, as in `git add .`: it is a folder, and ends no sentence."""
         end = self._tokens[cut.end - 1].end
         dots = forms.DOTS.match(self._wish, end) if self._wish[:end].endswith(said) else None
         steps = forms.clause(said + dots[0]) if dots else ()
-        return steps if steps and steps[0].tool == "execute_command" else ()
+        return steps if isinstance(steps, tuple) and steps and steps[0].tool == "execute_command" else ()
 
     def _raw(self, tokens: Sequence[Token]) -> str:
         return self._wish[tokens[0].start : tokens[-1].end] if tokens else ""
@@ -243,7 +243,7 @@ def read_wish(wish: str) -> Reading:
     if unclosed:
         return Refusal("quote", clip_line(unclosed.text, _READING_SHOWN))
     words = tuple(token for token in tokens if token.kind is not WordKind.SEPARATOR)
-    return _in_words(words) or _planned(wish, tokens)
+    return _in_words(words) or forms.answer(wish, rest) or _planned(wish, tokens)
 
 
 def _in_words(words: tuple[Token, ...]) -> Reading | None:
@@ -354,19 +354,19 @@ def reply_to(messages: Sequence[Message], now: datetime.datetime) -> Reply:
     """Return the assistant's next message, derived only from the conversation and the time."""
     said = exchanges(messages)
     if not said:
-        return Reply(completion(phrasebook(ENGLISH).talk("no_wish", now)))
+        return Reply(completion(phrasebook(ENGLISH).talk(Talk("no_wish"), now)))
     spoken = (language_of(tokens_of(wish)) for exchange in reversed(said) for wish in exchange.wishes)
     book = phrasebook(next(filter(None, spoken), ENGLISH))
     reading, outcomes = _current(said)
     match reading:
         case Plan(steps):
             return _next(book, steps, outcomes, said[-1].outcomes)
-        case Talk(topic):
-            return Reply(completion(book.talk(topic, now)))
+        case Talk():
+            return Reply(completion(book.talk(reading, now)))
         case Refusal():
             return _declined(book.refused(reading, understands))
         case Resume():
-            return Reply(completion(book.talk("nothing_left", now)))
+            return Reply(completion(book.talk(Talk("nothing_left"), now)))
 
 
 def understands(wish: str) -> bool:

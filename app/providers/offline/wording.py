@@ -17,7 +17,7 @@ from app.base.values import dataclass, field
 from app.protocol.dialects.api import INTRODUCES
 from app.protocol.message import Message, Role, TextPart
 from app.providers.offline.clause import verbs
-from app.providers.offline.words import ENGLISH, PlannedCall, Refusal, language_of, lexicon, tokens_of
+from app.providers.offline.words import ENGLISH, PlannedCall, Refusal, Talk, language_of, lexicon, tokens_of
 
 _LEAST_LIKENESS = 75
 _SHORTEST = 3
@@ -103,7 +103,7 @@ class Phrasebook:
         table = self.table("left")
         return str(table["later"]).format(steps=self.listed(before)) if before else str(table["first"])
 
-    def talk(self, topic: str, now: datetime.datetime) -> str:
+    def talk(self, said: Talk, now: datetime.datetime) -> str:
         """Return an answer in words, with the time and the date if the answer names them."""
         calendar = self.table("calendar")
         date = str(calendar["date"]).format(
@@ -112,7 +112,7 @@ class Phrasebook:
             month=calendar["months"][now.month - 1],
             year=now.year,
         )
-        return str(self.table("talk")[topic]).format(time=f"{now:%H:%M}", date=date)
+        return str(self.table("talk")[said.topic]).format(time=f"{now:%H:%M}", date=date, what=said.what)
 
     def refused(self, refusal: Refusal, understands: Understands) -> str:
         """Return one sentence: what could not be read, and the nearest possible command."""

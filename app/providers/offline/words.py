@@ -253,9 +253,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """An answer in words only, such as `help` or `hello`."""
+    """An answer in words only, such as `help` or `hello`. `what` fills its sentence."""
 
     topic: str
+    what: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,6 @@ def test_a_refusal_is_one_sentence_with_the_nearest_thing() -> None:
         ("save the file", "“press ctrl+s”"),
         ("use the text editor", "“open the text editor”"),
         ("select the File menu", "“click on the File menu”"),
-        ("calculate 12*7", '“open the calculator and type "12*7="”'),
         ("is the calculator open?", "which windows are open"),
     ],
 )
