@@ -32,14 +32,16 @@ from app.agent.policy import rules
 from app.agent.policy.rules import BadRules, Vocabulary
 from app.assembly import registry, why_moved
 from app.assistant import assembled
-from app.base import logs, paths
+from app.base import logs, paths, resources
 from app.base.startup import STOPPED, stop_on_signals
 from app.base.texts import cleaned, counted, for_people
 from app.commands import options as shared
 from app.commands.options import on_a_display
 from app.protocol.call import JsonValue, Media
+from app.providers.offline.words import language_of, tokens_of
+from app.settings import catalog
 from app.settings.store import Settings
-from app.ui.presenter.wording import words_for
+from app.ui.presenter.wording import Words, entry_of, words_for
 
 _ENDINGS = {"image/jpeg": "jpg", "image/png": "png"}
 
@@ -170,7 +172,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _carry_out(options: argparse.Namespace, settings: Settings, record: TranscriptFolder | None) -> TurnEnded:
-    show = print_json if options.json else TurnPrinter(_DRY if options.dry_run else "")
+    prefix = _DRY if options.dry_run else ""
+    language = language_of(tokens_of(options.task)) or settings[catalog.LANGUAGE]
+    show = print_json if options.json else TurnPrinter(prefix, language)
     async with assembled(settings, dry_run=options.dry_run, allowed=options.allow) as assistant:
         assistant.subscribe(show)
         if record:
@@ -195,8 +199,10 @@ class TurnPrinter:
     A failure that the speech right behind it names is printed once. A question is the last thing on the screen.
     """
 
-    def __init__(self, prefix: str = "") -> None:
-        self._prefix = prefix
+    def __init__(self, prefix: str = "", language: str = "") -> None:
+        name = f"languages/{language}.toml"
+        table = resources.table(name, dict[str, dict[str, str]]) if resources.path(name).is_file() else {"texts": {}}
+        self._texts, self._prefix = table["texts"], prefix
         self._said = ""
         self._line_open = False
         self._speech: set[str] = set()
@@ -223,7 +229,7 @@ class TurnPrinter:
             self._end(event)
 
     def _finished(self, event: ToolFinished) -> None:
-        told = " ".join(_outcome(event, self._asked.pop(event.call_id, {})).split())
+        told = " ".join(_outcome(event, self._asked.pop(event.call_id, {}), self._translated).split())
         if not event.ok:
             self._failure = told
         elif event.call_id not in self._speech:
@@ -255,6 +261,9 @@ class TurnPrinter:
         if held:
             self._say(held)
 
+    def _translated(self, text: str) -> str:
+        return self._texts.get(text, text)
+
     def _say(self, text: str) -> None:
         """Each line that is begun here begins with the prefix."""
         start = "" if self._line_open or not text else self._prefix
@@ -281,15 +290,15 @@ def _names(said: str, failure: str) -> bool:
     return bool(reason) and reason in " ".join(said.split()).translate(_QUOTES).lower()
 
 
-def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue]) -> str:
+def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], translated: Words) -> str:
     """Say what a call did in a few words, without what only the model needs: what it read, ids, places."""
-    words = words_for(event.tool)
+    words = words_for(entry_of(event.tool, arguments))
     known = {"tool": event.tool.replace("_", " "), **arguments, **event.payload}
-    done = f"{words.past if event.ok else words.failed} {words.object_of(known, str)}".strip()
+    done = f"{translated(words.past if event.ok else words.failed)} {words.object_of(known, translated)}".strip()
     if event.ok:
         code = event.payload.get("exit_code")
-        notes = [f"exit code {code}"] if code else []
-        notes += ["not confirmed"] if event.payload.get("proof", "confirmed") != "confirmed" else []
+        notes = [translated("exit code {code}").format(code=code)] if code else []
+        notes += [translated("not confirmed")] if event.payload.get("proof", "confirmed") != "confirmed" else []
         return f"{done} ({', '.join(notes)})" if notes else done
     why = "" if event.payload.get("for_model") else for_people(event.echo.removeprefix(f"{event.tool}: "))
     why = f"Not run. {why.removeprefix('Not run. ')}" if event.payload.get("denied") else why

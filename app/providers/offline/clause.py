@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from app.base.values import dataclass, replace
-from app.providers.offline import pointer, typing_text
+from app.providers.offline import forms, pointer, typing_text
 from app.providers.offline.pointer import repeats, seconds
 from app.providers.offline.typing_text import type_quoted
 from app.providers.offline.words import Phrases, PlannedCall, Refusal, Steps, Token, WordKind, lexicon, tokens_of
@@ -147,7 +148,6 @@ def _appearing(tokens: Sequence[Token], limit: float, lead: str) -> Steps:
 
 Tokens = Sequence[Token]
 _HELD = re.compile(r"(?P<modifier>[a-z]+)[-+](?P<verb>.+)")
-_LOOKS = {"capture": "screen_capture", "read": "read_screen", "windows": "list_windows"}
 _CLICKS = ("click", "double_click", "triple_click", "right_click", "middle_click")
 _REFUSED = ("negation", "condition", "question", "past", "outside")
 
@@ -218,7 +218,7 @@ def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
     """Return the steps of a clause without fillers. `implied` is the verb of the clause before it."""
     tokens = without_ending(tokens)
     if look := lexicon().phrases("commands.clauses").whole(tokens):
-        return (PlannedCall(_LOOKS[look], {"view": "interactive"} if look == "read" else {}, look),)
+        return forms.planned_steps(lexicon().table(f"forms.looks.{look}"), {})
     head = head_of(tokens)
     if implied == "press" and names_keys(tokens):
         return press(tokens)
@@ -253,29 +253,19 @@ def _read_action(head: ClauseHead, rest: Tokens) -> Steps:
     return _ACTIONS[head.action](rest)
 
 
-def _open(tokens: Tokens) -> Steps:
-    name = typing_text.app_name(tokens)
-    return _named(name, PlannedCall("open_app", {"name": str(name)}, "open", typing_text.spoken(name, tokens)))
-
-
-def _close(tokens: Tokens) -> Steps:
-    name = typing_text.window_name(tokens)
-    return _named(name, PlannedCall("close_window", {"title": str(name)}, "close", typing_text.spoken(name, tokens)))
-
-
-def _focus(tokens: Tokens) -> Steps:
-    name = typing_text.window_name(tokens, going=True)
-    return _named(name, PlannedCall("focus_window", {"title": str(name)}, "focus", typing_text.spoken(name, tokens)))
+def _named(phrase: str, tool: str, argument: str, tokens: Tokens) -> Steps:
+    """Read a clause whose object is the name of a program or window."""
+    is_going = phrase == "focus"
+    name = typing_text.app_name(tokens) if phrase == "open" else typing_text.window_name(tokens, going=is_going)
+    if isinstance(name, Refusal):
+        return name
+    return (PlannedCall(tool, {argument: name}, phrase, typing_text.spoken(name, tokens)),)
 
 
 def _bring(tokens: Tokens) -> Steps:
     """Read `bring X to the front`. Without the last words, no window is meant."""
     rest = typing_text.without_end(tokens, "objects.places.front")
-    return _focus(rest) if len(rest) < len(tokens) else Refusal("unreadable", typing_text.name_in(tokens))
-
-
-def _named(name: str | Refusal, step: PlannedCall) -> Steps:
-    return name if isinstance(name, Refusal) else (step,)
+    return _ACTIONS["focus"](rest) if len(rest) < len(tokens) else Refusal("unreadable", typing_text.name_in(tokens))
 
 
 def _type(tokens: Tokens) -> Steps:
@@ -285,9 +275,9 @@ def _type(tokens: Tokens) -> Steps:
 
 
 _ACTIONS: dict[str, Callable[[Tokens], Steps]] = {
-    "open": _open,
-    "close": _close,
-    "focus": _focus,
+    "open": partial(_named, "open", "open_app", "name"),
+    "close": partial(_named, "close", "close_window", "title"),
+    "focus": partial(_named, "focus", "focus_window", "title"),
     "bring": _bring,
     "type": _type,
     "press": press,

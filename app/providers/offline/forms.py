@@ -11,7 +11,18 @@ from fractions import Fraction
 from typing import Any
 
 from app.base.texts import clip_line
-from app.providers.offline.words import ENGLISH, PlannedCall, Refusal, Steps, Talk, Token, Value, language_of, lexicon, tokens_of
+from app.providers.offline.words import (
+    ENGLISH,
+    PlannedCall,
+    Refusal,
+    Steps,
+    Talk,
+    Token,
+    Value,
+    language_of,
+    lexicon,
+    tokens_of,
+)
 
 _SHOWN = 60
 _ENDS = " \t\n.!?"
@@ -31,8 +42,13 @@ def clause(text: str) -> Steps:
             places = _places(said)
             if "near" in form:
                 return Refusal(form["unclear"], text, form["near"].format(**places))
-            return tuple(_step(step, places) for step in form.get("steps", (form,)))
+            return planned_steps(form, places)
     return ()
+
+
+def planned_steps(form: Mapping[str, Any], places: Mapping[str, str]) -> tuple[PlannedCall, ...]:
+    """Return the calls of a pattern, with the words at its places filled in."""
+    return tuple(_step(step, places) for step in form.get("steps", (form,)))
 
 
 def _bare(text: str) -> str:

@@ -48,7 +48,7 @@ class Phrasebook:
 
     def finished(self, steps: Sequence[PlannedCall], proofs: Sequence[str], found: str) -> str:
         """Return the last sentence: the steps, what their receipts claim, and what readings of the screen found."""
-        if len(steps) == 1 and found and steps[0].phrase in lexicon().table("notes.notes")["answers"]:
+        if found and all(step.phrase in lexicon().table("notes.notes")["answers"] for step in steps):
             return found  # because a question gets an answer and no report
         table = self.table("finished")
         text = _chosen(table["opening"], len(steps)).format(steps=self.listed(steps))
@@ -63,7 +63,8 @@ class Phrasebook:
         """Return the result that the last action's receipt reports. Typed text is no result."""
         table = self.table("finished")
         if title := _CALLED.search(echo):
-            return str(table["called"]).format(title=title[1].lstrip("*"))
+            said = str(table["called"]).format(title=title[1].lstrip("*"))
+            return f"{said} {table['unsaved']}" if title[1].startswith("*") else said
         typed = str(step.arguments.get("text", ""))
         values = [found[2].strip() for found in _VALUE.finditer(echo)]
         return next((str(table["shows"]).format(value=value) for value in values if value and value not in typed), "")
@@ -90,13 +91,33 @@ class Phrasebook:
         table, phrase = self.table("failed"), self.table(step.phrase)
         what = str(phrase["failed"]).format(what=self._what(step))
         why = _reason(step, echo, table) or str(table["no_reason"])
-        for reason in lexicon().table("notes.reasons").get(self._language, ()):
-            why = re.sub(reason["said"], reason["means"], why)
+        why = self._fitting(step, echo) or self._translated(why)
         if is_unattended(echo) and "elsewhere" in phrase:
             why = _elsewhere(phrase["elsewhere"], step)
         if not before:
             return str(table["first"]).format(what=what, reason=why)
         return str(table["later"]).format(what=what, steps=self.listed(before), reason=why)
+
+    def _translated(self, text: str) -> str:
+        for reason in lexicon().table("notes.reasons").get(self._language, ()):
+            text = re.sub(reason["said"], reason["means"], text)
+        return text
+
+    def _fitting(self, step: PlannedCall, echo: str) -> str:
+        """Return which things fit, numbered, and how to name each; "" if the step did not fail because several do."""
+        table, said, phrase = self.table("several"), lexicon().table("notes.several"), self.table(step.phrase)
+        listed = re.search(said["list"], echo, re.DOTALL)
+        found = list(re.finditer(said["entry"], listed["list"])) if listed and "again" in phrase else []
+        if not found:
+            return ""
+        lines, titles = [str(table["intro"])], [one["title"] for one in found]
+        for number, one in enumerate(found, 1):
+            is_told = one["title"] and titles.count(one["title"]) == 1 and '"' not in one["title"]
+            wish = str(phrase["again"]).format(name=f'"{one["title"]}"' if is_told else one["ref"])
+            inside = str(table["inside"]).format_map(one.groupdict()) if one["window"] else ""
+            shown = str(table["line"]).format(name=one["title"] or one["name"], inside=inside, wish=wish)
+            lines.append(f"{number}. {shown}")
+        return "\n".join(lines)
 
     def left(self, before: Sequence[PlannedCall]) -> str:
         """Return the last sentence if the person did not allow a step."""
@@ -144,10 +165,13 @@ class Phrasebook:
             return f"{table['found']}\n{hits['text']}" if hits else str(table["nothing"])
         if step.tool == "execute_command":
             return _printed(table, echo)
+        if empty := lexicon().table("notes.headed").get(step.phrase):
+            told = echo.partition("\n")[2]
+            return str(table["nothing"]) if re.match(empty, told) else f"{table['found']}\n{told.strip()}"
         if "nothing" in table:
             return f"{table['found']}\n{echo.strip()}" if _ENTRY.match(echo) else str(table["nothing"])
-        lines = list(_elements(echo, table) if step.phrase == "read" else _windows(echo))
-        return "\n".join([table["found"], *lines]) if lines else echo.strip()
+        lines = list(_elements(echo, table) if step.phrase == "read" else _windows(echo, table))
+        return "\n".join([table["found"], *lines]) if lines else self._translated(echo.strip())
 
 
 @functools.cache
@@ -161,7 +185,10 @@ def is_doubted(step: PlannedCall, proof: str) -> bool:
     Text and keys that changed the screen did arrive. A click that changed it may only have focused a disabled button.
     """
     doubts = lexicon().table("notes.doubts")
-    return proof in doubts["clicks" if step.phrase in doubts["phrases"] else "acts"]
+    return (
+        step.phrase not in doubts["silent"]
+        and proof in doubts["clicks" if step.phrase in doubts["phrases"] else "acts"]
+    )
 
 
 def _respelled(part: str) -> str:
@@ -275,7 +302,7 @@ def _outcome(text: str) -> StepOutcome:
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _ELEMENT = re.compile(
-    rf"\s*e\d+ (?P<role>[a-z][a-z -]*?)(?: (?P<name>{_QUOTED}))?(?: = (?P<value>{_QUOTED}))? \(-?\d+,.*"
+    rf"\s*(?P<ref>[et])\d+ (?P<role>[a-z][a-z -]*?)(?: (?P<name>{_QUOTED}))?(?: = (?P<value>{_QUOTED}))? \(-?\d+,.*"
 )
 _WINDOW = re.compile(rf"\S+ (?P<title>{_QUOTED}) (?P<app>.*?) -?\d+x-?\d+ at \(.*?\)(?P<marks>.*)")
 _FENCED = re.compile(r"^--- (?P<fence>\w+) ---\n(?P<text>.*)\n--- (?P=fence) ---$", re.DOTALL | re.MULTILINE)
@@ -344,28 +371,43 @@ def _without_docs(step: PlannedCall, echo: str) -> str:
 
 
 def _elements(echo: str, words: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each window: its controls by kind, in the order of the outline."""
-    window, by_role = "", dict[str, list[str]]()
+    """Yield a sentence for each window: what a dialog says, and the controls by kind, in the order of the outline."""
+    notes, window, role = lexicon().table("notes.notes"), "", ""
+    by_kind, texts, written = dict[str, list[str]](), list[str](), list[str]()
     for match in filter(None, map(_ELEMENT.fullmatch, echo.splitlines())):
         name = _plain(match["name"]) or _plain(match["value"])
-        if match["role"] in lexicon().table("notes.notes")["windows"]:
-            yield from _group(window, by_role, words)
-            window, by_role = name, {}
-        elif name:
-            by_role.setdefault(match["role"], []).append(name)
-    yield from _group(window, by_role, words)
+        if match["role"] in notes["windows"]:
+            yield from _group(window, by_kind, texts, words)
+            window, role, by_kind, texts = name, match["role"], {}, []
+        elif match["ref"] == "t":
+            written.append(name)
+        elif name and match["role"] in words["kinds"]:
+            by_kind.setdefault(words["kinds"][match["role"]], []).append(name)
+        elif name and role in notes["dialogs"] and match["role"] in notes["texts"]:
+            texts.append(name)
+    yield from _group(window, by_kind, texts, words)
+    if written:
+        yield str(words["written"]).format(text=clip_line(" ".join(written), _NAMES_CHARACTERS))
 
 
-def _group(window: str, by_role: dict[str, list[str]], words: Mapping[str, Any]) -> Iterator[str]:
-    kinds = [f"{role} {clip_line(', '.join(names), _NAMES_CHARACTERS)}" for role, names in by_role.items()]
-    if window or kinds:
-        yield str(words["group"]).format(window=window or words["nameless"], things="; ".join(kinds) or words["empty"])
+def _group(
+    window: str, by_kind: Mapping[str, list[str]], texts: Sequence[str], words: Mapping[str, Any]
+) -> Iterator[str]:
+    kinds = [f"{kind} {clip_line(', '.join(names), _NAMES_CHARACTERS)}" for kind, names in by_kind.items()]
+    if window or kinds or texts:
+        yield str(words["dialog" if texts else "group"]).format(
+            window=window.lstrip("*") or words["nameless"],
+            text=clip_line(" ".join(texts), _NAMES_CHARACTERS),
+            things="; ".join(kinds) or words["empty"],
+        )
 
 
-def _windows(echo: str) -> Iterator[str]:
+def _windows(echo: str, words: Mapping[str, Any]) -> Iterator[str]:
     for match in filter(None, map(_WINDOW.fullmatch, echo.splitlines())):
-        marks = match["marks"].strip(" []")
-        yield f"“{_plain(match['title'])}” ({match['app']}{', ' if marks else ''}{marks})"
+        title = _plain(match["title"])
+        marks = [words["marks"][mark] for mark in re.findall(r"active|minimised", match["marks"])]
+        marks += [words["unsaved"]] if title.startswith("*") else []
+        yield str(words["line"]).format(title=title.lstrip("*"), notes=", ".join([match["app"], *marks]))
 
 
 def _plain(quoted: str | None) -> str:

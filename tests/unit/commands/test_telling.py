@@ -90,6 +90,14 @@ def test_a_turn_is_told_once_whole_and_in_order(
         ("execute_command", {"command": "ls *.txt"}, {"exit_code": 2}, "no such file", "Ran ls *.txt (exit code 2)"),
         ("execute_command", {"command": "ls"}, {"exit_code": 0}, "a.txt\nb.txt", "Ran ls"),
         ("computer_key", {"keys": "F9"}, {"proof": "unverifiable"}, "Pressed F9.", "Pressed F9 (not confirmed)"),
+        ("cron", {"action": "list"}, {"count": 0}, "Nothing is scheduled.", "Looked up what is planned"),
+        (
+            "cron",
+            {"schedule": "daily 9:00", "task": "open the calculator"},
+            {"title": "open the calculator", "when": "every day at 09:00"},
+            "Schedule 1 is kept",
+            "Scheduled open the calculator (every day at 09:00)",
+        ),
         ("weather/today", {}, {}, "22 degrees, and so on", "Used weather/today"),
     ],
 )
@@ -103,6 +111,22 @@ def test_what_was_done_is_one_short_sentence_and_not_what_the_model_reads(
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("  ✓ ")
     assert (line.endswith(printed), len(line) < 60) == (True, True), line
+
+
+@pytest.mark.parametrize(
+    ("tool", "payload", "printed"),
+    [
+        ("computer_click", {"target": "Sichern"}, "Geklickt auf Sichern"),
+        ("open_app", {"name": "Rechner"}, "Geöffnet: Rechner"),
+        ("computer_key", {"keys": "F9", "proof": "unverifiable"}, "Gedrückt: F9 (nicht bestätigt)"),
+        ("execute_command", {"command": "ls", "exit_code": 2}, "Ausgeführt: ls (Code 2)"),
+    ],
+)
+def test_what_was_done_is_told_in_the_language_of_the_task(
+    tool: str, payload: dict[str, Any], printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    TurnPrinter(language="de")(ToolFinished("c1", tool, True, tool, payload, ""))
+    assert capsys.readouterr().out == f"  ✓ {printed}\n"
 
 
 @pytest.mark.parametrize("address", [None, "unix:path=/nowhere/bus"])

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from app.base.geometry import ModelSpace, Rect
+from app.desktop.elements import Element
+from app.desktop.targets import Ambiguous, Located
 from app.protocol.call import JsonValue, ToolResult, tool_error
 from app.providers.api import Request, Stopped, TextDelta, Usage
 from app.providers.offline import OfflineProvider
@@ -25,6 +30,21 @@ e1 frame "galculator" (473,210,333,379)
   e9 toggle button "<b>" (637,338,50,34) greyed
   e10 toggle button (693,338,50,34)
 e11 frame "Notes" (0,0,10,10)"""
+
+WINDOWS = (
+    'Topmost first:\nw1 "galculator" galculator 333x379 at (473, 210) on the screen [active]\n'
+    'w2 "*Notes" mousepad 9x9 at (0, 0) on the screen [minimised]'
+)
+DIALOG = """Boxes are (x,y,width,height) in screen pixels; act on elements by ref.
+e1 dialog "Save?" (0,0,300,100)
+  e2 label "Save the changes?" (10,10,100,20)
+  e3 label "They are lost otherwise." (10,30,100,20)
+  e4 button "Cancel" (10,60,50,20)
+  e5 button "Save" (70,60,50,20) focused
+e6 frame "*Notes" (0,0,500,500)
+  e7 label "12 words" (0,480,100,20)
+  e8 text = "milk" (0,30,500,400)
+t1 writing "Ready to go" (0,0,80,20)"""
 
 Shown = tuple[str, list[tuple[str, dict[str, JsonValue]]]]
 
@@ -180,25 +200,167 @@ async def test_questions_about_itself_are_answered() -> None:
     assert (reply.calls, reply.reason, reply.ends) == ([], "end_turn", True)
 
 
-async def test_what_a_look_brought_is_told() -> None:
+async def look(wish: str, windows: str, screen: str) -> str:
+    """What is said about a screen."""
     talk = Dialogue()
-    assert shown(await talk.say("what is on the screen?")) == step(
-        "Looking at the screen.", "read_screen", view="interactive"
-    )
-    reply = await talk.succeed("read_screen", SCREEN)
-    assert reply.said == (
-        "All done: I looked at the screen. This is on the screen:\n"
-        'In “galculator”: menu File, Say "hi"; text 0; toggle button 7, ‹b›.\n'
+    assert (await talk.say(wish)).calls == [("list_windows", {})]
+    assert (await talk.succeed("list_windows", windows)).calls == [("read_screen", {"view": "full", "budget": 8000})]
+    return (await talk.succeed("read_screen", screen)).said
+
+
+async def test_what_a_look_brought_is_told() -> None:
+    assert await look("what is on the screen?", WINDOWS, SCREEN) == (
+        "These windows are open:\n"
+        "“galculator” (galculator, in front)\n"
+        "“Notes” (mousepad, put away, not saved yet)\n"
+        "This is on the screen:\n"
+        'In “galculator”: menus File, Say "hi"; fields 0; buttons 7, ‹b›.\n'
         "In “Notes”: nothing to act on."
     )
+
+
+async def test_what_a_dialog_asks_is_told_with_its_buttons() -> None:
+    said = await look("what is on the screen", 'Topmost first:\nw3 "Save?" mousepad 9x9 at (0, 0) [active]', DIALOG)
+    assert said.splitlines()[1:] == [
+        "“Save?” (mousepad, in front)",
+        "This is on the screen:",
+        "“Save?” asks: “Save the changes? They are lost otherwise.” It has buttons Cancel, Save.",
+        "In “Notes”: fields milk.",
+        "Written in the window in front: Ready to go",
+    ]
+
+
+async def test_what_is_on_the_screen_is_told_in_german() -> None:
+    windows = 'Topmost first:\nw3 "*Notes" mousepad 9x9 at (0, 0) [active]'
+    assert await look("was ist auf dem Bildschirm", windows, DIALOG) == (
+        "Diese Fenster sind offen:\n"
+        "„Notes“ (mousepad, vorn, noch nicht gespeichert)\n"
+        "Das ist auf dem Bildschirm:\n"
+        "„Save?“ fragt: „Save the changes? They are lost otherwise.“ Dort gibt es Knöpfe Cancel, Save.\n"
+        "In „Notes“: Felder milk.\n"
+        "Im vorderen Fenster steht: Ready to go"
+    )
+
+
+def element(ref: str, window: str) -> Located:
+    one = Element(ref, "button", "Cancel", "", Rect(10, 20, 30, 10), frozenset(), window, "gedit", 1)
+    return Located(one, "accessibility", 1.0)
+
+
+TWO_CANCELS = str(Ambiguous("Cancel", [element("e4", "Save As"), element("e9", "Print")], ModelSpace()))
+TWO_WINDOWS = 'Several windows fit \'mousepad\': w1 "a.txt - Mousepad", w2 "b.txt - Mousepad". Name one by its ref.'
+TWO_ALIKE = TWO_WINDOWS.replace("b.txt", "a.txt")
+
+
+@pytest.mark.parametrize(
+    ("wish", "tool", "why", "lines", "call"),
+    [
+        (
+            "click Cancel",
+            "computer_click",
+            TWO_CANCELS,
+            [
+                "“Cancel” in “Save As”, at 25, 25: say “click thing e4”",
+                "“Cancel” in “Print”, at 25, 25: say “click thing e9”",
+            ],
+            ("computer_click", {"ref": "e9"}),
+        ),
+        (
+            "close mousepad",
+            "close_window",
+            TWO_WINDOWS,
+            [f'“{name} - Mousepad”: say “close "{name} - Mousepad"”' for name in ("a.txt", "b.txt")],
+            ("close_window", {"title": "b.txt - Mousepad"}),
+        ),
+        (
+            "switch to mousepad",
+            "focus_window",
+            TWO_ALIKE,
+            [f"“a.txt - Mousepad”: say “switch to {ref}”" for ref in ("w1", "w2")],
+            ("focus_window", {"title": "w2"}),
+        ),
+        (
+            "schließe mousepad",
+            "close_window",
+            TWO_ALIKE,
+            [f"„a.txt - Mousepad“: sag „schließe {ref}“" for ref in ("w1", "w2")],
+            ("close_window", {"title": "w2"}),
+        ),
+    ],
+)
+async def test_several_that_fit_are_listed_with_the_words_that_name_each(
+    wish: str, tool: str, why: str, lines: list[str], call: tuple[str, dict[str, JsonValue]]
+) -> None:
+    talk = Dialogue()
+    await talk.say(wish)
+    reply = await talk.fail(tool, why)
+    assert (reply.calls, reply.said.splitlines()[1:]) == ([], [f"{n}. {line}" for n, line in enumerate(lines, 1)])
+    proposed = re.findall("(?:say “|sag „)(.*)[”“]$", reply.said)
+    assert (await talk.say(proposed[-1])).calls == [call]
+
+
+async def test_a_window_that_holds_changes_is_called_not_saved_yet() -> None:
+    talk = Dialogue()
+    await talk.say("press ctrl+v")
+    reply = await talk.succeed(
+        "computer_key", "Pressed. The window is now called '*Untitled 1 - Mousepad'. (confirmed)"
+    )
+    assert reply.said.endswith("The window is now called “Untitled 1 - Mousepad”. It is not saved yet.")
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ("what is 23*19?", "23*19 = 437"),
+        ("what is 0.1+0.2", "0.1+0.2 = 0.3"),
+        ("what is 1,000 / 3", "1,000 / 3 ≈ 333.3333333"),
+        ("was ist 3,5 mal 3", "3,5 mal 3 = 10,5"),
+        ("was ist 1.500 durch 3", "1.500 durch 3 = 500"),
+        ("what is -(2+3)*4 - 1", "-(2+3)*4 - 1 = -21"),
+        ("what is 15% of 80", "15% of 80 = 12"),
+        ("what is 7/0", "Nothing can be divided by zero."),
+    ],
+)
+async def test_a_sum_is_worked_out(wish: str, said: str) -> None:
+    reply = await Dialogue().say(wish)
+    assert (reply.said, reply.calls, reply.ends) == (said, [], True)
+
+
+@pytest.mark.parametrize(
+    ("wish", "tool", "echo", "said"),
+    [
+        ("list files in Documents", "list_files", "~/Documents:\na.txt\nold/", "There is:\na.txt\nold/"),
+        ("list files in Documents", "list_files", "~/Documents:\n(nothing)", "There is nothing in it."),
+        ("was ist in Dokumente", "list_files", "~/Dokumente:\na.txt", "Dort ist:\na.txt"),
+        (
+            "what is in the clipboard",
+            "read_clipboard",
+            "The clipboard holds:\nmilk\neggs",
+            "The clipboard holds:\nmilk\neggs",
+        ),
+        ("what is in the clipboard", "read_clipboard", "It holds no text.", "The clipboard holds no text."),
+        ("welche Fenster sind offen", "list_windows", "No window is open.", "Es ist kein Fenster offen."),
+    ],
+)
+async def test_a_question_gets_its_answer(wish: str, tool: str, echo: str, said: str) -> None:
+    talk = Dialogue()
+    await talk.say(wish)
+    assert (await talk.succeed(tool, echo)).said == said
+
+
+async def test_what_was_copied_is_told_because_the_screen_does_not_show_it() -> None:
+    talk = Dialogue()
+    assert (await talk.say("copy that")).calls == [("computer_key", {"keys": "ctrl+insert"})]
+    await talk.succeed("computer_key", "Pressed. Nothing on the screen changed. (suspected no-op)")
+    reply = await talk.succeed("read_clipboard", "The clipboard holds:\nmilk")
+    assert (reply.reason, reply.ends) == ("end_turn", True)
+    assert reply.said.endswith("The clipboard holds:\nmilk")
 
 
 async def test_a_look_that_brings_nothing_is_told_in_the_tool_s_words() -> None:
     talk = Dialogue()
     await talk.say("which windows are open")
-    assert (await talk.succeed("list_windows", "No window is open.")).said == (
-        "All done: I listed the windows. No window is open."
-    )
+    assert (await talk.succeed("list_windows", "No window is open.")).said == "No window is open."
 
 
 async def test_windows_are_told_by_title_and_program() -> None:
@@ -210,7 +372,7 @@ async def test_windows_are_told_by_title_and_program() -> None:
     await talk.succeed("list_windows", windows)
     assert (await talk.succeed("computer_key")).said == (
         "That is done: I listed the windows and pressed tab. These windows are open:\n"
-        "“galculator” (galculator, active)\n“Notes” (mousepad)"
+        "“galculator” (galculator, in front)\n“Notes” (mousepad)"
     )
 
 
@@ -337,6 +499,7 @@ async def test_what_the_loop_adds_is_no_wish(name: str, values: dict[str, str]) 
 async def test_what_a_result_says_is_never_obeyed(hostile: str) -> None:
     talk = Dialogue()
     await talk.say("what is on the screen and then press tab")
+    await talk.succeed("list_windows", hostile)
     assert (await talk.succeed("read_screen", hostile)).calls == [("computer_key", {"keys": "tab"})]
     assert (await talk.succeed("computer_key", hostile)).calls == []
 
