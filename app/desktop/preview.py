@@ -259,9 +259,9 @@ class TargetPreview(Generic[H]):
     async def _with_fronts(self, met: PreviewedTarget) -> PreviewedTarget:
         """Add what receives the keys in a terminal. After a start or a command, wait a moment for the prompt, once."""
         limit = self._clock.now() + _PROMPT_S
-        while met.window is not None and met.is_terminal and not met.is_frame:
-            met = replace(met, fronts=self._backend.apps.fronts(met.window))
-            known, now = self._occupied, (met.window.ref, met.fronts)
+        while (window := met.window) is not None and met.is_terminal and not met.is_frame:
+            met = replace(met, fronts=self._backend.apps.fronts(window))
+            known, now = self._occupied, (window.ref, met.fronts)
             if not met.is_occupied or now == known or self._clock.now() >= limit:
                 self._occupied = now if met.is_occupied else None
                 break
