@@ -74,8 +74,10 @@ class WindowTools:
 
 async def _open_app(controller: DesktopController, call: ToolCall) -> ToolResult:
     name = call.text("name").strip()
+    target = document_kinds.target_of(name)
+    # The path that the policy judged, because programs do not know what ~ is.
     opened = await (
-        controller.opener.open_address(name) if document_kinds.target_of(name) else controller.opener.open(name)
+        controller.opener.open_address(target.path or target.address) if target else controller.opener.open(name)
     )
     await controller.screen_capture.settle(_OPENING)
     if opened.window is None:

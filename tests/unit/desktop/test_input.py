@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -257,6 +258,21 @@ async def test_an_opened_program_is_in_front(tools: Tools, headless: HeadlessDes
     result = await tools("open_app", name="calculator")
     assert headless.done == [Started("Calculator")]
     assert dict(result.payload) == {"name": "Calculator", "title": "Calculator", "window": "w1"}
+
+
+@pytest.mark.parametrize(
+    ("named", "opened"),
+    [
+        ("~/Documents", str(Path.home() / "Documents")),
+        ("file:///srv/my%20notes.txt", "/srv/my notes.txt"),
+        ("https://example.org/a", "https://example.org/a"),
+    ],
+)
+async def test_what_is_opened_is_what_the_policy_judged(
+    named: str, opened: str, tools: Tools, headless: HeadlessDesktop
+) -> None:
+    await tools("open_app", name=named)
+    assert headless.done == [Started(opened)]
 
 
 async def test_waiting_for_what_never_comes_ends_at_the_limit(tools: Tools) -> None:
