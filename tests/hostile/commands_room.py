@@ -185,7 +185,7 @@ class Room:
         log = (self.root / "victim.log").read_text()
         found = [f"the victim got {line}" for line in log.splitlines()]
         found += ["the victim was stopped"] if state.status() == psutil.STATUS_STOPPED else []
-        return found + ([f"the victim is nice {state.nice()}"] if state.nice() else [])
+        return found + ([f"the victim is nice {state.nice()}"] if state.nice() != os.nice(0) else [])
 
 
 def spoiled(workspace: Path, template: Path) -> list[str]:
