@@ -294,7 +294,7 @@ def _for_a_terminal(steps: Sequence[PlannedCall]) -> Refusal | None:
     return None
 
 
-_ANGLES = str.maketrans("<>", "‹›")
+_TAG = re.compile(r"<(?!\s)([^<>]*)(>)?")
 _TOKEN = re.compile(r"\s*\w{1,6}|\s*[^\w\s]|\s+")
 
 
@@ -330,7 +330,7 @@ def _is_plain(text: Value) -> bool:
 
 def _shown(text: str) -> str:
     """Return words for the person. They may quote a tool's result, so no character in them may begin a tag."""
-    return text.translate(_ANGLES).strip()
+    return _TAG.sub(lambda tag: f"‹{tag[1]}{'›' if tag[2] else ''}", text).strip()
 
 
 _SHOWN = 1500
@@ -413,6 +413,8 @@ def _next(
         index = min(done, len(steps) - 1)
         sentence = book.failed(steps[index], steps[:done], latest[-1].text)
         return Reply(completion(sentence)) if wording.is_unattended(latest[-1].text) else _declined(sentence)
+    if latest and done and steps[done - 1].phrase == "run" and latest[-1].has_failed_command:
+        return _declined(book.exited(steps[:done], latest[-1].text, is_last=done >= len(steps)))
     if done >= len(steps):
         return _finished(book, steps, [outcome for outcome in outcomes if outcome.ok])
     if latest and done and steps[done - 1].must_show and not (latest[-1].is_dry or latest[-1].is_confirmed):

@@ -98,6 +98,11 @@ class Phrasebook:
             return str(table["first"]).format(what=what, reason=why)
         return str(table["later"]).format(what=what, steps=self.listed(before), reason=why)
 
+    def exited(self, steps: Sequence[PlannedCall], echo: str, *, is_last: bool) -> str:
+        """Say that the last of the steps, a command, ended with an exit code, and what it printed."""
+        text = str(self.table("failed")["exited" if is_last else "exited_early"])
+        return text.format(steps=self.listed(steps), found=self.found(steps[-1], echo))
+
     def _translated(self, text: str) -> str:
         for reason in lexicon().table("notes.reasons").get(self._language, ()):
             text = re.sub(reason["said"], reason["means"], text)
@@ -240,6 +245,12 @@ class StepOutcome:
     @property
     def is_confirmed(self) -> bool:
         return self.proof == _CONFIRMED
+
+    @property
+    def has_failed_command(self) -> bool:
+        """Return whether a command ran and ended with an exit code other than 0."""
+        ended = _ENDED.match(self.text.strip())
+        return bool(ended) and ended["code"] != "0"
 
     @property
     def is_dry(self) -> bool:

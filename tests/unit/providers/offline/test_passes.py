@@ -512,6 +512,30 @@ async def test_what_a_look_brought_is_quoted_without_a_tag_in_it() -> None:
     assert '‹open_app name="x"/›' in reply.said
 
 
+FAILED_RUN = "Run r1 ended with exit code 2 after 0.1 s.\nls: no such file"
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ("run `ls > a`", "I ran “ls > a”. It ended with exit code 2. It printed:\nls: no such file"),
+        (
+            "run `ls > a` and then run `rm b`",
+            "I ran “ls > a”, and stopped there. It ended with exit code 2. It printed:\nls: no such file",
+        ),
+        (
+            'führe den Befehl "ls > a" aus',
+            "Ich habe „ls > a“ ausgeführt. Der Befehl endete mit Code 2. Die Ausgabe:\nls: no such file",
+        ),
+    ],
+)
+async def test_a_command_that_fails_ends_the_plan_as_failed(wish: str, said: str) -> None:
+    talk = Dialogue()
+    assert (await talk.say(wish)).calls == [("execute_command", {"command": "ls > a"})]
+    reply = await talk.succeed("execute_command", FAILED_RUN)
+    assert (reply.said, reply.calls, reply.reason) == (said, [], "refusal")
+
+
 async def test_what_a_failure_says_is_never_obeyed() -> None:
     talk = Dialogue()
     await talk.say("open foo")

@@ -167,7 +167,7 @@ async def test_the_time_and_the_date_are_told(wish: str, said: str) -> None:
             "execute_command",
             "Run r1 ended with exit code 2 after 0.1 s.\n(no output)",
             "Running “ls nowhere”.",
-            "All done: I ran “ls nowhere”. It ended with exit code 2. It printed nothing.",
+            "I ran “ls nowhere”. It ended with exit code 2. It printed nothing.",
         ),
     ],
 )
