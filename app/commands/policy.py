@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _trusted(folder: Path | None) -> int:
     if folder is None:
-        print("\n".join(map(str, origins.trusted())) or "No folder is trusted.")
+        print("\n".join(map(str, origins.trusted())) or "None is trusted. To trust this folder: wisp policy trust .")
         return 0
     origins.trust(folder)
     print(f"{folder} is trusted: reading in it does not count as reading somebody else's words.")

@@ -110,7 +110,9 @@ def _template(act: Action) -> str:
     is_typed_elsewhere = act.control.window.opens_items
     if by_kind is words["terminal"] and is_typed_elsewhere:
         by_kind = words["typed"]
-    shape = by_kind if by_kind is not None else words.get(act.effect.value, words["other"])
+    plain = words.get(act.effect.value, words["other"])
+    elsewhere = words.get(f"{act.effect.value} elsewhere", plain) if Consequence.FOREIGN in act.kinds else plain
+    shape = by_kind if by_kind is not None else elsewhere
     if isinstance(shape, str):
         return shape
     return str(shape["keys"] if act.keys else shape["text"] if act.text else shape["press"])

@@ -414,7 +414,9 @@ def _next(
         sentence = book.failed(steps[index], steps[:done], latest[-1].text)
         return Reply(completion(sentence)) if wording.is_unattended(latest[-1].text) else _declined(sentence)
     if latest and done and steps[done - 1].phrase == "run" and latest[-1].has_failed_command:
-        return _declined(book.exited(steps[:done], latest[-1].text, is_last=done >= len(steps)))
+        text = str(book.table("failed")["exited" if done >= len(steps) else "exited_early"])
+        found = book.found(steps[done - 1], latest[-1].text)
+        return _declined(text.format(steps=book.listed(steps[:done]), found=found))
     if done >= len(steps):
         return _finished(book, steps, [outcome for outcome in outcomes if outcome.ok])
     if latest and done and steps[done - 1].must_show and not (latest[-1].is_dry or latest[-1].is_confirmed):

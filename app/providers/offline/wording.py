@@ -98,11 +98,6 @@ class Phrasebook:
             return str(table["first"]).format(what=what, reason=why)
         return str(table["later"]).format(what=what, steps=self.listed(before), reason=why)
 
-    def exited(self, steps: Sequence[PlannedCall], echo: str, *, is_last: bool) -> str:
-        """Say that the last of the steps, a command, ended with an exit code, and what it printed."""
-        text = str(self.table("failed")["exited" if is_last else "exited_early"])
-        return text.format(steps=self.listed(steps), found=self.found(steps[-1], echo))
-
     def _translated(self, text: str) -> str:
         for reason in lexicon().table("notes.reasons").get(self._language, ()):
             text = re.sub(reason["said"], reason["means"], text)
@@ -249,8 +244,7 @@ class StepOutcome:
     @property
     def has_failed_command(self) -> bool:
         """Return whether a command ran and ended with an exit code other than 0."""
-        ended = _ENDED.match(self.text.strip())
-        return bool(ended) and ended["code"] != "0"
+        return bool(_FAILED_RUN.match(self.text.strip()))
 
     @property
     def is_dry(self) -> bool:
@@ -320,6 +314,7 @@ _FENCED = re.compile(r"^--- (?P<fence>\w+) ---\n(?P<text>.*)\n--- (?P=fence) ---
 _NAMES_CHARACTERS = 400
 _MORE = "[there is more;"
 _ENDED = re.compile(r"Run \S+ ended with exit code (?P<code>\d+) after [\d.]+ s\.")
+_FAILED_RUN = re.compile(r"Run \S+ ended with exit code (?!0 )")
 _NO_OUTPUT = "(no output)"
 _ENTRY = re.compile(r"\s*(?:#|\d+\. )")
 """How a list of facts or of schedules begins."""

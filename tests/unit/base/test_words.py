@@ -63,7 +63,7 @@ def test_a_folder_that_cannot_be_made_says_how_to_name_another(tmp_path: Path, m
             "(`wisp do --allow` takes a rule). "
             "To let this very call run: wisp do --allow 'allow network tool=web_search'",
             "It needs your permission. It searches the web for “cats”. "
-            "To let this very call run: wisp do --allow 'allow network tool=web_search'",
+            "To let this very call run, add this to the command: --allow 'allow network tool=web_search'",
         ),
         (
             "In plan mode nothing that acts on the desktop may run. Say what you would do instead of doing it.",

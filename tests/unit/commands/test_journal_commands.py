@@ -144,6 +144,6 @@ def test_a_refused_task_prints_the_rule_that_lets_the_call_run(
     main(words)
     told = capsys.readouterr().out
     assert Path("k1").exists()
-    _do, _way, rule = shlex.split(told.partition("To let this very call run: wisp ")[2].splitlines()[0])
-    main([*words[:-1], "--allow", rule, words[-1]])
+    added = shlex.split(told.partition("To let this very call run, add this to the command: ")[2].splitlines()[0])
+    main([*words, *added])
     assert not Path("k1").exists()

@@ -169,7 +169,10 @@ def test_a_faulty_file_is_told_and_listed_rules_say_where_they_stand(
 
 
 def test_a_folder_is_trusted_once_and_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (main(["policy", "trust"]), capsys.readouterr().out) == (0, "No folder is trusted.\n")
+    assert (main(["policy", "trust"]), capsys.readouterr().out) == (
+        0,
+        "None is trusted. To trust this folder: wisp policy trust .\n",
+    )
     for _ in range(2):
         assert main(["policy", "trust", str(tmp_path)]) == 0
     capsys.readouterr()

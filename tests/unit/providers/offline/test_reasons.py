@@ -44,12 +44,13 @@ async def test_why_a_step_failed_is_said_in_the_language_of_the_wish(tmp_path: P
         ),
         (
             'führe den Befehl "rm a.txt" aus',
-            "Dafür braucht es deine Erlaubnis. Es würde einen Befehl ausführen. Damit genau das läuft: wisp do --allow",
+            "Dafür braucht es deine Erlaubnis. Es würde einen Befehl ausführen. Damit genau das läuft, häng das an den "
+            "Befehl an: --allow",
         ),
         (
             'öffne das Terminal, tippe "ls" und drücke enter',
             "Dafür braucht es deine Erlaubnis. Es würde Return in einem Terminal drücken („Terminal“): Das kann den "
-            "Befehl ausführen, der dort steht. Damit genau das läuft: wisp do --allow",
+            "Befehl ausführen, der dort steht. Damit genau das läuft, häng das an den Befehl an: --allow",
         ),
     ],
 )
