@@ -62,7 +62,7 @@ def _step(step: Mapping[str, Any], places: Mapping[str, str]) -> PlannedCall:
     arguments: dict[str, Value] = {name: value.format(**places) for name, value in step["arguments"].items()}
     arguments |= {name: int(arguments[name]) for name in step.get("numbers", ())}
     what = clip_line(str(step.get("what", "")).format(**places), _SHOWN)
-    return PlannedCall(step["tool"], arguments, step["phrase"], what, must_show=step.get("must_show", False))
+    return PlannedCall(step["tool"], arguments, step["phrase"], what, must_show=step.get("must_show", ""))
 
 
 def whole(wish: str, tokens: Sequence[Token]) -> tuple[PlannedCall, ...]:

@@ -336,6 +336,7 @@ def _shown(text: str) -> str:
 _SHOWN = 1500
 """How many characters of the beginning and of the end of a screen reading are shown."""
 _HALT = Talk("halt")
+_FAILED_RUN = re.compile(r"Run \S+ ended with exit code (?!0 )")
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,14 +414,14 @@ def _next(
         index = min(done, len(steps) - 1)
         sentence = book.failed(steps[index], steps[:done], latest[-1].text)
         return Reply(completion(sentence)) if wording.is_unattended(latest[-1].text) else _declined(sentence)
-    if latest and done and steps[done - 1].phrase == "run" and latest[-1].has_failed_command:
+    if latest and done and steps[done - 1].phrase == "run" and _FAILED_RUN.match(latest[-1].text):
         text = str(book.table("failed")["exited" if done >= len(steps) else "exited_early"])
         found = book.found(steps[done - 1], latest[-1].text)
         return _declined(text.format(steps=book.listed(steps[:done]), found=found))
+    if latest and done and not latest[-1].is_dry and not latest[-1].shows(steps[done - 1].must_show):
+        return Reply(speech(book.doubted(steps[:done], steps[done - 1 : done], ""), "apologetic"), "unverified")
     if done >= len(steps):
         return _finished(book, steps, [outcome for outcome in outcomes if outcome.ok])
-    if latest and done and steps[done - 1].must_show and not (latest[-1].is_dry or latest[-1].is_confirmed):
-        return Reply(speech(book.doubted(steps[:done], steps[done - 1 : done], ""), "apologetic"), "unverified")
     step = steps[done]
     return Reply(speech(book.doing(step, done), "warm") + call(step))
 

@@ -241,10 +241,9 @@ class StepOutcome:
     def is_confirmed(self) -> bool:
         return self.proof == _CONFIRMED
 
-    @property
-    def has_failed_command(self) -> bool:
-        """Return whether a command ran and ended with an exit code other than 0."""
-        return bool(_FAILED_RUN.match(self.text.strip()))
+    def shows(self, wanted: str) -> bool:
+        """Return whether the receipt says that a window "opened" or "closed"; with nothing wanted, always."""
+        return not wanted or (self.is_confirmed and bool(re.search(rf"""['"] {wanted}\.""", self.text)))
 
     @property
     def is_dry(self) -> bool:
@@ -314,7 +313,6 @@ _FENCED = re.compile(r"^--- (?P<fence>\w+) ---\n(?P<text>.*)\n--- (?P=fence) ---
 _NAMES_CHARACTERS = 400
 _MORE = "[there is more;"
 _ENDED = re.compile(r"Run \S+ ended with exit code (?P<code>\d+) after [\d.]+ s\.")
-_FAILED_RUN = re.compile(r"Run \S+ ended with exit code (?!0 )")
 _NO_OUTPUT = "(no output)"
 _ENTRY = re.compile(r"\s*(?:#|\d+\. )")
 """How a list of facts or of schedules begins."""

@@ -225,8 +225,8 @@ Value = str | int | float
 class PlannedCall:
     """One planned call. `phrase` names the sentences about it; `what` fills them.
 
-    `otherwise` is done instead if what it looks for is not there. `must_show`: the next step only makes sense if the
-    receipt confirms this one.
+    `otherwise` is done instead if what it looks for is not there. `must_show`: the step only worked if its receipt is
+    confirmed and says that a window "opened" or "closed".
     """
 
     tool: str
@@ -234,7 +234,7 @@ class PlannedCall:
     phrase: str = ""
     what: str = ""
     otherwise: PlannedCall | None = None
-    must_show: bool = False
+    must_show: str = ""
 
 
 @dataclass(frozen=True, slots=True)
