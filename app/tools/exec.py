@@ -42,12 +42,19 @@ def state(run: Run, now: float) -> str:
 def summary(run: Run, now: float, server: Server) -> str:
     """Return the run's state, the files that were renamed, and what can be done with a run that continues."""
     if not run.is_running:
-        return f"{state(run, now)}{left_behind(run)}"
+        return f"{state(run, now)}{_kept_from(run)}{left_behind(run)}"
     serves = f" It serves {server.shown}{'' if server.is_reachable else ' ' + _ALONE}." if server.shown else ""
     return (
         f"{state(run, now)}{serves} It goes on: read_command_tail shows more, wait_until waits for it, "
         "stop_command ends it."
     )
+
+
+def _kept_from(run: Run) -> str:
+    """Say, after a failure, what the sandbox keeps from a command."""
+    if not run.record.sandboxed or not run.record.exit_code:
+        return ""
+    return f" It ran in the sandbox: {'' if run.record.network else 'no network, and '}a home of its own."
 
 
 def left_behind(run: Run) -> str:
@@ -165,7 +172,7 @@ class Commands:
         walls: dict[str, JsonValue] = {"sandboxed": run.record.sandboxed, "network": wishes.network}
         await turn.audit("command_started", {"run_id": run.id, "command": command, "cwd": str(cwd.path), **walls})
         turn.emit("command_started", {"run_id": run.id, "command": command, "cwd": cwd.shown})
-        follower = Follower(run, self._clock, _Teller(run, turn))
+        follower = Follower(run, self._clock, _teller(run, turn))
         why = await follower.until(
             limits.background_s if rests else limits.return_s, limits.quiet_s if rests else None, turn.cancelled
         )
@@ -226,7 +233,7 @@ class Commands:
         await self._processes.type(run, _typed(call))
         await turn.audit("command_input", {"run_id": run.id})
         limits = self._processes.limits
-        follower = Follower(run, self._clock, _Teller(run, turn), began=began)
+        follower = Follower(run, self._clock, _teller(run, turn), began=began)
         await follower.until(limits.background_s, limits.quiet_s, turn.cancelled)
         text = await asyncio.to_thread(run.stdout.text, began[0], _PAGE_BYTES)
         payload = {**card(run, self._clock.wall()), "text": text}
@@ -256,15 +263,9 @@ def _typed(call: ToolCall) -> bytes:
     return (call.text("text") + end).encode(errors="replace")
 
 
-class _Teller:
-    """Shows the output on the card while it arrives."""
-
-    def __init__(self, run: Run, turn: TurnContext) -> None:
-        self._run = run
-        self._turn = turn
-
-    def __call__(self, stream: str, text: str) -> None:
-        self._turn.emit("command_output", {"run_id": self._run.id, "stream": stream, "text": text})
+def _teller(run: Run, turn: TurnContext) -> Callable[[str, str], None]:
+    """Return what shows the output on the card while it arrives."""
+    return lambda stream, text: turn.emit("command_output", {"run_id": run.id, "stream": stream, "text": text})
 
 
 _RUN = Param("run_id", description="from the answer of execute_command", required=True)

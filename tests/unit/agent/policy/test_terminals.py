@@ -61,6 +61,7 @@ REACHING = (
         "a Tab", "ctrl+x", "ctrl+o", "ctrl+d", "ctrl+v", "ctrl+q", "ctrl+s", "Insert", "ctrl+space", "ctrl+slash", "F1",
         "ctrl+t", "alt+Tab", "super+Tab", "Menu", "Page_Up", "Page_Down", "shift+Up", "shift+Left", "shift+Home",
         "shift+End", "ctrl+Left", "ctrl+Right", "ctrl+shift+Up", "ctrl+shift+Down", "ctrl+Page_Up", "F11",
+        "alt+F4", "super+d", "super+Up",
     ],
 )  # fmt: skip
 def test_at_a_prompt_a_key_that_may_run_the_line_asks_whatever_the_person_named(tmp_path: Path, keys: str) -> None:
