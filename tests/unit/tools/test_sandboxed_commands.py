@@ -261,6 +261,22 @@ def _is_sleeping(pid: int) -> bool:
         return False
 
 
+@pytest.mark.parametrize(
+    ("command", "network", "said"),
+    [
+        ("exit 3", False, " It ran in the sandbox: no network, and a home of its own.\n"),
+        ("exit 3", True, " It ran in the sandbox: a home of its own.\n"),
+        ("true", False, "s.\n"),
+    ],
+)
+async def test_a_failed_command_says_what_the_sandbox_keeps_from_it(
+    bench: Bench, command: str, network: bool, said: str
+) -> None:
+    result = await bench.call("execute_command", command=command, network=network)
+    assert said in result.llm_echo
+    assert ("sandbox" in result.llm_echo) is (command != "true")
+
+
 async def test_temporary_files_stay_for_the_next_command_and_are_not_the_systems(bench: Bench) -> None:
     await _output(bench, "echo x > /tmp/wisp-kept; echo y > ~/kept")
     assert await _output(bench, "cat /tmp/wisp-kept ~/kept") == "x\ny\n"
