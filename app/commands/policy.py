@@ -46,7 +46,6 @@ _MISUSED = 2
 _STOPS = 1
 _BATCH = "["
 _TERMINAL = "terminal"
-_PROGRAM = "program"
 _SHOWN_CHARS = 80
 
 

@@ -211,11 +211,6 @@ def to_call(spec: ToolSpec, block: Block) -> ToolCall:
     )
 
 
-def unknown_tool(name: str, names: Iterable[str]) -> str:
-    """Return the sentence that tells the model that a tool does not exist."""
-    return f"There is no tool {name!r}.{_meant(name, names)}"
-
-
 def _meant(name: str, names: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, list(names), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""

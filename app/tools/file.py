@@ -68,8 +68,8 @@ class Files:
     async def list_files(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         place = self._workspace.locate(call.text("path"))
         self._workspace.check_readable(place)
-        recursive = call.flag("recursive")
-        found = await asyncio.to_thread(partial(searching.entries, place, recursive=recursive))
+        recursive, named = call.flag("recursive"), call.text("named", "*")
+        found = await asyncio.to_thread(partial(searching.entries, place, recursive=recursive, named=named))
         payload = {**_about(place), "entries": list(found.entries), "cut": found.is_cut, "skipped": list(found.skipped)}
         return ToolResult(True, "list_files", payload, _listed(place, found))
 
@@ -195,7 +195,11 @@ FILES = Family(
             ),
             effect=Effect.READS,
             execute=Files.list_files,
-            attrs=(_PATH, Param("recursive", ValueType.FLAG, "true to go into all folders")),
+            attrs=(
+                _PATH,
+                Param("recursive", ValueType.FLAG, "true to go into all folders"),
+                Param("named", description="only names that fit this glob, such as *report*, in any case"),
+            ),
             examples=('<list_files path="." recursive="true"/>',),
             taint="outside",
         ),

@@ -61,6 +61,7 @@ def _bare(text: str) -> str:
 def _step(step: Mapping[str, Any], places: Mapping[str, str]) -> PlannedCall:
     arguments: dict[str, Value] = {name: value.format(**places) for name, value in step["arguments"].items()}
     arguments |= {name: int(arguments[name]) for name in step.get("numbers", ())}
+    arguments |= dict.fromkeys(step.get("flags", ()), True)
     what = clip_line(str(step.get("what", "")).format(**places), _SHOWN)
     return PlannedCall(step["tool"], arguments, step["phrase"], what, must_show=step.get("must_show", ""))
 

@@ -14,6 +14,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -258,15 +259,16 @@ class FolderListing:
     skipped: tuple[str, ...] = ()
 
 
-def entries(place: Place, *, recursive: bool, most: int = MOST_ENTRIES) -> FolderListing:
-    """Return the folder's entries. Recursively, ignored and hidden files are only counted."""
+def entries(place: Place, *, recursive: bool, most: int = MOST_ENTRIES, named: str = "*") -> FolderListing:
+    """Return the folder's entries whose name fits the glob. Recursively, ignored and hidden files are only counted."""
     with told(place.argument, place.shown):
-        return _Walk(place.path, most, recursive=recursive).run()
+        return _Walk(place.path, most, recursive=recursive, named=named.casefold()).run()
 
 
 class _Walk:
-    def __init__(self, folder: Path, most: int, *, recursive: bool) -> None:
+    def __init__(self, folder: Path, most: int, *, recursive: bool, named: str) -> None:
         self._most = most
+        self._named = named
         self._recursive = recursive
         self._until = time.monotonic() + _LISTING_LIMIT_S
         self._todo: deque[tuple[Path, str, tuple[_Rules, ...]]] = deque([(folder, "", ())])
@@ -300,9 +302,10 @@ class _Walk:
             if self._recursive and (entry.name.startswith(".") or _is_excluded(path, rules)):
                 self._ignored += 1
                 continue
-            if len(self._found) >= self._most:
-                return True
-            self._found.append(visible(path) + ("@" if entry.is_symlink() else ""))
+            if fnmatchcase(entry.name.casefold(), self._named):
+                if len(self._found) >= self._most:
+                    return True
+                self._found.append(visible(path) + ("@" if entry.is_symlink() else ""))
             if self._recursive and is_folder and entry.name not in _NEVER_DEEP:
                 self._todo.append((Path(entry.path), path, rules))
         return False

@@ -58,10 +58,6 @@ class Review:
     changed: tuple[ChangedTool, ...]
     gone: tuple[str, ...]
 
-    @property
-    def is_clean(self) -> bool:
-        return not self.changed and not self.gone
-
 
 def fingerprint(tool: ServedTool) -> str:
     """Return a hash of the tool's words. The order of a schema's keys does not matter, every character does."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from app.base.errors import ToolMisuse
-from app.protocol.arguments import to_call, unknown_tool
+from app.protocol.arguments import to_call
 from app.protocol.call import Block, Child, JsonValue
 from app.protocol.spec import ToolSpec
 from tests.support.parsed_tools import APP, DONE, READ, SAY, WRITE
@@ -139,8 +139,3 @@ def test_an_undeclared_child_is_told_with_what_was_meant() -> None:
 def test_a_partial_call_never_becomes_a_call() -> None:
     with pytest.raises(ToolMisuse, match="was cut off"):
         to_call(READ, Block("c", "read_file", {"path": "a"}, partial=True))
-
-
-def test_an_unknown_tool_is_told_with_the_nearest_one() -> None:
-    assert unknown_tool("read_fil", ["read_file", "say"]) == "There is no tool 'read_fil'. Did you mean 'read_file'?"
-    assert unknown_tool("xyz", ["say"]) == "There is no tool 'xyz'."

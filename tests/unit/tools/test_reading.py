@@ -296,6 +296,16 @@ async def test_a_recursive_list_honours_gitignore_at_every_level(bench: Bench) -
     assert result.llm_echo == ".:\nnode_modules/\nsub/\nkeep.txt\nsub/keep.log"
 
 
+async def test_only_names_that_fit_a_glob_are_listed_and_none_of_the_others_counts(bench: Bench) -> None:
+    for name in (*(f"{number}.txt" for number in range(500)), "z/deep/Report.TXT", "reports/plan.md", "a[1].txt"):
+        (bench.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (bench.root / name).touch()
+    found = await bench.call("list_files", path=".", recursive=True, named="*report*")
+    assert found.llm_echo == ".:\nreports/\nz/deep/Report.TXT"
+    assert (await bench.call("list_files", path=".", named="a[[]1].txt")).llm_echo == ".:\na[1].txt"
+    assert (await bench.call("list_files", path=".", named="*.pdf")).llm_echo == ".:\n(nothing)"
+
+
 async def test_a_limit_cuts_the_depths_first_and_is_told(bench: Bench) -> None:
     (bench.root / "a").mkdir()
     for number in range(500):
