@@ -67,7 +67,9 @@ def test_a_value_is_not_called_failed_where_its_program_is_silent_after_it(wisp:
         heavy = wisp("locate_screen_element", target="Heavy field")["payload"]["ref"]
         put = wisp.attempt("set_value", ref=heavy, value="日本 🚀")
         assert shown.happened(lambda line: line == "heavy 日本 🚀")
-    assert (put["ok"], put["payload"].get("proof")) == (True, "confirmed"), put["echo"]
+    # How long it is silent is the machine's affair: it is read back then, or the receipt says that it could not be.
+    is_told = "It could not be read back." in put["echo"]
+    assert (put["ok"], put["payload"].get("proof")) == (True, "unverifiable" if is_told else "confirmed"), put["echo"]
 
 
 def test_a_press_on_a_covered_window_is_proven_by_what_its_program_tells(wisp: CoProcess, screen: Screen) -> None:
