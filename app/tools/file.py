@@ -191,14 +191,14 @@ FILES = Family(
             name="list_files",
             description=(
                 f"List a folder, at most {searching.MOST_ENTRIES} entries; folders end with /, links with @. "
-                "Recursively, hidden files and what .gitignore excludes are left out."
+                "Recursively, hidden and ignored files are left out."
             ),
             effect=Effect.READS,
             execute=Files.list_files,
             attrs=(
                 _PATH,
                 Param("recursive", ValueType.FLAG, "true to go into all folders"),
-                Param("named", description="only names that fit this glob, such as *report*, in any case"),
+                Param("named", description="glob for names"),
             ),
             examples=('<list_files path="." recursive="true"/>',),
             taint="outside",
