@@ -31,6 +31,7 @@ from app.desktop.targets import Aim, TargetMoved, TargetResolver
 from app.desktop.verification import (
     Patience,
     Proof,
+    Proving,
     Receipt,
     Settled,
     SettleWatch,
@@ -48,7 +49,6 @@ _IN_A_TERMINAL_S = 0.15  # because what is typed comes back from another program
 _LIT_UP = Patience(first_s=0.05, limit_s=0.3)
 _ANSWER_LIMIT_S = 10.0
 _LOOK_AGAIN_S = 0.1
-_PROOF_S = 0.3  # because Qt shows a button pressed for 100 ms before it does what it does
 _ALIKE = 78
 _ALIKE_ALL_OVER = frozenset(
     {"button", "toggle button", "check box", "radio button", "menu item", "page tab", "list item"}
@@ -71,21 +71,6 @@ class Target:
     spot: Spot | None = None
     ref: str = ""
     name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Proving:
-    """How to prove the effect of an action.
-
-    `ask` asks the program whether the intended effect happened. `by_changes`: any other change that the program reports
-    proves it too. `at_rest`: only what holds once the screen is at rest counts. `window` is the window acted on, if the
-    place does not show it.
-    """
-
-    ask: Callable[[], Awaitable[Proof]] | None = None
-    by_changes: bool = True
-    at_rest: bool = False
-    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +196,8 @@ class DesktopController:
                 evidence, lines = proven_by.result()
                 return proven(evidence, self.backend.windows.all()), lines
             settled = await settling
-            if settled.changed and proving.ask and proving.by_changes:
-                await asyncio.wait({proven_by}, timeout=max(acted_at + _PROOF_S - self.clock.now(), 0))
+            if limit_s := proving.limit_s(before.meant, is_changed=bool(settled.changed)):
+                await asyncio.wait({proven_by}, timeout=max(acted_at + limit_s - self.clock.now(), 0))
         finally:
             await _ended(settling, proven_by, answer)
         self.screen_capture.came_to_rest()
@@ -267,7 +252,7 @@ class DesktopController:
             found = [change.sentence for change in windows if change.is_effect]
             asked, said = await self._evidence(proving, changes, before.where)
             found += asked.evidence
-            if found or said.is_in_sight:
+            if found or (said.is_in_sight and not proving.is_going(before.meant, said)):
                 return tuple(found), said.lines
             await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
 

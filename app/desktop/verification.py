@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 from app.base.clock import Clock
@@ -13,7 +13,7 @@ from app.base.texts import clip_line
 from app.base.values import dataclass, replace
 from app.desktop.backends import Backend, Drawing, Drawn, Frame, Window
 from app.desktop.capture import TILE_PX, bounds_of, changed_tiles, merged, part_of, patched
-from app.desktop.elements import SECRET, Element
+from app.desktop.elements import SECRET, Changed, Element
 from app.desktop.ocr.elements import is_written
 
 _CARET_WIDTH_PX = 4  # because a change this small may be only a blinking caret
@@ -331,6 +331,8 @@ def _ancestors(pid: int) -> Iterator[int]:
 
 
 _LIMIT_S = 0.5
+_PROOF_S = 0.3  # because Qt shows a button pressed for 100 ms before it does what it does
+_ANSWERED_S = 2.0  # because a dialog for files asks the file system before it goes away
 _LONGEST_CHARS = 2000
 _TELL_NO_TEXT = frozenset({"table", "table cell"})  # because LibreOffice's sheets tell their name for their text
 _SHOWN_CHARS = 60
@@ -345,6 +347,35 @@ class Proof:
     evidence: tuple[str, ...] = ()
     doubt: str = ""
     is_unread: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Proving:
+    """How to prove the effect of an action.
+
+    `ask` asks the program whether the intended effect happened. `by_changes`: any other change that the program reports
+    proves it too. `at_rest`: only what holds once the screen is at rest counts. `window` is the window acted on, if the
+    place does not show it. `is_press`: a dialog may be answered with it.
+    """
+
+    ask: Callable[[], Awaitable[Proof]] | None = None
+    is_press: bool = False
+    by_changes: bool = True
+    at_rest: bool = False
+    window: Window | None = None
+
+    def limit_s(self, meant: Window | None, *, is_changed: bool) -> float:
+        """Return how many seconds after the action its proof may come, although the screen is at rest before."""
+        if self._may_answer(meant):
+            return _ANSWERED_S
+        return _PROOF_S if is_changed and self.ask and self.by_changes else 0.0
+
+    def is_going(self, meant: Window | None, said: Changed) -> bool:
+        """Return whether a dialog only lost parts: GTK takes one that was answered to pieces before it closes."""
+        return self._may_answer(meant) and all(line.startswith("Gone:") for line in said.lines)
+
+    def _may_answer(self, meant: Window | None) -> bool:
+        return self.is_press and meant is not None and meant.is_dialog
 
 
 async def of_click(backend: Backend, before: Element | None) -> Proof:

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
+from functools import partial
 
 from app.base.errors import ToolFailed, ToolMisuse
 from app.base.geometry import Point, Rect
@@ -14,7 +15,7 @@ from app.desktop import verification
 from app.desktop.accessibility.constants import VALUES
 from app.desktop.backends import Button, KeyboardMoved, Press, Window
 from app.desktop.capture import bounds_of
-from app.desktop.controller import DesktopController, Proving, Target
+from app.desktop.controller import DesktopController, Target
 from app.desktop.elements import SECRET, Element, TakesNoValue
 from app.desktop.keys import Chord, Taker, chord, chords, modifiers
 from app.desktop.ocr.elements import is_written
@@ -22,7 +23,7 @@ from app.desktop.programs import is_terminal
 from app.desktop.screen_capture import Spot
 from app.desktop.staleness import KeyTarget
 from app.desktop.targets import Aim
-from app.desktop.verification import Patience, Proof, Receipt
+from app.desktop.verification import Patience, Proof, Proving, Receipt
 from app.protocol.call import CHANGED_PART, JsonValue, ToolCall, ToolResult
 from app.tools.registry import Admit
 
@@ -121,7 +122,7 @@ async def click(controller: DesktopController, call: ToolCall) -> ToolResult:
         await controller.act_unseen(lambda: controller.press(aim, press))
         seen = verification.UNSEEN
     else:
-        proof = Proving(lambda: verification.of_click(controller.backend, aim.element))
+        proof = Proving(lambda: verification.of_click(controller.backend, aim.element), is_press=True)
         seen = await controller.act(lambda: controller.press(aim, press), aim.place, proof=proof)
     button = "" if press.button is Button.LEFT else f" with the {press.button} button"
     payload: dict[str, JsonValue] = {
@@ -230,7 +231,8 @@ async def press_keys(controller: DesktopController, call: ToolCall, admit: Admit
     pressed = chords(call.text("keys"))
     repeat, hold_s = call.integer("repeat", 1), call.integer("hold_ms") / 1000
     before = Steps(controller, call, admit).before_chords
-    seen = await controller.act(lambda: controller.input.press(pressed, repeat, hold_s, before))
+    proof = Proving(is_press=pressed[-1].may_press)
+    seen = await controller.act(lambda: controller.input.press(pressed, repeat, hold_s, before), proof=proof)
     times = f" {repeat} times" if repeat > 1 else ""
     payload: dict[str, JsonValue] = {"keys": call.text("keys"), "repeat": repeat}
     return _done(call, payload, f"Pressed {call.text('keys')}{times}.", seen)
@@ -276,7 +278,8 @@ async def press(controller: DesktopController, call: ToolCall) -> ToolResult:
         await controller.resolver.check_name(element)
         actions.append(await tree.press(element.ref))
 
-    proof = Proving(lambda: verification.of_click(controller.backend, element), window=_window_of(controller, element))
+    shows = partial(verification.of_click, controller.backend, element)
+    proof = Proving(shows, is_press=True, window=_window_of(controller, element))
     seen = await controller.act(do, element.box, proof=proof)
     payload = element_as_json(element) | {"action": actions[0]}
     return _done(call, payload, f"Pressed {_named(element)} ({actions[0]}).", seen)

@@ -23,9 +23,9 @@ from app.settings.catalog import BASE_URL, MODEL, PROVIDER
 from app.ui.machine import Machine, ModelServer
 from app.ui.orb import window
 from app.ui.orb.state import Orb
-from app.ui.preferences.fields import Choice, Radio, words_label
+from app.ui.preferences.fields import Choice, Radio
 from app.ui.preferences.window import FindingsList, KeyRow, Questions
-from app.ui.theme.drawing import font, window_size
+from app.ui.theme.drawing import font, spaced, window_size, words_label
 from app.ui.theme.theme import Theme
 
 
@@ -105,14 +105,11 @@ class AnswererPage(QWidget):
 
     def _lay_out(self) -> None:
         theme, tr = self._theme, QCoreApplication.translate
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(theme.size("gap"))
+        box = spaced(QVBoxLayout(self), theme.size("gap"))
         understands = tr("Welcome", "Understands everyday language, sees the screen, plans by itself.")
         private = tr("Welcome", "Nothing leaves the computer. How well it works depends on the model.")
         simple = tr("Welcome", "Opens programs, types, clicks by name, and says what it cannot read.")
-        models = QHBoxLayout()
-        models.setSpacing(theme.size("gap"))
+        models = spaced(QHBoxLayout(), theme.size("gap"))
         models.addWidget(self.models, 1)
         models.addWidget(self.again, 0, Qt.AlignmentFlag.AlignLeading)
         choices: tuple[tuple[QRadioButton, str, tuple[QWidget | QHBoxLayout, ...]], ...] = (
@@ -185,25 +182,20 @@ class WelcomeWindow(QWidget):
     def _lay_out(self) -> None:
         theme = self._theme
         inset, gap = theme.size("padding"), theme.size("gap")
-        texts = QVBoxLayout()
-        texts.setSpacing(theme.count("grid") // 2)
+        texts = spaced(QVBoxLayout(), theme.count("grid") // 2)
         texts.addStretch()
         texts.addWidget(self._heading)
         texts.addWidget(self._about)
         texts.addStretch()
-        head = QHBoxLayout()
-        head.setSpacing(inset)
+        head = spaced(QHBoxLayout(), inset)
         head.addWidget(_Orb(theme))
         head.addLayout(texts, 1)
-        foot = QHBoxLayout()
-        foot.setSpacing(gap)
+        foot = spaced(QHBoxLayout(), gap)
         foot.addWidget(self.note, 1)
         foot.addWidget(self.later)
         foot.addWidget(self.done)
         page = QWidget()
-        parts = QVBoxLayout(page)
-        parts.setContentsMargins(0, 0, 0, 0)
-        parts.setSpacing(inset)
+        parts = spaced(QVBoxLayout(page), inset)
         parts.addWidget(self.answerer)
         parts.addWidget(self.findings)
         box = QVBoxLayout(self)

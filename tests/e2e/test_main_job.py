@@ -61,6 +61,15 @@ def test_a_text_is_saved_in_the_folder_that_is_named(screen: Screen, saving: str
     assert (folder / name).read_text(encoding="utf-8").rstrip("\n") == "Zwölf Äpfel"
 
 
+def test_a_text_is_not_called_saved_while_its_dialog_asks_whether_to_replace_a_file(screen: Screen) -> None:
+    note = screen.home / "post" / "note.txt"
+    note.parent.mkdir()
+    note.write_text("old", encoding="utf-8")
+    done = screen.wisp("do", f'open the text editor, type "new", save it as note.txt in {note.parent}')
+    assert (done.returncode, note.read_text(encoding="utf-8")) == (1, "old"), done.stdout + done.stderr
+    assert "but nothing shows that this worked" in done.stdout
+
+
 def test_a_name_without_a_suffix_is_saved_where_the_person_quotes_it(screen: Screen) -> None:
     done = screen.wisp("do", 'open the text editor, type "hi", press ctrl+s, type "saved" into Name and click Save')
     assert done.returncode == 0, done.stdout + done.stderr

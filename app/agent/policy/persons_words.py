@@ -1,4 +1,4 @@
-"""Decide whether the person's own words name what a call would do. Text by others never adds anything to them.
+"""Decide whether the person's own words name what a call would do. Text by others adds nothing to them.
 
 `instructions` decides which sentences count. Where it is not sure that a call is named, it is not, and the policy asks
 (SECURITY.md: "With nobody there to answer, whatever would have to ask is refused, unless the task itself names").

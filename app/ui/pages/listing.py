@@ -211,8 +211,7 @@ class Page(QWidget):
         self.setAccessibleName(title)
         self.back = GlyphButton(theme, "back", QCoreApplication.translate("Page", "Back"), self)
         self.back.clicked.connect(self.left)
-        self.bar = QHBoxLayout()
-        self.bar.setSpacing(theme.size("grid"))
+        self.bar = drawing.spaced(QHBoxLayout(), theme.size("grid"))
         self.bar.addWidget(self.back)
         self.bar.addWidget(self.label(title, "title", strong=True), 1)
         self.note = self.label("", "small", quiet=True)
@@ -225,13 +224,7 @@ class Page(QWidget):
 
     def label(self, words: str, style: str = "text", *, strong: bool = False, quiet: bool = False) -> QLabel:
         """Plain words in the theme's type; they wrap."""
-        made = QLabel(words)
-        made.setTextFormat(Qt.TextFormat.PlainText)
-        made.setWordWrap(True)
-        made.setFont(font(self.theme, style, strong=strong))
-        if quiet:
-            made.setObjectName("about")
-        return made
+        return drawing.words_label(self.theme, words, style, strong=strong, quiet=quiet)
 
     def tell(self, sentence: str) -> None:
         """Show the sentence in the note. An empty one hides the note."""

@@ -14,6 +14,7 @@ from app.agent.recording import ExportFormat, PastConversation, Spent
 from app.ui.buttons import GlyphButton, WordButton
 from app.ui.pages.listing import ListEntry, ListView, Page
 from app.ui.presenter.view import News
+from app.ui.theme.drawing import spaced
 from app.ui.theme.theme import Theme
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -203,9 +204,7 @@ class _Question(QWidget):
         self.keep.clicked.connect(self.hide)
         self.delete = WordButton(theme, tr("History", "Delete"), "trash", self)
         self.delete.clicked.connect(self._confirm)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(theme.size("gap"))
+        row = spaced(QHBoxLayout(self), theme.size("gap"))
         row.addWidget(self._words, 1)
         row.addWidget(self.keep)
         row.addWidget(self.delete)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
     QGridLayout,
-    QLabel,
     QLineEdit,
     QRadioButton,
     QSpinBox,
@@ -24,7 +23,6 @@ from app.base.values import dataclass
 from app.settings.catalog import ALL, Setting
 from app.settings.providers import providers
 from app.ui.theme import drawing
-from app.ui.theme.drawing import font
 from app.ui.theme.theme import Theme
 
 
@@ -241,7 +239,10 @@ class SettingField(QWidget):
         self.editor.setObjectName(setting.key)
         self.editor.setAccessibleName(label(setting))
         self.editor.setAccessibleDescription(about(setting))
-        name, meaning = words_label(theme, label(setting), strong=True), words_label(theme, about(setting), quiet=True)
+        name, meaning = (
+            drawing.words_label(theme, label(setting), strong=True),
+            drawing.words_label(theme, about(setting), quiet=True),
+        )
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(theme.size("padding"))
@@ -284,17 +285,6 @@ class SettingField(QWidget):
         if value != self._shown:
             self._shown = value
             self.chosen.emit(value)
-
-
-def words_label(theme: Theme, words: str, *, strong: bool = False, quiet: bool = False) -> QLabel:
-    """Plain text that wraps; `quiet` is small and muted."""
-    made = QLabel(words)
-    made.setFont(font(theme, "small" if quiet else "text", strong=strong))
-    made.setTextFormat(Qt.TextFormat.PlainText)
-    made.setWordWrap(True)
-    if quiet:
-        made.setObjectName("about")
-    return made
 
 
 def _number(theme: Theme, setting: Setting[Any], current: Any) -> QSpinBox | QDoubleSpinBox:

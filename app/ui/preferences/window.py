@@ -30,9 +30,9 @@ from app.settings.catalog import Setting
 from app.settings.providers import key_holders, providers, searchers, with_keys
 from app.settings.store import Settings
 from app.ui.machine import Machine, MachineFinding, NoMachine
-from app.ui.preferences.fields import PreferencesPage, SettingField, label, pages, words_label
+from app.ui.preferences.fields import PreferencesPage, SettingField, label, pages
 from app.ui.theme import drawing
-from app.ui.theme.drawing import font
+from app.ui.theme.drawing import font, words_label
 from app.ui.theme.theme import Theme
 
 Answer = TypeVar("Answer")
@@ -97,11 +97,8 @@ class FindingsList(QWidget):
         self.note = words_label(theme, "", quiet=True)
         self.again = QPushButton(QCoreApplication.translate("Settings", "Check again"))
         self.again.clicked.connect(self.ask)
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(theme.size("gap"))
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(theme.size("gap"))
+        self._rows = drawing.spaced(QVBoxLayout(), theme.size("gap"))
+        box = drawing.spaced(QVBoxLayout(self), theme.size("gap"))
         box.addLayout(self._rows)
         box.addWidget(self.note)
         box.addWidget(self.again, alignment=Qt.AlignmentFlag.AlignLeading)
@@ -197,14 +194,11 @@ class KeyRow(QWidget):
         self.test_button.clicked.connect(self.test)
         self.field.returnPressed.connect(self.keep)
         self.answer = words_label(theme, "", quiet=True)
-        row = QHBoxLayout()
-        row.setSpacing(theme.size("gap"))
+        row = drawing.spaced(QHBoxLayout(), theme.size("gap"))
         for widget in (self.field, self.keep_button, self.test_button):
             row.addWidget(widget)
         self.test_button.setVisible(provider in providers())  # search engines are tried by a search
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(theme.count("grid"))
+        box = drawing.spaced(QVBoxLayout(self), theme.count("grid"))
         box.addWidget(words_label(theme, name, strong=True))
         box.addLayout(row)
         box.addWidget(self.answer)
@@ -262,9 +256,7 @@ class Folders(QWidget):
         self._theme = theme
         self._open = open_folder or opened
         tr = QCoreApplication.translate
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(theme.size("gap"))
+        box = drawing.spaced(QVBoxLayout(self), theme.size("gap"))
         box.addWidget(words_label(theme, tr("Settings", "Data folder"), strong=True))
         for words, folder in (
             (tr("Settings", "Conversations, memories, files it made"), paths.data_dir()),
@@ -358,8 +350,7 @@ class SettingsWindow(QWidget):
         below = QHBoxLayout()
         below.addWidget(self.note, 1)
         below.addWidget(welcome)
-        right = QVBoxLayout()
-        right.setSpacing(gap)
+        right = drawing.spaced(QVBoxLayout(), gap)
         right.addWidget(self._stack, 1)
         right.addLayout(below)
         row = QHBoxLayout(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from typing import TypeVar
 
 from PySide6.QtCore import QByteArray, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
@@ -19,7 +20,7 @@ from PySide6.QtGui import (
     QScreen,
 )
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QBoxLayout, QLabel, QWidget
 
 from app.base import resources
 from app.ui.theme.theme import Color, Theme
@@ -28,6 +29,7 @@ _TOKEN = re.compile(r"@(\w+)(:px)?")
 _USUAL_POINTS = 10.0
 _LEAST, _MOST = 1.0, 2.0
 _TALLEST = 100_000
+Box = TypeVar("Box", bound=QBoxLayout)
 
 
 def system_scale() -> float:
@@ -91,6 +93,24 @@ def palette(theme: Theme) -> QPalette:
     made.setColor(QPalette.ColorGroup.Disabled, QPalette.ColorRole.Text, QColor(*theme.color("muted")))
     made.setColor(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText, QColor(*theme.color("muted")))
     return made
+
+
+def words_label(theme: Theme, words: str, style: str = "", *, strong: bool = False, quiet: bool = False) -> QLabel:
+    """Plain text that wraps; `quiet` is muted and, without a `style`, small."""
+    made = QLabel(words)
+    made.setFont(font(theme, style or ("small" if quiet else "text"), strong=strong))
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setWordWrap(True)
+    if quiet:
+        made.setObjectName("about")
+    return made
+
+
+def spaced(box: Box, spacing: int) -> Box:
+    """Return a layout with that many pixels between its parts and none around them."""
+    box.setContentsMargins(0, 0, 0, 0)
+    box.setSpacing(spacing)
+    return box
 
 
 def window_size(theme: Theme, name: str, screen: QScreen) -> QSize:

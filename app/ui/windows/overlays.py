@@ -22,7 +22,7 @@ from PySide6.QtGui import (
     QRegion,
     QShowEvent,
 )
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from app.base.geometry import Rect, Size
 from app.ui.bubble.speech import TONE_GLYPHS
@@ -252,12 +252,8 @@ class NoteWindow(Floating):
         self._glyph = glyph
         theme = self.theme
         self.setAccessibleName(sentence)
-        words = QLabel(sentence)
-        words.setTextFormat(Qt.TextFormat.PlainText)
-        words.setWordWrap(True)
-        words.setFont(font(theme, "text"))
-        row = QHBoxLayout()
-        row.setSpacing(theme.size("gap"))
+        words = drawing.words_label(theme, sentence)
+        row = drawing.spaced(QHBoxLayout(), theme.size("gap"))
         row.addStretch()
         self.buttons: list[WordButton] = []
         for text, act in answers.items():

@@ -154,6 +154,23 @@ async def test_a_path_is_typed_only_where_a_dialog_came_up_for_it() -> None:
         assert (reply.calls, reply.reason) == (calls, "end_turn" if calls else "unverified")
 
 
+@pytest.mark.parametrize(
+    ("echo", "reason"),
+    [
+        ("Pressed it. The window 'Save As' closed. (confirmed)", "end_turn"),
+        ("Pressed it. The window 'Replace it?' opened. (confirmed)", "unverified"),
+        ("Pressed it. The window '*Untitled' is called '*Untitled 2' now. (confirmed)", "unverified"),
+    ],
+)
+async def test_a_file_is_saved_only_where_its_dialog_went_away(echo: str, reason: str) -> None:
+    talk = Dialogue()
+    await talk.say("save it as a.txt in Documents")
+    await talk.succeed("computer_key", "Pressed it. The window 'Save As' opened. (confirmed)")
+    await talk.succeed("computer_type", "Typed it. (confirmed)")
+    reply = await talk.succeed("computer_key", echo)
+    assert (reply.calls, reply.reason) == ([], reason)
+
+
 async def test_a_dry_run_is_not_called_done() -> None:
     talk = Dialogue()
     await talk.say('click "Save"')
