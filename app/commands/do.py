@@ -298,6 +298,7 @@ def _outcome(event: ToolFinished, arguments: Mapping[str, JsonValue], translated
     if event.ok:
         code = event.payload.get("exit_code")
         notes = [translated("exit code {code}").format(code=code)] if code else []
+        notes += [translated("moved to the trash")] if event.payload.get("trashed") else []
         notes += [translated("not confirmed")] if event.payload.get("proof", "confirmed") != "confirmed" else []
         return f"{done} ({', '.join(notes)})" if notes else done
     why = "" if event.payload.get("for_model") else for_people(event.echo.removeprefix(f"{event.tool}: "))

@@ -87,6 +87,8 @@ def test_a_turn_is_told_once_whole_and_in_order(
             'Opened. "Calculator" shows e2 button "7", e3 button "8".',
             "calculator",
         ),
+        ("delete_file", {"path": "a.txt"}, {"trashed": True}, "", "Deleted a.txt (moved to the trash)"),
+        ("delete_file", {"path": "a.txt"}, {"trashed": False}, "", "Deleted a.txt"),
         ("execute_command", {"command": "ls *.txt"}, {"exit_code": 2}, "no such file", "Ran ls *.txt (exit code 2)"),
         ("execute_command", {"command": "ls"}, {"exit_code": 0}, "a.txt\nb.txt", "Ran ls"),
         ("computer_key", {"keys": "F9"}, {"proof": "unverifiable"}, "Pressed F9.", "Pressed F9 (not confirmed)"),

@@ -81,3 +81,19 @@ def test_a_tool_that_says_more_than_its_effect_is_named_by_its_arguments(
 ) -> None:
     act = Action(tool, frozenset({Effect.NETWORK}), frozenset({Consequence.OUTWARD}), arguments=arguments)
     assert sentences.what(act) == said
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        (frozenset[Consequence](), "It runs a command"),
+        (
+            frozenset({Consequence.FOREIGN}),
+            "It runs a command in a folder that came from elsewhere (if it is yours: wisp policy trust .)",
+        ),
+    ],
+)
+def test_a_command_in_a_cloned_folder_says_so_and_how_the_folder_is_trusted(
+    kinds: frozenset[Consequence], said: str
+) -> None:
+    assert sentences.what(Action("execute_command", frozenset({Effect.EXECUTES}), kinds)) == said
