@@ -65,13 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_text(word: str) -> bool:
-    """False where the system's bytes were no UTF-8: Python keeps those as lone surrogates, which nothing can store."""
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        # because an argument may hold bytes that are no UTF-8: https://peps.python.org/pep-0383/
-        return False
-    return True
+    """False where the system's bytes were no UTF-8: Python keeps those as lone surrogates, which nothing can store.
+
+    https://peps.python.org/pep-0383/
+    """
+    return not any("\ud800" <= character <= "\udfff" for character in word)
 
 
 def _unknown(words: Sequence[str]) -> str:
@@ -108,15 +106,11 @@ def _version() -> str:
     try:
         return f"wisp {version('wisp-desktop')}"
     except PackageNotFoundError:  # because a checkout and a frozen build have no installed metadata
+        import tomllib
+
+        project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
         from_where = "" if getattr(sys, "frozen", False) else " (from a checkout)"
-        return f"wisp {_version_of_checkout()}{from_where}"
-
-
-def _version_of_checkout() -> str:
-    import tomllib
-
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
-    return str(project["project"]["version"])
+        return f"wisp {project['project']['version']}{from_where}"
 
 
 def _spoken(error: WispError) -> str:

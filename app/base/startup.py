@@ -6,6 +6,7 @@ it starts itself: `wisp worker NAME`. A worker's module has `run(arguments) -> e
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import signal
@@ -20,7 +21,11 @@ _INHERITED = ("SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM", "SIGCHLD", "SIGALRM", "S
 
 
 def exit_on_ctrl_c() -> None:
-    """End the process at once on Ctrl+C. A command that must finish something installs its own handler later."""
+    """End the process at once on Ctrl+C. A command that must finish something installs its own handler later.
+
+    A command that is done keeps its exit code: Python takes handlers away before it ends, but not from what is ignored.
+    """
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     reset_for_children()
     if signal.getsignal(signal.SIGINT) is not _ignore:
         signal.signal(signal.SIGINT, _exit)
