@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtGui import QGuiApplication
@@ -14,13 +16,53 @@ from PySide6.QtWidgets import QWidget
 
 from app.agent import agent_events as agent
 from app.agent.agent_events import Media
+from app.agent.recording import ExportFormat, PastConversation, Spent
 from app.base.errors import WispError
 from app.desktop.x11.connection import Connection
 from app.desktop.x11.windows import X11Windows
 from app.ui.bridge import Listener
-from app.ui.gallery.board import MemoryArchive
 
 _ARRANGED_S = 10.0
+
+
+class MemoryArchive:
+    """Keeps conversations while it lives."""
+
+    def __init__(self, kept: Mapping[PastConversation, list[agent.AgentEvent]] | None = None) -> None:
+        known = {} if kept is None else kept
+        self._kept = {one.id: (one, events) for one, events in known.items()}
+
+    async def conversations(self, search: str = "", limit: int = 200) -> list[PastConversation]:
+        words = search.casefold().split()
+        found = [one for one, _ in self._kept.values() if all(word in one.title.casefold() for word in words)]
+        return sorted(found, key=lambda one: one.changed_at, reverse=True)[:limit]
+
+    async def events(self, conversation_id: str) -> list[agent.AgentEvent]:
+        return list(self._found(conversation_id)[1])
+
+    async def rename(self, conversation_id: str, title: str) -> None:
+        one, events = self._found(conversation_id)
+        self._kept[conversation_id] = (replace(one, title=title), events)
+
+    async def delete(self, conversation_id: str) -> None:
+        self._found(conversation_id)
+        del self._kept[conversation_id]
+
+    async def export(self, conversation_id: str, form: ExportFormat) -> str:
+        one, events = self._found(conversation_id)
+        if form is ExportFormat.JSON:
+            return json.dumps({"title": one.title, "events": [agent.to_json(event) for event in events]}, indent=2)
+        return f"# {one.title}\n"
+
+    async def spent(self, since: float) -> Spent:
+        costs = [one.cost_usd for one, _ in self._kept.values() if one.changed_at >= since]
+        known = [cost for cost in costs if cost is not None]
+        return Spent(cost_usd=sum(known) if len(known) == len(costs) else None, turns=len(costs))
+
+    def _found(self, conversation_id: str) -> tuple[PastConversation, list[agent.AgentEvent]]:
+        if conversation_id not in self._kept:
+            raise WispError("This conversation is not kept any more.")
+        return self._kept[conversation_id]
 
 
 class FakeAgent:

@@ -14,14 +14,14 @@ from PySide6.QtWidgets import QApplication, QComboBox, QListWidget, QRadioButton
 
 from app.settings.store import Settings
 from app.ui.gallery import samples
-from app.ui.gallery.board import MemoryArchive, past
+from app.ui.gallery.board import past
 from app.ui.preferences.window import SettingsWindow
 from app.ui.presence import Presence
 from app.ui.theme.appearance import Look
 from tests.support.observer import Seen, observe
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
-from tests.ui.fake_agent import FakeAgent
+from tests.ui.fake_agent import FakeAgent, MemoryArchive
 
 _ROLELESS = frozenset({"filler", "panel", "unknown", "invalid", "client widget", "frame"})
 _LONGEST_ROUND = 120

@@ -14,14 +14,13 @@ from app.agent import agent_events
 from app.agent.recording import ExportFormat, PastConversation
 from app.ui.bubble.speech import AskedRow
 from app.ui.gallery import samples
-from app.ui.gallery.board import MemoryArchive
 from app.ui.pages import pages
 from app.ui.pages.pages import HistoryPage, InboxPage, UsagePage
 from app.ui.presence import Presence
 from app.ui.presenter.view import Asked, TurnOutcome
 from tests.support.waiting import until
 from tests.ui.conftest import Drive
-from tests.ui.fake_agent import FakeAgent
+from tests.ui.fake_agent import FakeAgent, MemoryArchive
 
 LETTER = PastConversation("c1", "The letter to Anna", 100.0, 200.0, 2, 0.12)
 TAXES = PastConversation("c2", "Taxes: 2025/26", 300.0, 400.0, 5, 0.5)
