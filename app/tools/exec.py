@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from app.tools.registry import HEARD, Family, TurnContext
 
 _STDOUT_BYTES, _STDERR_BYTES = 65_536, 32_768
 _ALONE = "inside its sandbox only; background=true, or else network=true, lets this computer reach it"
+_APART = re.compile(r"~|\$\{?HOME\b|(?<![\w./])/(?:home|root|tmp)\b")
 _NAMED = 5
 _STDOUT_PREVIEW, _STDERR_PREVIEW = 12_288, 6_144
 
@@ -51,8 +53,9 @@ def summary(run: Run, now: float, server: Server) -> str:
 
 
 def _kept_from(run: Run) -> str:
-    """Say, after a failure, what the sandbox keeps from a command."""
-    if not run.record.sandboxed or not run.record.exit_code:
+    """Say what the sandbox keeps from a command that failed, or that names a place of which the sandbox has its own."""
+    is_concerned = run.record.exit_code or _APART.search(run.record.command)
+    if not run.record.sandboxed or not is_concerned:
         return ""
     return f" It ran in the sandbox: {'' if run.record.network else 'no network, and '}a home of its own."
 

@@ -266,10 +266,13 @@ def _is_sleeping(pid: int) -> bool:
     [
         ("exit 3", False, " It ran in the sandbox: no network, and a home of its own.\n"),
         ("exit 3", True, " It ran in the sandbox: a home of its own.\n"),
+        ("mkdir -p ~/Projects/new", False, " It ran in the sandbox: no network, and a home of its own.\n"),
+        ("ls $HOME", True, " It ran in the sandbox: a home of its own.\n"),
+        ("touch /tmp/note", True, " It ran in the sandbox: a home of its own.\n"),
         ("true", False, "s.\n"),
     ],
 )
-async def test_a_failed_command_says_what_the_sandbox_keeps_from_it(
+async def test_a_command_that_failed_or_names_the_home_says_what_the_sandbox_keeps_from_it(
     bench: Bench, command: str, network: bool, said: str
 ) -> None:
     result = await bench.call("execute_command", command=command, network=network)
