@@ -54,8 +54,7 @@ def summary(run: Run, now: float, server: Server) -> str:
 
 def _kept_from(run: Run) -> str:
     """Say what the sandbox keeps from a command that failed, or that names a place of which the sandbox has its own."""
-    is_concerned = run.record.exit_code or _APART.search(run.record.command)
-    if not run.record.sandboxed or not is_concerned:
+    if not run.record.sandboxed or not (run.record.exit_code or _APART.search(run.record.command)):
         return ""
     return f" It ran in the sandbox: {'' if run.record.network else 'no network, and '}a home of its own."
 
