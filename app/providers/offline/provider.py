@@ -336,7 +336,7 @@ def _shown(text: str) -> str:
 _SHOWN = 1500
 """How many characters of the beginning and of the end of a screen reading are shown."""
 _HALT = Talk("halt")
-_FAILED_RUN = re.compile(r"Run \S+ ended with exit code (?!0 )")
+_FAILED_RUN = re.compile(r"Run \S+ (?:ended with exit code (?!0 )|was ended by signal |has ended)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -335,6 +335,7 @@ async def test_a_window_that_holds_changes_is_called_not_saved_yet() -> None:
         ("was ist 1.500 durch 3", "1.500 durch 3 = 500"),
         ("what is -(2+3)*4 - 1", "-(2+3)*4 - 1 = -21"),
         ("what is 15% of 80", "15% of 80 = 12"),
+        ("what is 200 / 10 % of 20", "200 / 10 % of 20 = 100"),
         ("what is 7/0", "Nothing can be divided by zero."),
     ],
 )

@@ -169,6 +169,13 @@ async def test_the_time_and_the_date_are_told(wish: str, said: str) -> None:
             "Running “ls nowhere”.",
             "I ran “ls nowhere”. It ended with exit code 2. It printed nothing.",
         ),
+        (
+            "run ls nowhere",
+            "execute_command",
+            "Run r1 was ended by signal 9 after 0.1 s.\n(no output)",
+            "Running “ls nowhere”.",
+            "I ran “ls nowhere”. Run r1 was ended by signal 9 after 0.1 s. It printed nothing.",
+        ),
     ],
 )
 async def test_a_wish_is_answered_in_its_language(wish: str, tool: str, echo: str, doing: str, said: str) -> None:
