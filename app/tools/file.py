@@ -68,10 +68,12 @@ class Files:
     async def list_files(self, call: ToolCall, _turn: TurnContext) -> ToolResult:
         place = self._workspace.locate(call.text("path"))
         self._workspace.check_readable(place)
-        recursive, named = call.flag("recursive"), call.text("named", "*")
+        recursive, named = call.flag("recursive"), call.text("named") or "*"
+        if "/" in named:
+            raise ToolMisuse("named fits the names of files, not their paths: put the folder into path.")
         found = await asyncio.to_thread(partial(searching.entries, place, recursive=recursive, named=named))
         payload = {**_about(place), "entries": list(found.entries), "cut": found.is_cut, "skipped": list(found.skipped)}
-        return ToolResult(True, "list_files", payload, _listed(place, found))
+        return ToolResult(True, "list_files", payload, _listed(place, found, named))
 
     async def _look(self, place: Place, wanted: WantedLines) -> Slice | Picture:
         return await asyncio.to_thread(look, self._workspace, place, wanted)
@@ -116,10 +118,13 @@ def _echo(seen: Slice) -> str:
     return seen.numbered() + long
 
 
-def _listed(place: Place, found: FolderListing) -> str:
-    lines = list(found.entries) or ["(nothing)" if not found.ignored else "(nothing but hidden or ignored files)"]
+def _listed(place: Place, found: FolderListing, named: str) -> str:
+    nothing = "nothing" if named == "*" else f"nothing named {named}"
+    left_out = "; hidden and ignored files were left out" if found.ignored else ""
+    lines = list(found.entries) or [f"({nothing}{left_out})"]
     if found.is_cut:
-        lines.append(f"[there is more; these are the first {len(found.entries)}. List a folder in it for the rest]")
+        first = f"these are the first {len(found.entries)}" if found.entries else "the search stopped before its end"
+        lines.append(f"[there is more; {first}. List a folder in it for the rest]")
     if found.skipped:
         lines.append(f"[could not be read: {', '.join(found.skipped[:5])}]")
     return f"{place.shown}:\n" + "\n".join(lines)

@@ -131,6 +131,8 @@ def answer(wish: str, tokens: Sequence[Token]) -> Talk | None:
     shape = rf"(?:(?:{_either(sums['asks'])}):? )?(?P<sum>.+?)(?: (?:{_either(sums['ends'])}))?"
     said = re.fullmatch(shape, wish[tokens[0].start :].strip(f"{_ENDS}=") if tokens else "", re.IGNORECASE)
     plain, marks = said["sum"] if said else "", sums["marks"][language_of(tokens) or ENGLISH]
+    if re.fullmatch(_either(sums["others"]), wish.strip(_ENDS)):  # a date, a time or a telephone number by itself
+        return None
     for sign, words in (*marks["numbers"].items(), *sums["signs"].items()):
         plain = re.sub(rf" ?(?:{_either(words)}) ?", sign, plain, flags=re.IGNORECASE)
     try:

@@ -316,7 +316,7 @@ _ENDED = re.compile(r"Run \S+ ended with exit code (?P<code>\d+) after [\d.]+ s\
 _NO_OUTPUT = "(no output)"
 _ENTRY = re.compile(r"\s*(?:#|\d+\. )")
 """How a list of facts or of schedules begins."""
-_NO_ENTRY = re.compile(r"\[there is more; |\[could not be read: |\(nothing[ )]")
+_NO_ENTRY = re.compile(r"\[there is more; |\[could not be read: |\(nothing[ ;)]")
 
 
 def _counted(table: Mapping[str, Any], echo: str, *, folders: bool) -> str:

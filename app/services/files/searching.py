@@ -287,7 +287,7 @@ class _Walk:
                 if not prefix:
                     raise
                 self._skipped.append(visible(prefix))
-            is_cut = is_cut or time.monotonic() > self._until
+            is_cut = is_cut or (bool(self._todo) and time.monotonic() > self._until)
         return FolderListing(tuple(self._found), is_cut, self._ignored, tuple(self._skipped))
 
     def _one(self, folder: Path, prefix: str, rules: tuple[_Rules, ...]) -> bool:

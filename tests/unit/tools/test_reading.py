@@ -303,7 +303,9 @@ async def test_only_names_that_fit_a_glob_are_listed_and_none_of_the_others_coun
     found = await bench.call("list_files", path=".", recursive=True, named="*report*")
     assert found.llm_echo == ".:\nreports/\nz/deep/Report.TXT"
     assert (await bench.call("list_files", path=".", named="a[[]1].txt")).llm_echo == ".:\na[1].txt"
-    assert (await bench.call("list_files", path=".", named="*.pdf")).llm_echo == ".:\n(nothing)"
+    assert (await bench.call("list_files", path=".", named="*.pdf")).llm_echo == ".:\n(nothing named *.pdf)"
+    paths = await bench.call("list_files", path=".", named="sub/*.txt")
+    assert (paths.ok, "put the folder into path" in paths.llm_echo) == (False, True)
 
 
 async def test_a_limit_cuts_the_depths_first_and_is_told(bench: Bench) -> None:

@@ -89,7 +89,7 @@ def test_a_tool_that_says_more_than_its_effect_is_named_by_its_arguments(
         (frozenset[Consequence](), "It runs a command"),
         (
             frozenset({Consequence.FOREIGN}),
-            "It runs a command in a folder that came from elsewhere (if it is yours: wisp policy trust .)",
+            "It runs a command in a workspace that came from elsewhere (if it is yours: wisp policy trust FOLDER)",
         ),
     ],
 )

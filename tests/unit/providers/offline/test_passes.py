@@ -351,6 +351,18 @@ async def test_a_sum_is_worked_out(wish: str, said: str) -> None:
         ("list files in Documents", "list_files", "~/Documents:\n(nothing)", "There is nothing in it."),
         ("was ist in Dokumente", "list_files", "~/Dokumente:\na.txt", "Dort ist:\na.txt"),
         (
+            "find a file called plan.md",
+            "list_files",
+            "device:/:\n(nothing named *plan.md*; hidden and ignored files were left out)",
+            "All done: I looked for files named “plan.md”. I found none in your home folder; hidden files are left out.",
+        ),
+        (
+            "find a file called plan.md",
+            "list_files",
+            "device:/:\n(nothing named *plan.md*)\n[could not be read: a]",
+            "All done: I looked for files named “plan.md”. I found:\n(nothing named *plan.md*)\n[could not be read: a]",
+        ),
+        (
             "what is in the clipboard",
             "read_clipboard",
             "The clipboard holds:\nmilk\neggs",
