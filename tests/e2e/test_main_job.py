@@ -48,6 +48,7 @@ def test_a_note_is_written_and_saved_exactly(screen: Screen) -> None:
     ("saving", "name"),
     [
         ("save it as note.txt in {folder}", "note.txt"),
+        ("save it as note.txt in {folder}, save it as copy.txt in {folder}", "copy.txt"),
         ('press ctrl+s, type "{folder}/plain" into Name and click Save', "plain"),
     ],
 )

@@ -144,7 +144,7 @@ async def test_a_name_that_fits_several_or_that_the_person_keeps_from_it_is_no_w
 
 async def test_a_path_is_typed_only_where_a_dialog_came_up_for_it() -> None:
     for echo, calls in (
-        ("Pressed it. The window 'Save As' opened. (confirmed)", [("computer_type", {"text": "~/Documents/a.txt"})]),
+        ("Pressed it. The window 'Save As' opened. (confirmed)", [("computer_key", {"keys": "ctrl+a"})]),
         ("Pressed it. Nothing on the screen changed. (suspected no-op)", []),
         ("Pressed it. The screen changed there. (unverifiable)", []),
     ):
@@ -166,6 +166,8 @@ async def test_a_file_is_saved_only_where_its_dialog_went_away(echo: str, reason
     talk = Dialogue()
     await talk.say("save it as a.txt in Documents")
     await talk.succeed("computer_key", "Pressed it. The window 'Save As' opened. (confirmed)")
+    marked = await talk.succeed("computer_key", "Pressed it. Nothing on the screen changed. (suspected no-op)")
+    assert marked.calls == [("computer_type", {"text": "~/Documents/a.txt"})]
     await talk.succeed("computer_type", "Typed it. (confirmed)")
     reply = await talk.succeed("computer_key", echo)
     assert (reply.calls, reply.reason) == ([], reason)
