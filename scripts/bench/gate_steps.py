@@ -24,10 +24,11 @@ from app.desktop.x11.virtual import VirtualDesktop
 
 ROOT = Path(__file__).resolve().parents[2]
 _ACTS = {
-    "a key": '<computer_key keys="a"/>',
-    "a word": "<computer_type>word </computer_type>",
-    "a click": '<computer_click x="600" y="400" space="screen"/>',
+    "a key": '<computer_key keys="{letter}"/>',
+    "a word": "<computer_type>word{letter} </computer_type>",
+    "a click": '<computer_click x="{x}" y="400" space="screen"/>',
 }
+"""No two steps are the same, because the loop ends a task that goes round in circles."""
 _FRONT = '<focus_window title="Mousepad"/>'
 _END = "<attempt_completion><result>ok</result></attempt_completion>"
 _SHORT, _LONG = 2, 17
@@ -39,7 +40,7 @@ def _task_s(environment: dict[str, str], tree: Path, act: str, count: int) -> fl
     """How long a task of so many steps takes. Raises RuntimeError where a step did not run."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "script.toml")
-        script.write_text("".join(f"[[replies]]\ntext = '''{one}'''\n" for one in (_FRONT, *[act] * count, _END)))
+        script.write_text("".join(f"[[replies]]\ntext = '''{one}'''\n" for one in (_FRONT, *_varied(act, count), _END)))
         own = {"WISP_SCRIPT": str(script), "WISP_DATA_DIR": f"{folder}/data", "HOME": folder, "PYTHONPATH": str(tree)}
         began = time.perf_counter()
         command = [sys.executable, "-m", "app", "do", "write in Mousepad", "--provider", "scripted"]
@@ -48,6 +49,10 @@ def _task_s(environment: dict[str, str], tree: Path, act: str, count: int) -> fl
     if (done.stdout + done.stderr).count("✓") <= count:
         raise RuntimeError(done.stdout + done.stderr)
     return took
+
+
+def _varied(act: str, count: int) -> list[str]:
+    return [act.format(letter=chr(ord("a") + number), x=600 + 5 * number) for number in range(count)]
 
 
 def _step_ms(environment: dict[str, str], tree: Path, act: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from app.base.texts import clip_line, clip_middle
 from app.base.values import dataclass
@@ -445,7 +446,11 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
         found = book.outcome_of(steps[-1], outcomes[-1].text)
     if any(outcome.is_dry for outcome in outcomes):
         return Reply(completion(book.rehearsed(steps, found)))
-    doubted = [step for step, outcome in zip(steps, outcomes, strict=False) if wording.is_doubted(step, outcome.proof)]
+    pairs = list(zip(steps, outcomes, strict=False))
+    doubted = [step for step, outcome in pairs if wording.is_doubted(step, outcome.proof)]
+    for (step, _), (look, seen) in pairwise(pairs):
+        if step.phrase == "copy" and book.found(look, seen.text) == book.table(look.phrase)["nothing"]:
+            doubted.append(step)
     if doubted:
         return Reply(speech(book.doubted(steps, doubted, found), "apologetic"), "unverified")
     return Reply(completion(book.finished(steps, [outcome.proof for outcome in outcomes], found)))

@@ -390,6 +390,17 @@ async def test_what_was_copied_is_told_because_the_screen_does_not_show_it() -> 
     assert reply.said.endswith("The clipboard holds:\nmilk")
 
 
+async def test_nothing_copied_is_not_called_copied() -> None:
+    talk = Dialogue()
+    await talk.say("copy that")
+    await talk.succeed("computer_key", "Pressed. The screen changed there. (unverifiable)")
+    reply = await talk.succeed("read_clipboard", "It holds no text.")
+    assert (reply.reason, "nothing shows that this worked: I copied what is selected" in reply.said) == (
+        "unverified",
+        True,
+    )
+
+
 async def test_windows_are_told_by_title_and_program() -> None:
     talk = Dialogue()
     await talk.say("which windows are open then press tab")
