@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import string
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ from app.desktop.x11.virtual import VirtualDesktop
 ROOT = Path(__file__).resolve().parents[2]
 _ACTS = {
     "a key": '<computer_key keys="{letter}"/>',
-    "a word": "<computer_type>word{letter} </computer_type>",
+    "a word": "<computer_type>{word} </computer_type>",
     "a click": '<computer_click x="{x}" y="400" space="screen"/>',
 }
 """No two steps are the same, because the loop ends a task that goes round in circles."""
@@ -52,7 +53,8 @@ def _task_s(environment: dict[str, str], tree: Path, act: str, count: int) -> fl
 
 
 def _varied(act: str, count: int) -> list[str]:
-    return [act.format(letter=chr(ord("a") + number), x=600 + 5 * number) for number in range(count)]
+    letters = string.ascii_lowercase[:count]
+    return [act.format(letter=one, word=letters[: at + 1], x=600 + 5 * at) for at, one in enumerate(letters)]
 
 
 def _step_ms(environment: dict[str, str], tree: Path, act: str) -> float:

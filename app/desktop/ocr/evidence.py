@@ -90,6 +90,8 @@ def _run_together(text: str) -> str:
 _CLOCK = re.compile(r"\d:\d\d")
 _DOTS = "•●○◦◉◎·° "
 """OCR reads a radio button's dot along with its name."""
+_SPECKS = str.maketrans("", "", ".,:;'`\"‡†·")
+"""Small marks that OCR reads differently from one look to the next."""
 _LEAST_LETTERS = 2
 """OCR may read a tick or a dot as a letter."""
 
@@ -121,7 +123,7 @@ def _lacking_in(those: Sequence[TextBox], lines: Sequence[TextBox]) -> list[Text
 
 
 def _spelt(line: TextBox) -> str:
-    return _run_together(_folded(normal(line.text.strip(_DOTS))))
+    return _run_together(_folded(normal(line.text.strip(_DOTS)).translate(_SPECKS)))
 
 
 def _in_quotes(line: TextBox) -> str:

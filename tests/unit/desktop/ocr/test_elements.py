@@ -264,6 +264,8 @@ def _lines(*texts: str) -> list[TextBox]:
         (("Plain words",), ("Plainwords",), []),
         (("C Large",), ("C Large", "C"), []),
         (("•Small", "Large"), ("Small", "• Large"), []),
+        (("me@box‡~# nosuch",), ("me@box;~# nosuch",), []),
+        (("3+4",), ("3-4",), ['"3+4" became "3-4".']),
     ],
 )
 def test_lines_that_differ_are_told(before: tuple[str, ...], after: tuple[str, ...], told: list[str]) -> None:
