@@ -82,6 +82,16 @@ class _Before:
     meant: Window | None
     where: Rect | None
 
+    def is_dismissal(self, said: Changed) -> bool:
+        """Return whether only parts went away that an open pop-up beside the place may have shown.
+
+        A menu or a list takes the press that closes it, so that what lies below gets none.
+        """
+        if self.where is None or self.meant is None or not said.only_lost:
+            return False
+        popups = [one.area for one in self.shown if one.is_popup and one.pid == self.meant.pid]
+        return bool(popups) and not any(area.overlap(self.where) for area in popups)
+
 
 class DesktopController:
     """Controls the desktop. `act` is the only way to act: one action at a time, watched, with a receipt."""
@@ -206,10 +216,12 @@ class DesktopController:
         told = receipt(settled.changed, before.where, before.windows, after, before.meant)
         found, said = await self._evidence(proving, changes, before.where)
         lines = said.lines
-        if found.evidence or said.is_in_sight:
+        if found.evidence or (said.is_in_sight and not before.is_dismissal(said)):
             told = told.with_evidence(*found.evidence)
         elif found.doubt:
             told = told.with_doubt(found.doubt)
+        elif said.is_in_sight and told.proof != "confirmed":
+            told = told.with_doubt("What was open there closed, and it may have taken the press.")
         elif lines and told.proof == "suspected no-op":
             told = told.with_doubt()
         elif before.meant and answer.cancelled() and any(window.ref == before.meant.ref for window in after):
@@ -252,7 +264,8 @@ class DesktopController:
             found = [change.sentence for change in windows if change.is_effect]
             asked, said = await self._evidence(proving, changes, before.where)
             found += asked.evidence
-            if found or (said.is_in_sight and not proving.is_going(before.meant, said)):
+            is_parting = proving.is_going(before.meant, said) or before.is_dismissal(said)
+            if found or (said.is_in_sight and not is_parting):
                 return tuple(found), said.lines
             await _first(changes.news(), self.backend.windows.changed(_LOOK_AGAIN_S))
 

@@ -158,10 +158,14 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed, in sentences. `is_in_sight` is False if no window shows it: then it proves no effect."""
+    """What changed, in sentences. `is_in_sight` is False if no window shows it: then it proves no effect.
+
+    `only_lost`: parts went away, and nothing else changed.
+    """
 
     lines: tuple[str, ...] = ()
     is_in_sight: bool = False
+    only_lost: bool = False
 
 
 class FollowedChanges(Protocol):

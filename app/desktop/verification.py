@@ -372,7 +372,7 @@ class Proving:
 
     def is_going(self, meant: Window | None, said: Changed) -> bool:
         """Return whether a dialog only lost parts: GTK takes one that was answered to pieces before it closes."""
-        return self._may_answer(meant) and all(line.startswith("Gone:") for line in said.lines)
+        return self._may_answer(meant) and said.only_lost
 
     def _may_answer(self, meant: Window | None) -> bool:
         return self.is_press and meant is not None and meant.is_dialog

@@ -108,6 +108,19 @@ def test_a_password_typed_without_echo_is_no_suspected_no_op(wisp: CoProcess, sc
     assert typed["payload"]["proof"] == "unverifiable", typed["echo"]
 
 
+def test_a_press_that_only_closes_a_list_over_its_dialog_is_not_confirmed(wisp: CoProcess, screen: Screen) -> None:
+    for name in ("nota.txt", "note.txt"):
+        (screen.home / name).touch()
+    wisp("open_app", name="mousepad")
+    wisp("computer_key", keys="ctrl+shift+s")
+    wisp("computer_type", text="~/not")
+    wisp("wait_for", text="note.txt")
+    taken = wisp("computer_click", target="Cancel")
+    assert "Save As" in wisp("list_windows")["echo"]
+    closed = wisp("computer_click", target="Cancel")
+    assert (taken["payload"]["proof"], closed["payload"]["proof"]) == ("unverifiable", "confirmed"), taken["echo"]
+
+
 def test_a_dialog_that_closes_as_it_should_is_not_called_busy(wisp: CoProcess, screen: Screen) -> None:
     with world("gtk3", screen.environment) as shown:
         wisp("wait_for", text="Dead")

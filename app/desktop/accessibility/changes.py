@@ -190,7 +190,8 @@ class Following:
         asked = [subject for subject in subjects if subject.is_asked]
         told = [one for one in asked if not one.is_introduced and one.node.role not in _NO_EFFECT_ROLES]
         if lines := _lines([one for one in told if one.is_in_sight], near):
-            return Changed(tuple(dict.fromkeys(lines))[:_MOST_LINES], is_in_sight=True)
+            lost = all(line.startswith(_GONE) for line in lines)
+            return Changed(tuple(dict.fromkeys(lines))[:_MOST_LINES], is_in_sight=True, only_lost=lost)
         rest = ((_rest(one), one.leaves_a_trace) for one in told if not one.is_in_sight)
         line, shows = next(((line, shows) for line, shows in rest if line), ("", False))
         return Changed((line,), shows) if line else Changed()
@@ -369,13 +370,16 @@ class ChangeFeed:
         return before == node.name
 
 
+_GONE = "Gone"
+
+
 def _lines(seen: Sequence[_Subject], near: Rect | None) -> list[str]:
     """Write a line for each change that is visible."""
     changed, came, went = ([one for one in seen if one.event.fate == fate] for fate in ("changed", "came", "went"))
     changed.sort(key=lambda one: (one.event.kind == "SelectionChanged", _distance(one.node, near)))
     lines = [_change(one) for one in changed if one.event.kind != "SelectionChanged" or one is seen[0] is seen[-1]]
     lines += _renamed(came, went)
-    lines += [_listed("New", came), _listed("Gone", went)]
+    lines += [_listed("New", came), _listed(_GONE, went)]
     return [line for line in lines if line]
 
 
