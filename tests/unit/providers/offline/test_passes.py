@@ -356,7 +356,8 @@ async def test_a_sum_is_worked_out(wish: str, said: str) -> None:
             "find a file called plan.md",
             "list_files",
             "device:/:\n(nothing named *plan.md*; hidden and ignored files were left out)",
-            "All done: I looked for files named “plan.md”. I found none in your home folder; hidden files are left out.",
+            "All done: I looked for files named “plan.md”. "
+            "I found none in your home folder; hidden files are left out.",
         ),
         (
             "find a file called plan.md",
