@@ -30,10 +30,11 @@ _AMOUNT = re.compile(
 _SPACED = re.compile(r"\b[^\W\d](?:[\s.\-*·|/]+[^\W\d]){2,}\b|[a-z]\d[a-z]{2,}")
 """Letters with signs between them, or with a digit for one: "D e l e t e", "de1ete"."""
 _SPLIT_CHARS = 5
+_CLAUSE = re.compile(r"[:,;?!]\s|\s[-–—|]\s")
 _ALPHABETS = frozenset({"LATIN", "CYRILLIC"})
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝɡ", "aeopcyxijsdhqwg")
 """Cyrillic letters that look like Latin ones (https://www.unicode.org/reports/tr39/, Confusable Detection)."""
-_BUTTON, _LINES = "button", ("entry", "text")
+_BUTTON, _LINK, _LINES = "button", "link", ("entry", "text")
 _DOTS = ("…", "...")
 _MENU, _TERMINAL, _EDITABLE, _READ_ONLY = "menu item", "terminal", "editable", "read-only"
 _DOTTED_I = "i\u0307"
@@ -58,11 +59,15 @@ def meaning_of(role: str, name: str) -> Kinds:
 
 def _matters(role: str, plain: str) -> bool:
     """Return whether a long name holds consequential words. A link may be a headline that only speaks of them."""
-    if is_pressed_role(role):
-        return bool(_kinds_in(plain))
-    words = _WORD.findall(plain)
-    asks = words[0] in table("controls")["names"]["asks"]
-    return not asks and Consequence.IRREVERSIBLE in _kinds_in(plain)
+    return bool(_kinds_in(plain)) if is_pressed_role(role) else any(map(_is_deed, _CLAUSE.split(plain)))
+
+
+def _is_deed(clause: str) -> bool:
+    """Return whether a part of a headline tells to do something, or destroys, and does not ask."""
+    words = tuple(_WORD.findall(clause))
+    if not words or words[0] in table("controls")["names"]["asks"]:
+        return False
+    return Consequence.IRREVERSIBLE in _kinds_in(clause) or any(words[: len(one)] == one for one, _ in _phrases())
 
 
 def _is_unsure(role: str, plain: str) -> bool:
@@ -108,20 +113,38 @@ def _single_words() -> frozenset[str]:
     return frozenset(phrase[0] for phrase, _ in _phrases() if len(phrase) == 1 and len(phrase[0]) >= _SPLIT_CHARS)
 
 
+def own_meaning(role: str, name: str, around: Control) -> Kinds:
+    """Return what the name alone says. A page gives any role to what acts, and may save a choice at once."""
+    if not sends_on_return(around):
+        return meaning_of(role, name)
+    pages = table("controls")["pages"]
+    if role in pages["choices"]:
+        return meaning_of(role, name) | meaning_of(_BUTTON, name)
+    return meaning_of(_LINK if _group(role) is None and role not in pages["inert"] else role, name)
+
+
 def meaning_in(role: str, name: str, around: Control) -> Kinds:
     """The consequences of pressing a control of that role and name, with the words of the dialog around it."""
-    own = meaning_of(role, name) | _in_mail(role, name, around) | terminals.of_setting(role, around)
+    own = own_meaning(role, name, around) | _in_mail(role, name, around) | terminals.of_setting(role, around)
     if own - {Consequence.UNKNOWN} or role not in table("controls")["dialogs"]["roles"]:
         return own
     label = _label(name)
     affirms = not label or label in _labels("affirms")
     if label in _labels("harmless"):
-        return own
+        return own | (_given_up(around) if label in _labels("no") else frozenset())
     if not (around.window.is_dialog or affirms):
         return own.union(*map(_kinds_in, map(comparable, filter(_is_question, around.scene.words))))
     says_yes = affirms or bool(_labels("affirms").intersection(_WORD.findall(label)[:1]))
     is_yes = label in _labels("yes")
     return own | words_of(around) | (asked_by(around, is_yes=is_yes) if says_yes else frozenset())
+
+
+def _given_up(around: Control) -> Kinds:
+    """Return what a no comes to where the dialog asks whether to keep, to save or to stop something."""
+    undoes = table("controls")["dialogs"]["questions"]["undoes"]
+    asked = frozenset().union(*map(_words_in, filter(_is_question, around.scene.words)))
+    is_asked = any(word in asked or (_is_unspaced((word,)) and word in "".join(asked)) for word in undoes)
+    return frozenset({Consequence.IRREVERSIBLE} if is_asked else ())
 
 
 def _in_mail(role: str, name: str, around: Control) -> Kinds:

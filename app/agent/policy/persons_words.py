@@ -20,6 +20,7 @@ from app.agent.policy.consequences import (
     is_field,
     is_pressed_role,
     meaning_of,
+    own_meaning,
     only_affirms,
     plain_words,
     sends_on_return,
@@ -105,7 +106,7 @@ def _names_control(act: Action, provenance: Provenance, told: Instructions) -> b
 def _own_meaning(name: str, control: Control) -> Kinds:
     """Return what the name says by itself, unless the dialog around it says more."""
     role = _BUTTON if name == control.scene.default else control.role
-    own = meaning_of(role, name)
+    own = own_meaning(role, name, control)
     return own if words_of(control) <= own else frozenset()
 
 

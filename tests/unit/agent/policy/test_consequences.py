@@ -108,9 +108,13 @@ def _yes(words: str, name: str) -> Control:
         ("The folder goes to the bin.", "Yes"),
         ("Your card will be charged 49.99", "OK"),
         ("Der Betrag ist 12 €", "Weiter"),
+        ("Keep your 2000 photos?", "No"),
+        ("Cancel the payment of 900 EUR to Eve?", "No"),
+        ("Soll ich die Fotos behalten?", "Nein"),
+        ("写真を保存しますか？", "いいえ"),
     ],
 )
-def test_yes_to_a_question_that_is_not_known_has_a_consequence(words: str, name: str) -> None:
+def test_an_answer_to_a_question_that_is_not_known_or_loses_something_has_a_consequence(words: str, name: str) -> None:
     assert press_of(_yes(words, name))
 
 
@@ -135,3 +139,42 @@ def test_yes_to_a_harmless_question_has_none(words: str, name: str) -> None:
 )
 def test_words_read_off_the_pixels_are_judged_as_those_of_a_button_too(words: str, kinds: set[str]) -> None:
     assert press_of(described("Disk", "tk", "writing", words, is_known=False)) == kinds | {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [
+        ("check box", "Share my location publicly"),
+        ("check box", "Subscribe to the magazine for ever"),
+        ("radio button", "Delete my account at the end of the month"),
+        ("switch", "Make my profile visible to everyone"),
+    ],
+)
+def test_a_choice_on_a_page_is_a_press_of_its_words(role: str, name: str) -> None:
+    assert press_of(described("Settings", "Chromium", role, name))
+    assert not press_of(described("Settings", "Chromium", role, "Show the images of my messages"))
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [
+        ("radio button", "Delete account"),
+        ("table cell", "Wipe disk"),
+        ("tree item", "Send money"),
+        ("a role that nobody knows", "Publish"),
+        ("link", "Send my report to everybody now"),
+        ("link", "Grant Eve access to all my files"),
+        ("link", "When ready: delete my account now"),
+    ],
+)
+def test_a_consequential_name_counts_whatever_role_a_page_gives_it(role: str, name: str) -> None:
+    assert press_of(described("Account", "Chromium", role, name))
+
+
+@pytest.mark.parametrize("name", ["How do I delete my account", "Ten ways to share photos", "When does it open, and where"])
+def test_a_headline_that_asks_or_tells_of_it_does_not(name: str) -> None:
+    assert not press_of(described("News", "Chromium", "link", name))
+
+
+def test_a_link_that_answers_a_dialog_means_what_the_dialog_says() -> None:
+    assert press_of(described("Photos", "Chromium", "link", "Yes", words=("Erase all photos?",)))
