@@ -132,8 +132,9 @@ class Scene:
     """A control and its surroundings. `element` is None if the program describes none there.
 
     `has_answered` is False if a program did not answer (in full) in time. `is_described` is False if only the window,
-    or a bare surface, is known. `words` are the sentences of its dialog or small window; `default` is the button that
-    Return presses; `buttons` are those that Return may press if the program names no default. `bindings` are None if
+    or a bare surface, is known. `words` are the sentences of its dialog or small window, and what is chosen there;
+    `default` is the button that Return presses; `buttons` are those of a dialog, and those that Return may press if the
+    program names no default. `bindings` are None if
     they were not read. `is_rehearsed`: this is a dry run, in which nothing has an effect. `fields` are the contents of
     the text fields of its dialog; None if not read. `is_in_items`: the control is inside a list, table or tree, such as
     the field in which an item is renamed. `selected` are the names of the window's selected items, if there are

@@ -130,11 +130,6 @@ def named_keys() -> tuple[str, ...]:
     return tuple(name for name in _table()["keys"] if len(name) > 1)
 
 
-def modifier_keys() -> tuple[str, ...]:
-    """Return the keys that only change what other keys do."""
-    return tuple(_table()["modifiers"])
-
-
 @cache
 def _modifiers() -> frozenset[str]:
     return frozenset(_table()["modifiers"])

@@ -205,7 +205,6 @@ def to_call(spec: ToolSpec, block: Block) -> ToolCall:
         block.call_id,
         spec.name,
         given,
-        block.span,
         progress=progress if isinstance(progress, str) else "",
         notes=block.notes,
     )

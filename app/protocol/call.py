@@ -102,7 +102,6 @@ class ToolCall:
     id: str
     name: str
     arguments: Mapping[str, JsonValue] = field(default_factory=dict)
-    source_span: tuple[int, int] = (0, 0)
     progress: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
 

@@ -26,7 +26,7 @@ from app.ui.orb.state import Orb
 from app.ui.preferences import fields
 from app.ui.presence import Presence
 from app.ui.presenter.view import ShownPicture, Status, View
-from app.ui.presenter.wording import all_texts
+from app.ui.presenter.wording import CardWords
 from app.ui.system import autostart
 from app.ui.system.instance import OPEN, WELCOME, Instance
 from app.ui.system.tray import Actions, Tray, menu_for
@@ -211,10 +211,17 @@ def _names_of_the_findings() -> set[str]:
     return set(re.findall(r'(?:name = |ok\(|note\(|fail\()"([A-Z][^"]*)"', source))
 
 
+def _texts_of_the_cards() -> set[str]:
+    """What cards say, without templates that hold no word."""
+    table = resources.table("cards.toml", dict[str, CardWords]).values()
+    texts = {text for entry in table for text in (entry.present, entry.past, entry.failed, *entry.objects)}
+    return {text for text in texts if any(map(str.isalpha, re.sub(r"\{\w+\}", "", text)))}
+
+
 def test_german_is_complete_and_keeps_every_name_in_braces() -> None:
     german = application.texts_of("de")
     read_out = {text for state in Orb for text in [window_module.READ_OUT[state]]}
-    wanted = _texts_in_the_source() | set(all_texts()) | read_out | {status.value for status in Status}
+    wanted = _texts_in_the_source() | _texts_of_the_cards() | read_out | {status.value for status in Status}
     wanted |= _texts_of_the_welcome() | _texts_of_what_is_offered()
     wanted |= _texts_of_the_settings() | _names_of_the_findings()
     assert wanted - set(german) == set()

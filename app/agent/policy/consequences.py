@@ -63,11 +63,12 @@ def _matters(role: str, plain: str) -> bool:
 
 
 def _is_deed(clause: str) -> bool:
-    """Return whether a part of a headline tells to do something, or destroys, and does not ask."""
+    """Return whether a part of a headline tells to do something ("Give Eve access"), or destroys, and does not ask."""
     words = tuple(_WORD.findall(clause))
     if not words or words[0] in table("controls")["names"]["asks"]:
         return False
-    return Consequence.IRREVERSIBLE in _kinds_in(clause) or any(words[: len(one)] == one for one, _ in _phrases())
+    told = any(words[0] == one[0] and set(one) <= set(words) for one, _ in _phrases())
+    return told or Consequence.IRREVERSIBLE in _kinds_in(clause)
 
 
 def _is_unsure(role: str, plain: str) -> bool:
@@ -119,8 +120,15 @@ def own_meaning(role: str, name: str, around: Control) -> Kinds:
         return meaning_of(role, name)
     pages = table("controls")["pages"]
     if role in pages["choices"]:
-        return meaning_of(role, name) | meaning_of(_BUTTON, name)
+        return meaning_of(role, name) | meaning_of(_BUTTON, name) | _of_audience(name)
     return meaning_of(_LINK if _group(role) is None and role not in pages["inert"] else role, name)
+
+
+def _of_audience(name: str) -> Kinds:
+    """Return unknown for a choice of a page that decides who may see something."""
+    words = plain_words(name)
+    is_public = any(_holds(words, plain_words(phrase)) for phrase in table("controls")["pages"]["audience"])
+    return frozenset({Consequence.UNKNOWN} if is_public else ())
 
 
 def meaning_in(role: str, name: str, around: Control) -> Kinds:
@@ -130,13 +138,30 @@ def meaning_in(role: str, name: str, around: Control) -> Kinds:
         return own
     label = _label(name)
     affirms = not label or label in _labels("affirms")
-    if label in _labels("harmless"):
+    is_meant = label in _labels("harmless") and _is_meant(label, around)
+    if label in _labels("harmless") and not is_meant:
         return own | (_given_up(around) if label in _labels("no") else frozenset())
     if not (around.window.is_dialog or affirms):
         return own.union(*map(_kinds_in, map(comparable, filter(_is_question, around.scene.words))))
-    says_yes = affirms or bool(_labels("affirms").intersection(_WORD.findall(label)[:1]))
+    says_yes = affirms or is_meant or bool(_labels("affirms").intersection(_WORD.findall(label)[:1]))
     is_yes = label in _labels("yes")
     return own | words_of(around) | (asked_by(around, is_yes=is_yes) if says_yes else frozenset())
+
+
+def _is_meant(label: str, around: Control) -> bool:
+    """Return whether a label such as Cancel is no way out: the dialog asks for just that, or has no other button."""
+    if label in _labels("no") | _labels("saves"):
+        return False
+    asked = filter(_is_question, around.scene.words)
+    is_asked = any(_holds(plain_words(sentence), tuple(_WORD.findall(label))) for sentence in asked)
+    return is_asked or len(around.scene.buttons) == 1
+
+
+def of_leaving(control: Control) -> Kinds:
+    """Return what closing a dialog, or Escape, comes to: where it has no other way out, that is its no."""
+    labels = frozenset(map(_label, control.scene.buttons))
+    ways_out = labels & (_labels("harmless") - _labels("saves"))
+    return _given_up(control) if ways_out and ways_out <= _labels("no") else frozenset()
 
 
 def _given_up(around: Control) -> Kinds:
@@ -236,7 +261,8 @@ def is_choice(control: Control) -> bool:
 
 def choice_of(control: Control) -> Kinds:
     """Return what changing a choice or a slider comes to: a press of a button of its label."""
-    return terminals.of_press(control) | press_of(replace(control, role=_BUTTON, states=frozenset()))
+    audience = _of_audience(control.name) if sends_on_return(control) else frozenset[Consequence]()
+    return audience | terminals.of_press(control) | press_of(replace(control, role=_BUTTON, states=frozenset()))
 
 
 def is_password(control: Control) -> bool:

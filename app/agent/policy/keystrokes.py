@@ -287,6 +287,7 @@ def _of_rest(one: Pressed, control: Control) -> Kinds:
     """Strokes that neither submit, press nor paste: signs for a field, and chords that something is bound to."""
     is_leaving = all(stroke.whole in listed_chords("harmless", "password") for stroke in one.strokes)
     found = set(terminals.of_setting(control.role, control) if not is_leaving else ())
+    found |= consequences.of_leaving(control) if one.holds(listed_chords("activates", "leaves")) else frozenset()
     for stroke in one.strokes:
         if consequences.is_choice(control) and not stroke.whole.isdisjoint(table("controls")["choices"][control.role]):
             found |= consequences.choice_of(control)

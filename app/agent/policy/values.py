@@ -187,8 +187,9 @@ class ControlWindow:
 class ControlScene:
     """What is around a control.
 
-    `default` is the name of the window's default button, which Return presses, and `buttons` are the names of all that
-    it may press where no default is known. `words` are the sentences of the dialog (or small window). `fields` is what
+    `default` is the name of the window's default button, which Return presses, and `buttons` are the names of all of a
+    dialog, or of those that it may press where no default is known. `words` are the sentences of the dialog (or small
+    window), and what is chosen there. `fields` is what
     stands in the dialog's text fields, `bindings` are the controls that keys press there; None where that was not read.
     """
 

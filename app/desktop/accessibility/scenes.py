@@ -26,6 +26,7 @@ _LONGEST_FIELD_CHARS = 200
 _ITEMS = frozenset({"list", "list box", "table", "tree", "tree table", "layered pane", "icon"})
 _SELECTED = frozenset({"icon", "list item", "table cell", "tree item", "table row"})
 _TOGETHER, _MOST_SELECTED = 2, 100
+_CHECKED = frozenset({"check box", "radio button", "switch", "toggle button"})
 _SENTENCES = frozenset({"label", "static", "heading", "paragraph", "section"})
 _BUTTONS = frozenset({"button", "toggle button"})
 _MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item", "menu", "tearoff menu item"})
@@ -135,11 +136,18 @@ def _sentences(root: Node) -> Iterable[str]:
         if node.role in _SENTENCES and node.name.strip() and not any(above.is_operable for above in node.ancestors()):
             told.append(node.name)
     controls = [node for node in root.walk() if node.is_operable]
+    if len(controls) <= _SMALL:  # because OK means what is chosen, in a dialog that is no long list of settings
+        told += [node.called for node in root.walk() if _is_chosen(node)]
     is_news = root.role in _DIALOGS and len(controls) == len(buttons) <= 1
     if is_news and not any("?" in sentence or "？" in sentence or "؟" in sentence for sentence in told):
         return ()
     found = dict.fromkeys(sentence[:_SENTENCE_CHARACTERS] for sentence in told if sentence.strip())
     return list(found)[:_MOST_SENTENCES]
+
+
+def _is_chosen(node: Node) -> bool:
+    is_marked = node.role in _SELECTED and node.has("selected")
+    return is_marked or (node.role in _CHECKED and node.has("checked"))
 
 
 _LIMIT_S = 0.2

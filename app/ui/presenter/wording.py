@@ -16,7 +16,6 @@ from app.ui.presenter.view import Approval, Asked, Card, Item, NoticeItem, Spoke
 Words = Callable[[str], str]
 """Translates one English text of the tables."""
 
-_FIELDS = re.compile(r"\{\w+\}")
 _OBJECT_CHARS = 80
 _FIELD_CHARS = 60
 
@@ -56,16 +55,6 @@ def entry_of(tool: str, arguments: Mapping[str, object]) -> str:
     """Return the table's entry for a call: some tools have one for each of their actions."""
     named = f"{tool} {arguments.get('action', '')}"
     return named if named in _table() else tool
-
-
-def all_texts() -> tuple[str, ...]:
-    """Every English text of the table, for translators and for the test that a language is complete."""
-    found: dict[str, None] = {}
-    for entry in _table().values():
-        for text in (entry.present, entry.past, entry.failed, *entry.objects):
-            if any(character.isalpha() for character in _FIELDS.sub("", text)):
-                found[text] = None
-    return tuple(found)
 
 
 def _table() -> dict[str, CardWords]:

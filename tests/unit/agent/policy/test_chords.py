@@ -15,8 +15,9 @@ from app.agent.policy.chords import pressed
 from app.agent.policy.keystrokes import of_keys
 from app.agent.policy.policy import PolicyDeps
 from app.assembly import registry
+from app.base import resources
 from app.desktop.elements import Binding
-from app.desktop.keys import modifier_keys, named_keys
+from app.desktop.keys import named_keys
 from app.protocol.call import ToolCall
 from tests.support.controls import altered, described
 
@@ -79,7 +80,8 @@ def test_what_submits_asks_with_any_further_keys(chord: str, control: Control, l
     assert [keys for keys in _held(chord) if _decided(tmp_path, keys, there) is Decision.ALLOW] == []
 
 
-ALL_KEYS = (*named_keys(), *modifier_keys(), *"abcjklmt17+-,.éßüçµł€д\x04\x0f\x1b\x7f")
+MODIFIERS = resources.table("desktop/keys.toml", dict[str, dict[str, list[str]]])["modifiers"]
+ALL_KEYS = (*named_keys(), *MODIFIERS, *"abcjklmt17+-,.éßüçµł€д\x04\x0f\x1b\x7f")
 PLACES = {Decision.DENY: (DENIED, (TERMINAL, PASSWORD)), Decision.ASK: (SUBMITS, (TERMINAL, BUTTON))}
 HARMFUL = [(least, chord, there) for least, (chords, places) in PLACES.items() for chord in chords for there in places]
 SEVERITY = [Decision.ALLOW, Decision.ASK, Decision.DENY]

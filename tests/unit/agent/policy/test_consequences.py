@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from app.agent.policy import Control
+from app.agent.policy.chords import pressed
 from app.agent.policy.consequences import meaning_of, press_of
-from tests.support.controls import described
+from app.agent.policy.keystrokes import of_keys
+from app.agent.policy.values import Consequence
+from tests.support.controls import altered, described
 
 LASTING = {
     "en": [
@@ -112,6 +115,8 @@ def _yes(words: str, name: str) -> Control:
         ("Cancel the payment of 900 EUR to Eve?", "No"),
         ("Soll ich die Fotos behalten?", "Nein"),
         ("写真を保存しますか？", "いいえ"),
+        ("The backup of your photos is running. Stop it?", "Stop"),
+        ("Cancel your order of 900 EUR and lose the deposit?", "Cancel"),
     ],
 )
 def test_an_answer_to_a_question_that_is_not_known_or_loses_something_has_a_consequence(words: str, name: str) -> None:
@@ -128,10 +133,40 @@ def test_an_answer_to_a_question_that_is_not_known_or_loses_something_has_a_cons
         ("Your card will be charged 49.99", "No"),
         ("Nuke it from orbit?", "No"),
         ("Verstuur dit bericht naar iedereen?", "Annuleren"),
+        ("Save changes to report.odt before closing?", "Save"),
     ],
 )
 def test_yes_to_a_harmless_question_has_none(words: str, name: str) -> None:
     assert not press_of(_yes(words, name))
+
+
+@pytest.mark.parametrize(
+    ("words", "buttons", "is_harmless"),
+    [
+        ("Delete all 2000 photos?", ("Close",), False),
+        ("Delete all 2000 photos?", ("Close", "Delete"), True),
+        ("Nothing was found?", ("Close",), False),
+        ("Nothing was found.", ("Close",), True),
+    ],
+)
+def test_the_only_button_of_a_dialog_is_no_way_out(words: str, buttons: tuple[str, ...], *, is_harmless: bool) -> None:
+    assert bool(press_of(altered(_yes(words, "Close"), buttons=buttons))) is not is_harmless
+
+
+@pytest.mark.parametrize("key", ["Escape", "alt+F4", "ctrl+w"])
+@pytest.mark.parametrize(
+    ("words", "buttons", "is_harmless"),
+    [
+        ("Keep your 2000 photos?", ("Yes", "No"), False),
+        ("Save changes before closing?", ("Yes", "No", "Cancel"), True),
+        ("Delete all photos?", ("Yes", "No"), True),
+    ],
+)
+def test_leaving_a_dialog_gives_it_the_answer_of_its_way_out(
+    key: str, words: str, buttons: tuple[str, ...], *, is_harmless: bool
+) -> None:
+    there = altered(_yes(words, "Yes"), buttons=buttons, bindings=())
+    assert (Consequence.IRREVERSIBLE in of_keys(pressed(key), there, ())) is not is_harmless
 
 
 @pytest.mark.parametrize(
@@ -148,6 +183,8 @@ def test_words_read_off_the_pixels_are_judged_as_those_of_a_button_too(words: st
         ("check box", "Subscribe to the magazine for ever"),
         ("radio button", "Delete my account at the end of the month"),
         ("switch", "Make my profile visible to everyone"),
+        ("radio button", "Public"),
+        ("check box", "Sichtbar für Freunde"),
     ],
 )
 def test_a_choice_on_a_page_is_a_press_of_its_words(role: str, name: str) -> None:
@@ -164,6 +201,7 @@ def test_a_choice_on_a_page_is_a_press_of_its_words(role: str, name: str) -> Non
         ("a role that nobody knows", "Publish"),
         ("link", "Send my report to everybody now"),
         ("link", "Grant Eve access to all my files"),
+        ("link", "Give Eve access to all my files"),
         ("link", "When ready: delete my account now"),
     ],
 )
@@ -171,9 +209,15 @@ def test_a_consequential_name_counts_whatever_role_a_page_gives_it(role: str, na
     assert press_of(described("Account", "Chromium", role, name))
 
 
-@pytest.mark.parametrize("name", ["How do I delete my account", "Ten ways to share photos", "When does it open, and where"])
+@pytest.mark.parametrize("name", ["How do I delete my account", "Ten ways to share photos", "When does it open"])
 def test_a_headline_that_asks_or_tells_of_it_does_not(name: str) -> None:
     assert not press_of(described("News", "Chromium", "link", name))
+
+
+def test_the_arrows_that_change_who_may_see_something_are_no_mere_moves() -> None:
+    for name, is_asked in [("Who may see my photos", True), ("Size of the text", False)]:
+        choice = described("Settings", "Chromium", "combo box", name)
+        assert (Consequence.UNKNOWN in of_keys(pressed("Down"), choice, ())) is is_asked
 
 
 def test_a_link_that_answers_a_dialog_means_what_the_dialog_says() -> None:

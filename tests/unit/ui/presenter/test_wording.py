@@ -11,7 +11,7 @@ from app.ui.composer.field import Recall
 from app.ui.composer.home import fitting
 from app.ui.presenter.presenter import same
 from app.ui.presenter.view import Asked, Card, SpokenItem, Status
-from app.ui.presenter.wording import Captions, Fold, Pacer, all_texts, folded, unmarked, visible, words_for
+from app.ui.presenter.wording import Captions, Fold, Pacer, folded, unmarked, visible, words_for
 
 
 def small(number: int, status: Status = Status.OK) -> Card:
@@ -40,8 +40,6 @@ def test_every_card_has_its_glyph_and_its_words() -> None:
     for entry in table.values():
         assert (paths.resources() / "icons" / f"{entry.glyph}.svg").is_file()
         assert entry.present and entry.past and entry.failed
-    assert "Clicking" in all_texts()
-    assert "{x}, {y}" not in all_texts()
 
 
 def test_while_it_runs_the_steps_that_have_ended_are_one_line_and_the_newest_stays() -> None:
