@@ -38,7 +38,7 @@ _BETWEEN_S = 0.4
 _PROMPT_S = 0.5
 _TERMINAL = "terminal"
 _EDITABLE = "editable"
-_WORDED = frozenset({"button", "toggle button", "push button"})
+_WORDED = frozenset({"button", "toggle button", "push button", "link"})
 """Roles whose meaning depends on the dialog around them."""
 _ITEMS = frozenset({"icon", "list item", "table cell", "tree item"})
 """Roles that open together with every other selected item."""

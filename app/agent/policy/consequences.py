@@ -141,7 +141,7 @@ def meaning_in(role: str, name: str, around: Control) -> Kinds:
     is_meant = label in _labels("harmless") and _is_meant(label, around)
     if label in _labels("harmless") and not is_meant:
         return own | (_given_up(around) if label in _labels("no") else frozenset())
-    if not (around.window.is_dialog or affirms):
+    if not (around.window.is_dialog or affirms or is_meant):
         return own.union(*map(_kinds_in, map(comparable, filter(_is_question, around.scene.words))))
     says_yes = affirms or is_meant or bool(_labels("affirms").intersection(_WORD.findall(label)[:1]))
     is_yes = label in _labels("yes")
@@ -150,11 +150,10 @@ def meaning_in(role: str, name: str, around: Control) -> Kinds:
 
 def _is_meant(label: str, around: Control) -> bool:
     """Return whether a label such as Cancel is no way out: the dialog asks for just that, or has no other button."""
-    if label in _labels("no") | _labels("saves"):
-        return False
-    asked = filter(_is_question, around.scene.words)
-    is_asked = any(_holds(plain_words(sentence), tuple(_WORD.findall(label))) for sentence in asked)
-    return is_asked or len(around.scene.buttons) == 1
+    if len(around.scene.buttons) == 1:
+        return True
+    asked = filter(_is_question, around.scene.words) if label not in _labels("no") | _labels("saves") else ()
+    return any(_holds(plain_words(sentence), tuple(_WORD.findall(label))) for sentence in asked)
 
 
 def of_leaving(control: Control) -> Kinds:
@@ -261,8 +260,11 @@ def is_choice(control: Control) -> bool:
 
 def choice_of(control: Control) -> Kinds:
     """Return what changing a choice or a slider comes to: a press of a button of its label."""
-    audience = _of_audience(control.name) if sends_on_return(control) else frozenset[Consequence]()
-    return audience | terminals.of_press(control) | press_of(replace(control, role=_BUTTON, states=frozenset()))
+    is_on_page = sends_on_return(control)
+    is_other = is_on_page and control.role in table("controls")["pages"]["neighbours"]
+    unknown = frozenset({Consequence.UNKNOWN}) if is_other else frozenset[Consequence]()
+    unknown |= _of_audience(control.name) if is_on_page else frozenset[Consequence]()
+    return unknown | terminals.of_press(control) | press_of(replace(control, role=_BUTTON, states=frozenset()))
 
 
 def is_password(control: Control) -> bool:

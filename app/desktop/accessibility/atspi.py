@@ -219,7 +219,7 @@ class AtSpi:
             await self._reader.fill([(program, node)], self._stack())
             element = self._refs.element(program, window, node)
         scene = scene_of(program, window, node, element)
-        if scene.is_dialog or not (scene.default or request.ref or request.point):
+        if scene.words or not (scene.default or request.ref or request.point):
             scene = replace(scene, buttons=buttons_of(window))
         with suppress(TimeoutError):  # because the scene is useful without its fields
             async with asyncio.timeout(request.patience_s):

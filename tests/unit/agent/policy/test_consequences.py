@@ -150,7 +150,9 @@ def test_yes_to_a_harmless_question_has_none(words: str, name: str) -> None:
     ],
 )
 def test_the_only_button_of_a_dialog_is_no_way_out(words: str, buttons: tuple[str, ...], *, is_harmless: bool) -> None:
-    assert bool(press_of(altered(_yes(words, "Close"), buttons=buttons))) is not is_harmless
+    for is_dialog in (True, False):
+        there = altered(_yes(words, "Close"), buttons=buttons, is_dialog=is_dialog)
+        assert bool(press_of(there)) is not is_harmless
 
 
 @pytest.mark.parametrize("key", ["Escape", "alt+F4", "ctrl+w"])
