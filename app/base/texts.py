@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -280,3 +281,22 @@ class Phrase:
             for name, value in self.values.items()
         }
         return words(self.text).format_map(given)
+
+
+_LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝɡ", "aeopcyxijsdhqwg")
+"""Cyrillic letters that look like Latin ones (https://www.unicode.org/reports/tr39/, Confusable Detection)."""
+
+
+def in_latin(text: str) -> str:
+    """Return the text with those words in Latin letters that are made only of letters that look like them."""
+    return re.sub(r"[\w'’]+", lambda found: _spelled(found.group()), text)
+
+
+def alphabet(sign: str) -> str:
+    """Return the first word of a sign's name, such as "LATIN"; empty for one without a name."""
+    return unicodedata.name(sign, "").split(" ", maxsplit=1)[0]
+
+
+def _spelled(word: str) -> str:
+    latin = word.translate(_LOOKALIKES)
+    return latin if latin.isascii() else word

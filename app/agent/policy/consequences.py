@@ -16,6 +16,7 @@ from functools import cache
 from app.agent.policy import terminals
 from app.agent.policy.sentences import table
 from app.agent.policy.values import Consequence, Control, Kinds
+from app.base.texts import alphabet, in_latin
 
 _LONGEST_CHARS = 200
 _WORD = re.compile(r"[\w'’]+")
@@ -32,8 +33,6 @@ _SPACED = re.compile(r"\b[^\W\d](?:[\s.\-*·|/]+[^\W\d]){2,}\b|[a-z]\d[a-z]{2,}"
 _SPLIT_CHARS = 5
 _CLAUSE = re.compile(r"[:,;?!]\s|\s[-–—|]\s")
 _ALPHABETS = frozenset({"LATIN", "CYRILLIC"})
-_LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝɡ", "aeopcyxijsdhqwg")
-"""Cyrillic letters that look like Latin ones (https://www.unicode.org/reports/tr39/, Confusable Detection)."""
 _BUTTON, _LINK, _LINES = "button", "link", ("entry", "text")
 _DOTS = ("…", "...")
 _MENU, _TERMINAL, _EDITABLE, _READ_ONLY = "menu item", "terminal", "editable", "read-only"
@@ -49,7 +48,7 @@ def meaning_of(role: str, name: str) -> Kinds:
     plain = comparable(name)
     if group is None or not plain or (role.endswith(_MENU) and plain.endswith(_DOTS)):
         return frozenset()
-    spelled = _folded(plain)
+    spelled = in_latin(plain)
     is_pressed = is_pressed_role(role) or role in table("controls")["names"]["roles"]
     unsure = frozenset({Consequence.UNKNOWN} if is_pressed and _is_unsure(role, spelled) else ())
     if len(_WORD.findall(spelled)) > group:
@@ -81,31 +80,17 @@ def _is_unsure(role: str, plain: str) -> bool:
         is_alone
         or is_split
         or any(sign.isalpha() and not _is_of_known_language(sign) for sign in plain)
-        or any(len(set(map(_alphabet, word)) & _ALPHABETS) > 1 for word in words)
+        or any(len(set(map(alphabet, word)) & _ALPHABETS) > 1 for word in words)
         or _AMOUNT.search(plain) is not None
         or _SPACED.search(plain) is not None
         or bool(set(words) & frozenset(known["words"]))
     )
 
 
-def _alphabet(sign: str) -> str:
-    return unicodedata.name(sign, "").split(" ", maxsplit=1)[0]
-
-
 def _is_of_known_language(sign: str) -> bool:
     """Return whether a letter is of a language that the tables have words of."""
     letters = table("controls")["scripts"]["letters"]
-    return _is_read(sign) and (sign in letters or sign.isascii() or _alphabet(sign) not in _ALPHABETS)
-
-
-def _folded(plain: str) -> str:
-    """With words of letters that only look like Latin ones spelled in Latin."""
-    return _WORD.sub(lambda found: _in_latin(found.group()), plain)
-
-
-def _in_latin(word: str) -> str:
-    spelled = word.translate(_LOOKALIKES)
-    return spelled if spelled.isascii() else word
+    return _is_read(sign) and (sign in letters or sign.isascii() or alphabet(sign) not in _ALPHABETS)
 
 
 @cache
@@ -260,11 +245,10 @@ def is_choice(control: Control) -> bool:
 
 def choice_of(control: Control) -> Kinds:
     """Return what changing a choice or a slider comes to: a press of a button of its label."""
-    is_on_page = sends_on_return(control)
-    is_other = is_on_page and control.role in table("controls")["pages"]["neighbours"]
-    unknown = frozenset({Consequence.UNKNOWN}) if is_other else frozenset[Consequence]()
-    unknown |= _of_audience(control.name) if is_on_page else frozenset[Consequence]()
-    return unknown | terminals.of_press(control) | press_of(replace(control, role=_BUTTON, states=frozenset()))
+    is_other = control.role in table("controls")["pages"]["neighbours"]
+    unsure = frozenset({Consequence.UNKNOWN} if is_other else ()) | _of_audience(control.name)
+    pressed = terminals.of_press(control) | press_of(replace(control, role=_BUTTON, states=frozenset()))
+    return pressed | unsure if sends_on_return(control) else pressed
 
 
 def is_password(control: Control) -> bool:
