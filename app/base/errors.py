@@ -16,6 +16,7 @@ class Remedy(StrEnum):
     KEY = "key"
     SETTINGS = "settings"
     LOG = "log"
+    EXTRA = "extra"
 
 
 class WispError(Exception):
@@ -44,6 +45,12 @@ class NeedsPerson(WispError):
     """Only the person can continue (a permission, a sign-in, an installation). The sentence says how."""
 
     remedy = Remedy.SETTINGS
+
+
+class NeedsExtra(NeedsPerson):
+    """A part of Wisp is missing that the person gets by one button."""
+
+    remedy = Remedy.EXTRA
 
 
 class ProviderError(WispError):
@@ -86,7 +93,7 @@ class ContextOverflow(ProviderError):
 
 
 class BadAnswer(ProviderError):
-    """The service answered something that its own wire format does not allow."""
+    """The service's answer breaks the service's own wire format."""
 
 
 class Cancelled(WispError):

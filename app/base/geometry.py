@@ -114,7 +114,7 @@ _ON_SCREEN = " on the screen"
 
 @dataclass(frozen=True, slots=True)
 class ModelSpace:
-    """How positions are written for a model: in pixels of the newest capture, as in the model's own calls.
+    """Writes positions as the model uses them in its calls: in pixels of the newest capture.
 
     Without a capture, and outside of it, positions are screen pixels and say "on the screen".
     """
@@ -138,7 +138,7 @@ class ModelSpace:
 
     @property
     def note(self) -> str:
-        """The sentence at the head of a listing that says what its boxes are."""
+        """The sentence that stands once above a listing and says what its boxes mean."""
         where = f"in pixels of capture {self.capture}" if self.geometry else "in screen pixels"
         return f"Boxes are (x,y,width,height) {where}"
 

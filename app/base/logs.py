@@ -17,10 +17,9 @@ def path() -> Path:
     return paths.state_dir() / "wisp.log"
 
 
-def to_file(level: int = logging.INFO) -> None:
+def to_file() -> None:
     """Log to `wisp.log` in the state folder. `WISP_LOG=debug` logs more."""
-    if os.environ.get("WISP_LOG", "").lower() == "debug":
-        level = logging.DEBUG
+    level = logging.DEBUG if os.environ.get("WISP_LOG", "").lower() == "debug" else logging.INFO
     # Imported late, because it loads sockets and pickle, which the first paint does not need.
     from logging.handlers import RotatingFileHandler
 

@@ -1,7 +1,11 @@
-"""Where Wisp keeps its files. `WISP_DATA_DIR` moves all of them, for a portable copy or a test."""
+"""Where Wisp keeps its files. `WISP_DATA_DIR` moves all of them, for a portable copy or a test.
+
+Several presences live side by side (`WISP_PRESENCE`): each has folders of its own below those of the first one.
+"""
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
 from collections.abc import Callable
@@ -13,6 +17,8 @@ from app.base.errors import NeedsPerson
 
 _NAME = "wisp"
 _PRIVATE = 0o700  # so that other users of the computer cannot read it
+PRESENCE = "WISP_PRESENCE"
+_PRESENCES = "presences"
 
 
 def _private(folder: Path) -> Path:
@@ -25,29 +31,65 @@ def _private(folder: Path) -> Path:
     return folder
 
 
-def _place(kind: str, default: Callable[[], str]) -> Path:
-    root = os.environ.get("WISP_DATA_DIR")
-    return _private(Path(root) / kind if root else Path(default()))
+def _root(kind: str) -> Path:
+    moved = os.environ.get("WISP_DATA_DIR")
+    return Path(moved) / kind if moved else Path(_DEFAULTS[kind]())
+
+
+def _place(kind: str) -> Path:
+    own = presence()
+    return _private(_root(kind) / _PRESENCES / own if own else _root(kind))
+
+
+def presence() -> str:
+    """Return the id of the presence that this process serves; "" for the first one."""
+    return os.environ.get(PRESENCE, "")
+
+
+def presences() -> dict[str, tuple[Path, ...]]:
+    """Return the ids of the other presences, sorted, each with its folders."""
+    found: dict[str, tuple[Path, ...]] = {}
+    for kind in _KEPT:
+        folders = (_root(kind) / _PRESENCES).glob("*/")
+        for folder in folders:
+            found[folder.name] = (*found.get(folder.name, ()), folder)
+    return dict(sorted(found.items()))
+
+
+def rank() -> int:
+    """Return how many presences come before this one."""
+    known = list(presences())
+    return 1 + known.index(presence()) if presence() in known else 0
+
+
+def own_dirs() -> tuple[Path, ...]:
+    """Return the folders that hold what Wisp keeps, of all presences."""
+    return tuple(_private(_root(kind)) for kind in _KEPT)
 
 
 def data_dir() -> Path:
     """Return the folder of conversations, memories and made files: worth a backup. Only the owner can read it."""
-    return _place("data", lambda: platformdirs.user_data_dir(_NAME))
+    return _place("data")
 
 
 def config_dir() -> Path:
     """Return the folder of settings and rules that the person wrote."""
-    return _place("config", lambda: platformdirs.user_config_dir(_NAME))
+    return _place("config")
+
+
+def keys_dir() -> Path:
+    """Return the folder of keys, which all presences share."""
+    return _private(_root("config"))
 
 
 def state_dir() -> Path:
     """Return the folder of window positions, logs, crash reports and runs, which may be deleted."""
-    return _place("state", lambda: platformdirs.user_state_dir(_NAME))
+    return _place("state")
 
 
 def runtime_dir() -> Path:
     """Return the folder of sockets and locks of the running session."""
-    return _place("run", lambda: os.path.join(_user_runtime_dir(), _NAME))
+    return _place("run")
 
 
 def _user_runtime_dir() -> str:
@@ -56,6 +98,15 @@ def _user_runtime_dir() -> str:
         # Its fallback is what is wanted here; a warning of Python's is nothing that a person could act on.
         warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR")
         return platformdirs.user_runtime_dir()
+
+
+_DEFAULTS: dict[str, Callable[[], str]] = {
+    "config": lambda: platformdirs.user_config_dir(_NAME),
+    "state": lambda: platformdirs.user_state_dir(_NAME),
+    "data": lambda: platformdirs.user_data_dir(_NAME),
+    "run": lambda: os.path.join(_user_runtime_dir(), _NAME),
+}
+_KEPT = ("config", "state", "data")
 
 
 def made_dir() -> Path:
@@ -68,3 +119,9 @@ def resources() -> Path:
     package = Path(__file__).resolve().parents[1]
     inside = package / "resources"
     return inside if inside.is_dir() else package.parent / "resources"
+
+
+def free(place: Path) -> Path:
+    """Return the path, or the first of its numbered neighbours (such as `name-2.png`) if something is there."""
+    names = (place.with_stem(f"{place.stem}-{number}") for number in itertools.count(2))
+    return place if not place.exists() else next(one for one in names if not one.exists())

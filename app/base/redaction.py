@@ -116,7 +116,7 @@ class Redaction:
         return text
 
     def _lines_searched(self, text: str) -> str:
-        """Search a long text only in the lines that contain one of the words, which is ten times as fast."""
+        """Return the text without secrets. Searches only the lines that hold one of the words: ten times as fast."""
         text = self._searched(text, self._numbers)
         lowered = text.lower()
         if len(text) < _SHORT or len(lowered) != len(text):  # some letters are two in lower case

@@ -6,6 +6,8 @@ Each table is read once and checked against the type that the caller names. Call
 from __future__ import annotations
 
 import dataclasses
+import locale
+import os
 import tomllib
 from collections.abc import Hashable, Mapping
 from functools import cache
@@ -39,7 +41,7 @@ def text(name: str) -> str:
 
 @cache
 def words(name: str) -> frozenset[str]:
-    """Read a file of words, separated by blanks or line ends."""
+    """Read a file of words that are separated by blanks or line ends; return the set of them."""
     return frozenset(text(name).split())
 
 
@@ -64,6 +66,19 @@ def table(name: str, shape: type[T]) -> T:
     """
     # A cast, because mypy takes a type of unknown class for unhashable.
     return cast(T, _table(name, cast(Hashable, shape)))
+
+
+def system_language() -> str:
+    """Return the language that the system's settings name for messages, in two letters; "" if they name none."""
+    named = (os.environ.get(name, "") for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    chosen = next(filter(None, named), "") or locale.getlocale()[0] or ""
+    return chosen[:2].lower() if chosen[:2].isalpha() and chosen[2:3] in ("", "_", "-", ".") else ""
+
+
+def texts_of(language: str) -> dict[str, str]:
+    """Return the texts of a language, given its two letters; empty if there are none."""
+    name = f"languages/{language}.toml"
+    return table(name, dict[str, dict[str, str]])["texts"] if path(name).is_file() else {}
 
 
 def _shaped(value: object, shape: Any, at: str) -> object:

@@ -23,7 +23,7 @@ _INHERITED = ("SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM", "SIGCHLD", "SIGALRM", "S
 def exit_on_ctrl_c() -> None:
     """End the process at once on Ctrl+C. A command that must finish something installs its own handler later.
 
-    A command that is done keeps its exit code: Python takes handlers away before it ends, but not from what is ignored.
+    A finished command ignores Ctrl+C, so that its exit code stays: Python removes handlers before it ends.
     """
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     reset_for_children()
@@ -32,11 +32,10 @@ def exit_on_ctrl_c() -> None:
 
 
 def reset_for_children() -> None:
-    """Let child processes have the default signals, even if a shell's `&`, `trap` or `nohup` ignores some.
+    """Reset signals for child processes: those that a shell's `&`, `trap` or `nohup` ignored are no longer ignored.
 
-    An ignored signal stays ignored through exec; a handled one gets its default back. A shell that starts with SIGINT
-    ignored can never change that (POSIX, `trap`), so Ctrl+C would not end what runs in it. A blocked signal stays
-    blocked.
+    A child inherits ignored signals through exec, but not handlers. A shell that starts with SIGINT ignored can never
+    change that (POSIX, `trap`), so Ctrl+C would not end what runs in it. A blocked signal stays blocked.
     """
     for name in _INHERITED:
         number = getattr(signal, name, None)
@@ -72,6 +71,9 @@ _WORKERS = {
     "watchdog": ("app.commands.watchdog", ("-m",)),
     "recorder": ("app.services.processes.output_recorder", ("-I", "-S", "-c")),
     "mcp": ("app.services.mcp.worker", ("-I", "-c")),
+    "surfaces": ("app.services.surfaces.engine", ("-I", "-c")),
+    "surface-windows": ("app.ui.system.surface_windows", ("-I", "-c")),
+    "drawing": ("app.ui.system.svg_worker", ("-I", "-c")),
     "forwarder": ("app.services.processes.forwarding", ("-I", "-S", "-c")),
 }
 """The module, and Python's options. -P and -I keep Python from importing files next to the script.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -84,9 +85,9 @@ def revealed(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return the text without characters that are always hidden. Works on any piece of a text.
+    """Return the text without the characters that are always hidden. Any piece of a text can be cleaned alone.
 
-    No terminal obeys what is left.
+    A terminal reads no escape sequence in what is left.
     """
     return text if text.isascii() and text.isprintable() else _ALONE.sub("", text)
 
@@ -148,6 +149,14 @@ def _kept(text: str) -> str:
 def _own_sentences() -> tuple[tuple[re.Pattern[str], str], ...]:
     rows = resources.table("people.toml", resources.Table)["sentence"]
     return tuple((re.compile(row["model"]), row["person"]) for row in rows)
+
+
+_PLAIN_IN_DOUBLE = re.compile(r"[^\"$`\\!\n]*")
+
+
+def shell_word(text: str) -> str:
+    """Return the text quoted as one word of a shell, in double quotation marks if it contains `'` and they are safe."""
+    return f'"{text}"' if "'" in text and _PLAIN_IN_DOUBLE.fullmatch(text) else shlex.quote(text)
 
 
 def counted(count: int, thing: str) -> str:
@@ -213,7 +222,7 @@ class WithheldTexts:
         return text
 
     def forget(self) -> None:
-        """Withhold nothing any more."""
+        """Empty the list, so that no text is withheld any more."""
         self._spellings = ()
 
 
@@ -266,21 +275,29 @@ def _is_secret(key: object, value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A text for people that a table of a language may translate.
+    """A text for people that can be translated by a language's table. `values` fill its braces.
 
-    `values` fill its braces. Those of a tuple are texts of the table, too, and are listed.
+    A tuple among the values is a list of texts that are translated, too; so is another phrase.
     """
 
     text: str
-    values: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    values: Mapping[str, str | tuple[str | Phrase, ...] | Phrase] = field(default_factory=dict)
 
     def said(self, words: Callable[[str], str] = str) -> str:
-        """Return it filled in, translated by `words`."""
-        given = {
-            name: value if isinstance(value, str) else ", ".join(map(words, value))
-            for name, value in self.values.items()
-        }
-        return words(self.text).format_map(given)
+        """Return the phrase as text: translated by `words`, with the values filled in."""
+        return words(self.text).format_map(self.spoken(words))
+
+    def spoken(self, words: Callable[[str], str] = str) -> dict[str, str]:
+        """Return the values as texts, those that can be translated by `words`."""
+        return {name: _spoken(value, words) for name, value in self.values.items()}
+
+
+def _spoken(value: str | tuple[str | Phrase, ...] | Phrase, words: Callable[[str], str]) -> str:
+    if isinstance(value, Phrase):
+        return value.said(words)
+    if isinstance(value, str):
+        return value
+    return ", ".join(one.said(words) if isinstance(one, Phrase) else words(one) for one in value)
 
 
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝɡ", "aeopcyxijsdhqwg")
@@ -288,12 +305,12 @@ _LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝɡ", "aeopcyxijsdhqwg")
 
 
 def in_latin(text: str) -> str:
-    """Return the text with those words in Latin letters that are made only of letters that look like them."""
+    """Return the text with each word respelled in Latin letters if all its letters look like Latin ones."""
     return re.sub(r"[\w'’]+", lambda found: _spelled(found.group()), text)
 
 
 def alphabet(sign: str) -> str:
-    """Return the first word of a sign's name, such as "LATIN"; empty for one without a name."""
+    """Return the first word of a character's Unicode name, usually its script, such as "LATIN"; "" without a name."""
     return unicodedata.name(sign, "").split(" ", maxsplit=1)[0]
 
 

@@ -41,7 +41,8 @@ def from_text(param: Param, text: str, *, is_item: bool = False) -> JsonValue:
     if param.many and not is_item:
         return _checked(param, _json(param, text) if param.attrs else _list(param, text.strip()))
     if param.attrs:
-        return _checked(param, _json(param, text), is_item=is_item)
+        # Plain words are the child's own text, which models also write as an attribute.
+        return _checked(param, _json(param, text) if text.lstrip()[:1] in _OBJECT_STARTS else text, is_item=is_item)
     if param.kind is ValueType.TEXT:
         return _chosen(param, text)
     if not text.strip() and param.kind is not ValueType.FLAG:
@@ -189,6 +190,7 @@ _READ = {
     ValueType.LIST: _list,
 }
 
+_OBJECT_STARTS = ("", "{", "[", '"')
 _TAG = re.compile(r"<([A-Za-z_][\w.:-]*)[\s>/]")
 _TEXT = "text"
 _NUMBERS = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,9})?")
@@ -242,7 +244,7 @@ def _from_json(spec: ToolSpec, args: Mapping[str, JsonValue]) -> dict[str, JsonV
 
 
 def _spread(name: str, parts: Sequence[str], value: JsonValue) -> dict[str, JsonValue]:
-    """Split one list of numbers, given as JSON or as text, into the arguments named in `parts`. Raises ToolMisuse."""
+    """Split a list of numbers (JSON or text) into the arguments that `parts` names, in order. Raises ToolMisuse."""
     numbers: Sequence[JsonValue] = value if isinstance(value, list) else ()
     if isinstance(value, str):
         numbers = [float(number) if "." in number else int(number) for number in _NUMBERS.findall(value)]
@@ -282,7 +284,7 @@ def _is_nothing(spec: ToolSpec, name: str, value: JsonValue) -> bool:
 
 
 def _by_name(spec: ToolSpec, children: Sequence[Child]) -> dict[str, list[Child]]:
-    """Group the children by the argument that they write."""
+    """Group the children by the name of the argument that each of them gives."""
     named: dict[str, list[Child]] = {}
     for child in children:
         param = spec.param(child.name)
@@ -315,7 +317,7 @@ def _require_fields(param: Param, value: Mapping[str, JsonValue]) -> None:
 
 
 def _put_body(values: dict[str, JsonValue], spec: ToolSpec, block: Block) -> None:
-    """Store the text between the tags as the body or as the one missing required text, or ignore it as chatter."""
+    """Store the text between the tags as the body, or as the one required text that is missing; else ignore it."""
     if spec.body is not None:
         if spec.body.name not in values:
             _put(values, spec, spec.body.name, from_text(spec.body, block.body))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from app.base.values import dataclass, field
 
@@ -36,6 +36,8 @@ class ToolResult:
     ends_turn: str | None = None
 
 
+MARKED_PART = "a part of the screen"
+"""The label of a picture of what the person marked on the screen."""
 CHANGED_PART = "changed_part"
 """The payload key for the part of the screen whose pixels changed although the program reported no change."""
 PAGE_PICTURE = "the browser's page"
@@ -55,9 +57,39 @@ def tool_error(tool: str, reason: str, *, for_model: bool = False) -> ToolResult
     return ToolResult(False, "tool_error", payload | ({"for_model": True} if for_model else {}), f"{tool}: {reason}")
 
 
+def question_result(question: str, options: Iterable[str], echo: str) -> ToolResult:
+    """Return the result of asking the person: it shows a card with buttons for `options`. The turn waits for the
+    answer.
+    """
+    payload: dict[str, JsonValue] = {"question": question, "options": list(options), "text": question}
+    return ToolResult(True, "ask_followup_question", payload, echo, ends_turn=WAITING)
+
+
+class GateRefusal(str):
+    """Why a call may not run, as a sentence. `rule` would allow the call; "" if none would. `asked` is the question
+    that nobody was there to answer, in the person's language.
+
+    The sentence quotes the call, so that a rule is never read out of it.
+    """
+
+    rule: str
+    asked: str
+
+    def __new__(cls, sentence: str, rule: str = "", asked: str = "") -> GateRefusal:
+        made = super().__new__(cls, sentence)
+        made.rule, made.asked = rule, asked
+        return made
+
+
+ALLOWING = "allow"
+"""The payload key for the rule that would allow a refused call."""
+
+
 def not_run(tool: str, sentence: str) -> ToolResult:
     """Return the result of a call that the policy refused to run; `sentence` says why."""
-    payload: dict[str, JsonValue] = {"tag": tool, "reason": sentence, "denied": True}
+    payload: dict[str, JsonValue] = {"tag": tool, "reason": str(sentence), "denied": True}
+    if isinstance(sentence, GateRefusal):
+        payload |= {name: text for name, text in ((ALLOWING, sentence.rule), ("asked", sentence.asked)) if text}
     return ToolResult(False, "tool_error", payload, f"{tool}: not run. {sentence}")
 
 

@@ -28,7 +28,7 @@ def xml(specs: Sequence[ToolSpec]) -> str:
 
 
 def taught(specs: Sequence[ToolSpec], write: Callable[[Sequence[ToolSpec]], str]) -> str:
-    """Return the docs of all tools, written by `write`, with one line for each rare family."""
+    """Return the docs of all tools. `write` writes those of the usual tools; each rare family gets one line."""
     parts = (write([spec for spec in specs if not spec.rare]), families(specs))
     return "\n\n".join(part for part in parts if part)
 

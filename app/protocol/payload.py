@@ -36,7 +36,7 @@ def _encoded(match: re.Match[str]) -> str:
 
 
 def encode(text: str) -> str:
-    """Return the text as an attribute value in double quotes. Reading gives exactly this text, even if it trims."""
+    """Return the text as an attribute value in double quotes. A reader gets exactly this text, even if it trims."""
     return _UNSAFE.sub(_encoded, text)
 
 

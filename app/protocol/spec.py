@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from enum import Enum, StrEnum
 from typing import Any
 
+from app.base.texts import Phrase
 from app.base.values import dataclass
 from app.protocol.call import ToolCall, ToolResult
 
@@ -37,6 +38,8 @@ class Effect(StrEnum):
 
 HARMLESS = frozenset({Effect.READS, Effect.TALKS})
 """Effects that change nothing outside the conversation."""
+LOOKING = HARMLESS | {Effect.NETWORK}
+"""Effects that change nothing of the person's: reading, talking, and asking servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,8 @@ class ScreenAim(StrEnum):
 
     `POINT`: a place on the screen. `ELEMENT`: an element given by its ref. `FOCUS`: the element with the keyboard
     focus. `ENDS`: both ends of a drag. `MENU`: an entry of a menu bar. `PROGRAM`: a program that the tool starts.
-    `AWAY`: the focused element, because the tool takes the focus away from it. `NONE`: nothing that the policy could
+    `AWAY`: the focused element, because the tool takes the focus away from it. `WINDOW`: a window by its title, which
+    takes the focus away too. `NONE`: nothing that the policy could
     look at before, or steps that it judges one by one.
     """
 
@@ -104,11 +108,12 @@ class ScreenAim(StrEnum):
     MENU = "menu"
     PROGRAM = "program"
     AWAY = "away"
+    WINDOW = "window"
     NONE = ""
 
 
 class Gesture(StrEnum):
-    """What a tool does to the things on the screen that it acts on."""
+    """What a tool does to the controls on the screen that it acts on: click, drag, scroll and others."""
 
     CLICK = "click"
     HOLD = "hold"
@@ -116,6 +121,8 @@ class Gesture(StrEnum):
     RELEASE = "release"
     DRAG = "drag"
     SCROLL = "scroll"
+    HOVER = "hover"
+    """It moves the pointer over a thing and presses nothing."""
     PRESS = "press"
     """It operates an element without the mouse."""
     SET = "set"
@@ -123,6 +130,9 @@ class Gesture(StrEnum):
     CHOOSE = "choose"
     """It chooses an entry of a menu bar."""
 
+
+PASSING = frozenset({Gesture.SCROLL, Gesture.HOVER})
+"""Gestures that press nothing."""
 
 POINTED_AT = frozenset({ScreenAim.POINT, ScreenAim.ELEMENT, ScreenAim.ENDS, ScreenAim.MENU})
 """Aims of the tools that have a gesture."""
@@ -146,6 +156,7 @@ class ToolSpec:
     `is_checklist` marks a tool that the docs omit if Wisp keeps no checklist.
     `is_added` marks a tool that the docs omit if the person added no tool server.
     A tool with a `rare` family shares one line of the prompt with it; the answer to its first call explains the rest.
+    `leaves_traces` returns whether a call may change something that its effects do not name; a dry run does not run it.
     `is_wait` marks a tool that waits for the earlier calls of a message; the later calls wait for it.
     `effect` is the effect of every call. If the arguments change it, `effects_by_call` returns all effects of a call.
     `aim` is what the tool acts on, and `gesture` what it does there; the registry refuses a desktop tool without them.
@@ -156,7 +167,7 @@ class ToolSpec:
     `skill` (only skills that are not Wisp's own), `memory` (only past conversations, because facts are the person's own
     words). If it is empty, the effect decides.
     `steps` are the tool's names inside computer_batch.
-    `read_back` returns a description of a call for the question to the person. It never raises.
+    `read_back` returns a description of a call for the question to the person, or None. It never raises.
     `open` accepts any attribute (for specs read from a file, never for Wisp's own tools).
     """
 
@@ -188,7 +199,12 @@ class ToolSpec:
     taint: str = ""
     steps: tuple[str, ...] = ()
     effects_by_call: EffectsByCall | None = None
-    read_back: Callable[[ToolCall], str] | None = None
+    read_back: Callable[[ToolCall], Phrase | None] | None = None
+    leaves_traces: Callable[[ToolCall], bool] | None = None
+
+    def only_looks(self, call: ToolCall) -> bool:
+        """Return whether the call changes nothing of the person's, here and elsewhere."""
+        return self.effects_of(call) <= LOOKING and not (self.leaves_traces and self.leaves_traces(call))
 
     def effects_of(self, call: ToolCall) -> frozenset[Effect]:
         """Return what this call does to the world."""
@@ -211,7 +227,7 @@ class ToolSpec:
         return exact or next((param for param in self.params if name in param.aliases), None)
 
     def parts_of(self, name: str) -> tuple[str, ...]:
-        """Return the arguments that a list of this name fills, or () if the name is a parameter or unknown."""
+        """Return the arguments that are filled by a list with this name; () if no such list is split."""
         return () if self.param(name) else dict(self.splits).get(name, ())
 
 
@@ -223,5 +239,5 @@ PROGRESS = Param(
 
 
 async def unbound(*_: Any) -> ToolResult:
-    """Stand in as the handler of a spec that has none: a spec read from a file, or one in a reader test."""
+    """Take the place of the handler in a spec without one: a spec read from a file, or one in a reader test."""
     raise RuntimeError("A shape without a handler was executed.")

@@ -9,8 +9,11 @@ from app.protocol.call import JsonValue
 from app.protocol.message import CallPart, ImagePart, Message, Part, ResultPart, Role, TextPart
 from app.providers.api import NativeCallEnded
 
-HALTED = {"computer": "Not executed: an earlier computer action in this turn failed."}
-"""The exact words that the vendor requires for calls of its toolset after a failed one."""
+HALTED = {
+    "computer": "Not executed: an earlier computer action in this turn failed.",
+    "browser": "Not executed: an earlier action in this turn failed.",
+}
+"""The exact words that the vendor requires for calls of its toolsets after a failed one."""
 
 _NOT_RUN = "Not executed: the turn ended before it."
 _EARLIER = "Result of an earlier call: "
@@ -74,14 +77,14 @@ class WireError(ValueError):
 
 
 def words(value: object) -> str:
-    """Return a text of the stream; raise WireError if the value is not text."""
+    """Return the value, which must be a text. Raise WireError for any other value."""
     if not isinstance(value, str):
         raise WireError(f"{value!r:.40} where a text belongs")
     return value
 
 
 def call_ended(call_id: str, text: str, given: Mapping[str, JsonValue] | None = None) -> NativeCallEnded:
-    """Return the end of a call with its arguments from the JSON `text`, or `given` with its start if that is empty."""
+    """Return the end of a native call. Its arguments are in the JSON `text`; if that is empty, they are `given`."""
     if not text.strip():
         return NativeCallEnded(call_id, given or {})
     try:

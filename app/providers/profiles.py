@@ -91,7 +91,7 @@ def facts_of(address: str, model: str) -> ModelFacts:
 
 
 def remember(address: str, model: str, facts: ModelFacts) -> None:
-    """Store the facts for the next run. If the folder is not writable, the next run must only try again."""
+    """Store the facts for the next run. If the folder is not writable, nothing is stored."""
     entry = {"pictures": facts.pictures, "tools": facts.tools, "declined": sorted(facts.declined)}
     path = paths.state_dir() / "models.json"
     beside = path.with_suffix(".new")

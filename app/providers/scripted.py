@@ -65,8 +65,8 @@ Reply = Sequence[Step | str] | str
 
 
 class Scripted:
-    """Plays `replies` in order, a token at a time. `requests` holds the requests; `cut` counts how often it was
-    stopped.
+    """Plays `replies` in order, one for each request, token by token. `requests` holds the requests received; `cut`
+    counts the replies that were stopped.
     """
 
     name = "scripted"

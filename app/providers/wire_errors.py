@@ -1,4 +1,4 @@
-"""Convert a service's failures to provider errors: who must act, and what the person reads. For all vendors."""
+"""Convert failures of a vendor's service to provider errors, which say who must act and what the person reads."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _WORDS_SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The service in words for the person, and how a person gives it a key."""
+    """The name of a service for the person, and how the person gives Wisp a key for it."""
 
     name: str
     key_help: str
@@ -111,6 +111,11 @@ def unknown_model(service: Service, model: str, offered: tuple[str, ...]) -> Ref
     shown = ", ".join(offered[:20]) + (f" and {len(offered) - 20} more" if len(offered) > 20 else "")
     choose = f"It offers: {shown}." if offered else "It did not say which it offers."
     return Refused(f"{service.name} does not serve the model '{model}'. {choose} Choose one with --model.")
+
+
+def no_models(service: Service) -> BadAnswer:
+    """Return the error for an answer that is no list of models, such as a web page."""
+    return BadAnswer(f"{service.name} did not answer with a list of models; check the base address.")
 
 
 def silent(service: Service, seconds: float) -> Unreachable:

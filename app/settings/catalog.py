@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from app.base.values import dataclass
-from app.settings.providers import providers
+from app.settings.providers import image_makers, providers
+from app.settings.tokens import SCHEMES, SYSTEM, THEMES
 
 T = TypeVar("T", bool, int, float, str)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting(Generic[T]):
-    """One setting. `env` overrides the file; `minimum` and `maximum` limit numbers, inclusive."""
+    """One setting. The environment variable `env` overrides the file; `minimum` and `maximum` are inclusive."""
 
     key: str
     default: T
@@ -30,14 +31,19 @@ class Setting(Generic[T]):
 PROVIDER = Setting(
     "model.provider",
     "",
-    "Who answers: anthropic, openai, offline or scripted. Empty: Anthropic where a key is set, otherwise offline.",
+    "Who answers. Without a choice it is Claude where a key is saved, otherwise the offline provider.",
     env="WISP_PROVIDER",
     choices=("", *providers()),
 )
 SCRIPT = Setting("model.script", "", "The file of replies that the scripted provider plays.", env="WISP_SCRIPT")
-MODEL = Setting("model.id", "", "The model's id; empty takes the provider's default.", env="WISP_MODEL")
+MODEL = Setting(
+    "model.id", "", "The model's name, as its provider writes it; empty takes the usual one.", env="WISP_MODEL"
+)
 BASE_URL = Setting(
-    "model.base_url", "", "Address of an OpenAI-compatible or Anthropic-compatible server.", env="WISP_BASE_URL"
+    "model.base_url",
+    "",
+    "The address of a server of your own, such as http://127.0.0.1:11434/v1; empty takes the provider's.",
+    env="WISP_BASE_URL",
 )
 DIALECT = Setting(
     "model.dialect",
@@ -79,7 +85,7 @@ STREAM_IDLE_MS = Setting(
     maximum=600_000,
 )
 FOCUS_CHAIN = Setting(
-    "chat.focus_chain", True, "The model keeps a checklist of longer tasks (task_progress), which you see and may edit."
+    "chat.focus_chain", True, "The model keeps a checklist of longer tasks, which you see and may edit."
 )
 MAX_SECONDS = Setting("chat.max_seconds", 1800.0, "Longest turn, in seconds.", minimum=1)
 MAX_TURN_TOKENS = Setting("chat.max_tokens", 2_000_000, "Most tokens of one turn, in and out.", minimum=1000)
@@ -89,16 +95,42 @@ NAME = Setting("presence.name", "Wisp", "What the assistant is called.")
 PERSONALITY = Setting(
     "presence.personality", "warm, exact, slightly understated; brief; first person", "How it speaks."
 )
-THEME = Setting("presence.theme", "system", "Colours: system, light or dark.", choices=("system", "light", "dark"))
+AVATAR = Setting("presence.avatar", "", "Any word: the colours of its resting orb are made from it.")
+THEME = Setting(
+    "presence.theme",
+    SYSTEM,
+    "How it looks: as the system (light or dark), or one of the themes.",
+    choices=(SYSTEM, *SCHEMES, *THEMES),
+)
+FONTS = Setting(
+    "presence.fonts", "", "Fonts of your own: display, system and mono, as in display: Lora; mono: Fira Code."
+)
+BACKDROP = Setting(
+    "presence.backdrop",
+    "",
+    "Background of the apps that Wisp makes: a CSS gradient or colour, or the file of a picture.",
+)
+ATMOSPHERE = Setting(
+    "presence.atmosphere", "", "The mood in which Wisp makes apps and pictures, in a few words of your own."
+)
 REDUCED_MOTION = Setting("presence.reduced_motion", False, "Fades only, no movement.", env="WISP_REDUCED_MOTION")
-POINTER_RING = Setting("presence.pointer_ring", True, "Show a ring and the name of what it clicks.")
+POINTER_RING = Setting("presence.pointer_ring", True, "Show a ring, the name of what it clicks, and the way there.")
 SUMMON_KEY = Setting(
     "presence.summon_key", "ctrl+alt+space", "The key that opens Wisp from any program; empty for none."
 )
 NOTIFICATIONS = Setting(
     "presence.notifications", True, "Notify on the desktop when it is done or needs you while you look elsewhere."
 )
+NTFY_TOPIC = Setting(
+    "presence.ntfy",
+    "",
+    "The address of a topic of ntfy, such as https://ntfy.example/wisp, to which notifications are sent as well, after "
+    "a question; reminders, and the title and outcome of a scheduled task, without one. It may be in your network. "
+    "Empty: they stay on this machine.",
+    env="WISP_NTFY",
+)
 SPEAK = Setting("presence.speak", False, "Speak aloud what it says; needs pyside6-addons to be installed.")
+SOUNDS = Setting("presence.sounds", False, "Play a soft sound when it is done, and another when it needs you.")
 AUTOSTART = Setting("presence.autostart", False, "Open Wisp when you log in.")
 LANGUAGE = Setting(
     "presence.language", "", "The language of the presence; empty takes the system's.", choices=("", "en", "de")
@@ -151,14 +183,64 @@ HISTORY_DAYS = Setting(
 SEARCHERS = Setting(
     "web.search",
     "",
-    "Which search engines it asks, in this order, by their names in search.toml: searxng, brave, tavily, exa, ddgs. "
-    "Empty: all that are set up.",
+    "Which search engines it asks, in this order, by their names in search.toml: searxng, brave, tavily, exa, "
+    "anthropic, openai, gemini, ddgs. Empty: all that are set up.",
+)
+VENDOR_SEARCH = Setting(
+    "web.vendor_search",
+    False,
+    "Search the web also by Claude, OpenAI or Gemini, whichever has a key here, before DuckDuckGo is tried. It reads "
+    "what is searched for. Each search costs an answer of its model and the maker's fee, which no limit here counts.",
 )
 SEARXNG = Setting(
     "web.searxng",
     "",
     "The address of your own SearXNG, such as http://127.0.0.1:8888; it may be in your network.",
     env="WISP_SEARXNG",
+)
+BROWSER_PROGRAM = Setting(
+    "browser.program",
+    "",
+    "The browser that pages are opened in: chromium, chrome, brave, edge, or the path of one. Empty: the first found.",
+)
+BROWSER_VISIBLE = Setting("browser.visible", False, "Show the window of the browser that pages are opened in.")
+BROWSER_DOWNLOADS = Setting(
+    "browser.downloads", "downloads", "The folder of the workspace that pages' downloads go to."
+)
+BROWSER_ATTACH = Setting(
+    "browser.attach",
+    "",
+    "The address of your own running browser, such as http://127.0.0.1:9222, or its profile folder. It is used only "
+    "after a question, until the task ends.",
+)
+IMAGES_MAKER = Setting(
+    "images.maker", "", "Who draws pictures. Empty: the first one with a key.", choices=("", *image_makers())
+)
+IMAGES_MODEL = Setting("images.model", "", "The model that draws, as its maker writes it; empty takes the usual one.")
+IMAGES_URL = Setting(
+    "images.base_url",
+    "",
+    (
+        "The address of your own server that draws pictures as OpenAI's does (/images/generations). "
+        "WISP_IMAGES_KEY may hold its key."
+    ),
+)
+SURFACE_ENGINE = Setting(
+    "surfaces.engine",
+    "",
+    "What shows the apps that Wisp made: webengine (the small window engine) or chromium. Empty: the small window "
+    "engine if it is installed, else Chromium.",
+    choices=("", "webengine", "chromium"),
+)
+SURFACE_CALLS = Setting(
+    "surfaces.calls_an_hour", 60, "How often an app that Wisp made may ask Wisp for something.", minimum=0, maximum=1000
+)
+SURFACE_TOKENS = Setting(
+    "surfaces.tokens_an_hour",
+    50_000,
+    "Most tokens that the questions of such an app to the model may take, in and out; 0 answers none.",
+    minimum=0,
+    maximum=10_000_000,
 )
 WORKSPACE = Setting(
     "files.workspace",
@@ -184,11 +266,17 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     MAX_COST_USD,
     NAME,
     PERSONALITY,
+    AVATAR,
     THEME,
+    FONTS,
+    BACKDROP,
+    ATMOSPHERE,
     REDUCED_MOTION,
     POINTER_RING,
     SUMMON_KEY,
     NOTIFICATIONS,
+    NTFY_TOPIC,
+    SOUNDS,
     SPEAK,
     AUTOSTART,
     LANGUAGE,
@@ -202,6 +290,17 @@ ALL: tuple[Setting[bool] | Setting[int] | Setting[float] | Setting[str], ...] = 
     KEEP_HISTORY,
     HISTORY_DAYS,
     SEARCHERS,
+    VENDOR_SEARCH,
     SEARXNG,
+    BROWSER_PROGRAM,
+    BROWSER_VISIBLE,
+    BROWSER_DOWNLOADS,
+    BROWSER_ATTACH,
+    IMAGES_MAKER,
+    IMAGES_MODEL,
+    IMAGES_URL,
+    SURFACE_ENGINE,
+    SURFACE_CALLS,
+    SURFACE_TOKENS,
     WORKSPACE,
 )

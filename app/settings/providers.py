@@ -48,7 +48,9 @@ class SearchRow:
     label: str
     url: str = ""
     key: str = ""
+    vendor: str = ""
     header: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
     posts: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
     query: str = ""
@@ -73,9 +75,39 @@ def searchers() -> dict[str, SearchRow]:
     return {name: SearchRow(name, **row) for name, row in table.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class ImageRow:
+    """A service that can draw pictures; the comments of the file explain the fields."""
+
+    id: str
+    label: str
+    format: str
+    key: str
+    address: str
+    model: str
+
+
+@functools.cache
+def image_makers() -> dict[str, ImageRow]:
+    """Return the services that can draw pictures, by id, in the order in which they are tried."""
+    table = resources.table("images.toml", resources.Table)["makers"]
+    return {name: ImageRow(name, **row) for name, row in table.items()}
+
+
+NTFY = "ntfy"
+"""Whose key the person's own ntfy server gets."""
+OWN_IMAGES = "images"
+"""Whose key the person's own server for pictures gets."""
+
+
 def key_holders() -> dict[str, tuple[str, str]]:
     """Return everything that needs a key: its name for people and its environment variable, by id."""
-    known = {row.id: (row.maker, row.key) for row in with_keys()}
+    known = {row.id: (row.label, row.key) for row in image_makers().values()}
+    known |= {row.id: (row.maker, row.key) for row in with_keys()}
+    own = resources.table("images.toml", resources.Table)["own"]
+    known[OWN_IMAGES] = (own["label"], own["key"])
+    pushed = resources.table("notifications.toml", resources.Table)[NTFY]
+    known[NTFY] = (pushed["label"], pushed["key"])
     return known | {row.id: (row.label, row.key) for row in searchers().values() if row.key}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -78,8 +79,10 @@ def _converted(setting: Setting[Any], raw: Any) -> Any:
     if kind is str:
         return str(raw)
     try:
+        if not math.isfinite(float(raw)):
+            raise ValueError
         return kind(raw)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{raw!r} is not a number.") from None
 
 
@@ -122,7 +125,7 @@ def _near(key: str) -> str:
 
 
 class Current:
-    """The current settings. A changed file is read again."""
+    """The current settings. Reads the file again if it has changed."""
 
     def __init__(self) -> None:
         self._stamp: tuple[int, int] | None = None
@@ -201,7 +204,7 @@ def _from_keyring(provider: str) -> str:
 
 
 def _file() -> Path:
-    return paths.config_dir() / "keys.json"
+    return paths.keys_dir() / "keys.json"
 
 
 def _read_file() -> dict[str, str]:

@@ -7,8 +7,10 @@ from enum import Enum
 from typing import Protocol
 
 from app.base.values import dataclass
+from app.protocol import docs
 from app.protocol.call import INTRODUCED, Block, JsonValue, ToolCall, ToolResult
 from app.protocol.message import Message, ReaderEvent
+from app.protocol.payload import DEFAULT_LIMITS, Limits
 from app.protocol.spec import ToolSpec
 
 
@@ -82,7 +84,7 @@ class Introductions:
         self._given: set[str] = set()
 
     def begin(self, specs: Sequence[ToolSpec], by_line: Iterable[ToolSpec]) -> None:
-        """Start with these tools. The prompt describes those in `by_line` by one line only.
+        """Use these tools from now on. The prompt describes those in `by_line` by one line only.
 
         Tools of an earlier `begin` stay known, because a goal within a conversation has fewer tools.
         """
@@ -133,3 +135,24 @@ class Dialect(Protocol):
     def answer(self, answers: Sequence[Answer]) -> Message:
         """Return the results as the next user message, with pictures. No text in it can begin a call."""
         ...
+
+
+class TextDialect:
+    """The part that all dialects written as text share. The prompt contains their `guide` and then the tool docs; no
+    tool is declared to the vendor.
+    """
+
+    document: Callable[[Sequence[ToolSpec]], str]
+
+    def __init__(self, guide: str = "", limits: Limits = DEFAULT_LIMITS) -> None:
+        self._guide = guide
+        self._limits = limits
+        self._names: frozenset[str] = frozenset()
+        self._introductions = Introductions(self.document)
+
+    def teach(self, specs: Sequence[ToolSpec]) -> str:
+        self._introductions.begin(specs, [spec for spec in specs if spec.rare])
+        return f"{self._guide.strip()}\n\n{docs.taught(specs, self.document)}\n".lstrip()
+
+    def schemas(self, *_: object) -> tuple[Mapping[str, JsonValue], ...]:
+        return ()

@@ -13,7 +13,7 @@ from app.base import ids
 from app.protocol import docs, payload
 from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects import tags
-from app.protocol.dialects.api import Answer, DialectReader, Introductions, Pacing
+from app.protocol.dialects.api import Answer, DialectReader, Pacing, TextDialect
 from app.protocol.dialects.markdown import Markdown
 from app.protocol.dialects.prose import Prose, ProseTag, invented, is_text_meant, thinking
 from app.protocol.dialects.stream import Over, ReaderState, StreamReader, UnreadText
@@ -54,7 +54,7 @@ class BadBatch(Exception):
 
 
 class _Unfit(Exception):
-    """The text is JSON for Python's parser only: it holds NaN, a huge number or a duplicate key."""
+    """Python's JSON parser accepts the text, but Wisp does not: it holds NaN, a huge number or a duplicate key."""
 
     def __init__(self, token: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -62,7 +62,7 @@ class _Unfit(Exception):
 
 
 def calls_of(text: str, limits: Limits) -> list[tuple[str, Mapping[str, JsonValue]]]:
-    """Return the name and arguments of every call, in order; raise `BadBatch`. They may be in one code fence."""
+    """Return the name and arguments of every call, in order. A code fence around them is allowed. Raise `BadBatch`."""
     fence = _FENCE.fullmatch(text)
     start = fence.start(1) if fence else 0
     try:
@@ -254,7 +254,7 @@ class Execute:
         stream.at = stop
 
     def _meet(self, stream: UnreadText) -> ReaderState | None:
-        """Handle a character that matters. Return the next state, or None; if the cursor stays, more text is needed."""
+        """Handle a character that matters. Return the next state or None. If the cursor stays, more text is needed."""
         data, at = stream.data, stream.at
         if data[at] == '"':
             self._in_string = not self._in_string
@@ -282,7 +282,7 @@ class Execute:
         return None
 
     def _find_close(self, stream: UnreadText) -> ReaderState:
-        """In a batch that is already invalid, end it at the first close tag."""
+        """End an invalid batch at its first close tag."""
         found = _CLOSE.search(stream.data, stream.at)
         if found:
             self._pass(stream, found.start())
@@ -325,7 +325,7 @@ class Execute:
 
 
 class Behind:
-    """The state after a batch that follows prose on its line. The rest of that line shows whether it is a quotation."""
+    """The state after a batch with prose before it on its line. The rest of the line shows if the batch is quoted."""
 
     def __init__(self, prose: ReaderState) -> None:
         self._prose = prose
@@ -359,28 +359,12 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 _EXACT = TagForm(lambda _attribute: False, is_call=False)
 
 
-class BatchDialect:
-    """The JSON batch dialect. `guide` is the text that explains it in the prompt, before the tool docs."""
+class BatchDialect(TextDialect):
+    """The JSON batch dialect."""
 
     name = "batch"
     pacing = Pacing.ONE_BATCH
-
-    def __init__(self, guide: str = "", limits: Limits = DEFAULT_LIMITS) -> None:
-        self._guide = guide
-        self._limits = limits
-        self._names: frozenset[str] = frozenset()
-        self._introductions = Introductions(docs.batch)
-
-    def teach(self, specs: Sequence[ToolSpec]) -> str:
-        self._introductions.begin(specs, [spec for spec in specs if spec.rare])
-        return f"{self._guide.strip()}\n\n{docs.taught(specs, docs.batch)}\n".lstrip()
-
-    def schemas(
-        self,
-        specs: Sequence[ToolSpec],  # noqa: ARG002
-        met: Sequence[str] = (),  # noqa: ARG002
-    ) -> tuple[Mapping[str, JsonValue], ...]:
-        return ()
+    document = staticmethod(docs.batch)
 
     def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:
         """Return a reader that accepts unknown tool names, so that the other calls of the batch still run.
@@ -476,7 +460,7 @@ def _is_batch_meant(text: str, _line: Markdown) -> bool | None:
 
 
 def _is_end_meant(text: str, line: Markdown) -> bool | None:
-    """Say whether `<end>` is meant: it is at the end of a line; elsewhere the text only mentions it."""
+    """Say whether `<end>` ends the answer: it does at the end of a line; elsewhere the text only mentions it."""
     rest = text.lstrip(" \t")
     if line.is_bare or rest[:1] in ("\n", "\r", "<"):
         return True

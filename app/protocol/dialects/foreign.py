@@ -44,7 +44,7 @@ def read_foreign(text: str, specs: Sequence[ToolSpec]) -> list[Block]:
 
 
 def split_foreign(text: str, specs: Sequence[ToolSpec]) -> list[str | Block]:
-    """Return the calls and the prose between them, in order."""
+    """Split text into the calls that the model wrote in a foreign format, and the prose between them, in order."""
     if len(text) > _LONGEST or not _HINT.search(text):
         return [text]
     for read in (_from_batch, _from_inline, _from_markup, _from_json, _from_fence):

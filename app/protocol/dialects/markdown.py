@@ -227,7 +227,7 @@ class Markdown:
         return self._quotations is not None and self._quotations.is_quoted
 
     def pass_over(self, text: str) -> None:
-        """Follow prose, which may be cut anywhere."""
+        """Note what a piece of prose opens or closes, such as a fence. Pieces may end anywhere, also within a line."""
         self._waiting.append(text)
         if len(self._waiting) > _MANY:
             self._catch_up(before_tag=False)
@@ -255,7 +255,7 @@ class Markdown:
             self._quotations.follow(text[:stop])
 
     def _follow(self, text: str, stop: int) -> int:
-        """Follow the text up to `stop` and return where it is decided. Reads only fence lines and the last line."""
+        """Read the text up to `stop`. Returns the index up to which the Markdown is certain."""
         at = 0
         has_fence = any(run in text for run in _FENCES)
         while at < stop:

@@ -34,10 +34,10 @@ from app.protocol.spec import Param, ToolSpec
 class NativeDialect:
     """The native dialect. Its reader reads only prose; the calls come from `native_calls.NativeCalls`.
 
-    Tools are declared in the same words on every pass, because the vendor caches the declarations. Tools that are not
-    `in_full` get one line and the bare names and types of their arguments; their docs come with the answer to their
-    first call and to every failed call. Rare tools share one line of the prompt with their family, and are declared
-    after the model has met them.
+    A tool's declaration never changes between passes, because the vendor caches the declarations. Tools that are not
+    `in_full` are declared with one line and the bare names and types of their arguments; their docs come with the
+    answer to their first call and to every failed call. Rare tools are only named in the prompt, one line per family.
+    After the model has called one or asked for its docs, its declaration is added behind the others.
     """
 
     name = "native"
@@ -85,7 +85,7 @@ class NativeDialect:
         return StreamReader(prose, self._limits)
 
     def write(self, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> str:  # noqa: ARG002
-        """Return the calls as text, for transcripts only: vendors receive calls as parts of a message."""
+        """Return the calls as text. Only transcripts use it, because vendors receive calls as parts of a message."""
         return write_batch(calls)
 
     def answer(self, answers: Sequence[Answer]) -> Message:
@@ -127,7 +127,7 @@ class NativeCalls:
         return [CallDelta(call_id, name, text) for name, text in self._open[call_id][1].feed(piece)]
 
     def ended(self, call_id: str, args: Mapping[str, JsonValue], unread: str = "") -> list[ReaderEvent]:
-        """Report a complete call. `unread` is what the vendor sent if it is not a JSON object."""
+        """Report a complete call. If the vendor's arguments are no JSON object, `unread` is their text."""
         name, _ = self._open.pop(call_id, ("", None))
         if unread:
             cut = Block(call_id, name, args={}, partial=True)

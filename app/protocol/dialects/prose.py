@@ -80,7 +80,7 @@ class Prose:
 
     @cached_property
     def any_open(self) -> re.Pattern[str]:
-        """A pattern for the opening tag of any known tool, compiled only when a call with a payload needs it."""
+        """The pattern for the opening tag of any known tool. Compiled only when a call with a payload needs it."""
         return re.compile("<(?:" + "|".join(map(re.escape, self._first_words)) + r")(?=[\s/>])")
 
     def take(self, stream: UnreadText) -> ReaderState:
@@ -159,14 +159,14 @@ class Prose:
         return self.words[tag.name].form.is_call
 
     def say(self, text: str, stream: UnreadText) -> None:
-        """Report text in which no tag counts."""
+        """Report a text as prose without looking for tags in it."""
         self.markdown.pass_quoted(text)
         if text:
             self._settle(text, stream)
             stream.emit(Text(text))
 
     def _settle(self, text: str, stream: UnreadText) -> None:
-        """If calls wait for the rest of their line, decide by whether that rest holds words."""
+        """If closed calls wait for the rest of their line, decide now: words after them make them quotations."""
         rest = text.lstrip(" \t\r") if stream.is_holding else ""
         if rest:
             stream.settle(is_quoted=rest[0] != "\n", speech=self._speech)
@@ -187,7 +187,7 @@ class Prose:
         return self
 
     def _opening(self, stream: UnreadText, at: int) -> Callable[[UnreadText], ReaderState] | None:
-        """Return what the `<` at this place begins, or None if it is text."""
+        """Return the function that reads what begins with the `<` at this place; None if the `<` is only text."""
         if stream.data.startswith(COMMENT, at):
             is_code = self.markdown.in_fence or self.markdown.open_ticks
             return None if is_code else lambda _stream: comment(self)
@@ -231,7 +231,9 @@ _UNFINISHED = re.compile(r"</?\w{0,24}\s{0,16}\Z|--?\Z")
 
 
 class Opaque:
-    """Reads up to a match of `close`. `piece` gets the text as it comes; `done` gets the close tag, or "" if none."""
+    """Reads text up to a match of `close`. `piece` is called with each part of the text, `done` with the close tag (""
+    at the end of the message).
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Find text that signs mark as quoted: quotation marks of any script, open elements, and lines copied from files."""
+"""Find text that is marked as quoted: by quotation marks of any script, by open elements, or as lines of a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _BLOCKS = ((0xAB, 0xBB), (0x2018, 0x203A), (0x2045, 0x208E), (0x2308, 0x232A), (
 
 
 def _pairs() -> dict[str, str]:
-    """Return each opening sign with its closing signs, by Unicode category and by the customs of languages."""
+    """Return each opening quotation mark or bracket with the characters that can close it.
+
+    They come from the Unicode categories and from the customs of languages.
+    """
     signs = [chr(code) for first, last in _BLOCKS for code in range(first, last + 1)]
     kinds = [unicodedata.category(sign) for sign in signs]
     found = {}
@@ -58,7 +61,7 @@ def lasting(marks: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def open_marks(marks: tuple[str, ...], text: str) -> tuple[str, ...]:
-    """Return the quotations that are still open after a text."""
+    """Return the quotation marks that are still open at the end of a text."""
     opened = list(marks)
     for found in _MARK.finditer(text):
         sign, before, after = found[0], text[: found.start()][-1:], text[found.end() :][:1]
@@ -92,7 +95,10 @@ def open_elements(elements: tuple[str, ...], text: str) -> tuple[str, ...]:
 
 
 def opens_quote(line: str, *, goes_on: bool) -> bool:
-    """Say whether the text after this line is quoted: the line ends with an opening sign or holds only signs."""
+    """Say whether a quotation follows this line: it ends with an opening mark, or has only punctuation (such as `---`).
+
+    `goes_on`: the line continues a paragraph, so that a line of `=` only underlines a heading.
+    """
     text = line.strip()
     is_underline = goes_on and not text.strip("=")
     return bool(_OPENS_QUOTE.search(text)) or (not is_underline and _DELIMITER.fullmatch(text) is not None)

@@ -45,7 +45,7 @@ class UnreadText:
         self.at = 0
 
     def replay(self, text: str) -> None:
-        """Put text that a state took back in front of the unread text, usually by moving the cursor back."""
+        """Put text that a state had already taken before the unread text again, usually by moving the cursor back."""
         back = self.at - len(text)
         if back >= 0 and self.data.startswith(text, back):
             self.at = back
@@ -118,7 +118,10 @@ It returns None if the chunk may be more than text. It is called only while no t
 
 
 class Over:
-    """Ignores all text: after the first batch, after a message that is too long, and after `flush`."""
+    """The state after the end of reading: it ignores all text.
+
+    Reading ends after the first batch, after a message that is too long, and after `flush`.
+    """
 
     def take(self, stream: UnreadText) -> ReaderState:
         stream.at = len(stream.data)
@@ -133,7 +136,7 @@ class Over:
 
 
 class StreamReader:
-    """A `DialectReader` made of states; it begins in `state`."""
+    """A `DialectReader` that consists of states. `state` is the first one."""
 
     def __init__(self, state: ReaderState, limits: Limits = DEFAULT_LIMITS) -> None:
         self._state = state
@@ -201,7 +204,10 @@ class StreamReader:
         return "".join(reversed(pieces))
 
     def _forget(self, room: int) -> None:
-        """From time to time, drop the chunks that `tail` no longer needs."""
+        """Drop the oldest chunks, now and then, to be fast. `tail` keeps at least `_TAIL_KEPT` characters.
+
+        `room` is how many characters the message may still get.
+        """
         self._older, self._recent = self._recent, []
         self._forget_at = max(room - _TAIL_KEPT, 0)
 

@@ -1,8 +1,8 @@
 """Read opening tags piece by piece, so that an attribute may be long and a `>` in quotes ends nothing.
 
-What cannot be a tag of the protocol is returned as text: a tag whose attributes are not `name="value"` pairs
-(`<read_file is a tool`), a `<` before the tag has ended, a misplaced quote. A quote that is never closed ends where the
-tag of another tool begins a line.
+Text that cannot be a tag of the protocol is returned as text: attributes that are not `name="value"` pairs (`<read_file
+is a tool`), a second `<` outside quotes, a misplaced quote. If a quote is not closed before a line that begins with the
+tag of another tool, the broken tag ends there.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class TagOwner(Protocol):
     def tag_read(self, tag: Tag, stream: UnreadText, /) -> ReaderState: ...
 
     def tag_refused(self, name: str, stream: UnreadText, /) -> ReaderState:
-        """Continue after `<name`, which was only text; nothing after it was taken."""
+        """Continue after `<name`, which was no tag but text. The text after it is still unread."""
         ...
 
     def tag_cut(self, tag: Tag, stream: UnreadText, /) -> ReaderState | None:
@@ -79,7 +79,7 @@ class TagForm:
 
 
 class _Refused(Exception):
-    """The text read so far cannot be a tag."""
+    """Raised inside this module when the text read so far cannot be a tag."""
 
 
 class OpenTag:
@@ -150,7 +150,10 @@ class OpenTag:
         return stream.at < len(stream.data)
 
     def _between(self, stream: UnreadText) -> bool:
-        """Handle the place before an attribute or before the end of the tag."""
+        """Read what follows the space after the tag's name or an attribute: the next attribute, or the end of the tag.
+
+        Returns False if more text is needed.
+        """
         if not self._skip_space(stream):
             return False
         data, at = stream.data, stream.at
@@ -398,6 +401,6 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {"ls": {"recursive": "false"}, "list
 
 
 def ours(known: Collection[str]) -> Mapping[str, str]:
-    """Return the foreign tool names that Wisp does not use itself, each with Wisp's tool that is meant."""
+    """Return the tool names of other agents that Wisp does not use, each with the Wisp tool that it means."""
     meant = {name: next((one for one in tools if one in known), "") for name, tools in TOOLS.items()}
     return {name: tool for name, tool in meant.items() if tool and name not in known}

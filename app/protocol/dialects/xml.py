@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from app.protocol import docs, payload
 from app.protocol.call import Block, JsonValue, ToolCall
 from app.protocol.dialects import tags
-from app.protocol.dialects.api import Answer, DialectReader, Introductions, Pacing
+from app.protocol.dialects.api import Answer, DialectReader, Pacing, TextDialect
 from app.protocol.dialects.markdown import Markdown
 from app.protocol.dialects.prose import Prose, ProseTag, invented, is_text_meant, thinking
 from app.protocol.dialects.stream import ReaderState, StreamReader, UnreadText
@@ -86,7 +86,7 @@ def _child(param: Param, value: JsonValue) -> str | None:
 
 
 def _payload(text: str, close_name: str, param: Param) -> str | None:
-    """Return the text so that reading gives exactly the same text; None if no payload can."""
+    """Return the text written as a payload that is read back unchanged; None if it cannot be written so."""
     if text and text == text.strip() and text[0].isalnum() and not {"<", "&"} & set(text):
         return text
     if not text or f"</{close_name}" in text:
@@ -223,7 +223,10 @@ def _children_are_meant(spec: ToolSpec, tag_name: str, words: Mapping[str, Prose
 
 
 def _starts_child(spec: ToolSpec, text: str, others: Mapping[str, ProseTag]) -> bool | None:
-    """Say whether the text begins with a sub-tag: a declared child, or a name that is no known tool."""
+    """Say whether the text begins with a sub-tag: a declared child, or a name that is none of `others`.
+
+    None: too little text yet. Without `others`, only a declared child counts.
+    """
     name = NAME.match(text)
     if not name:
         return None if text == "<" else False
@@ -239,28 +242,12 @@ def finished(reader: StreamReader, text: str) -> list[Block]:
     return reader.drain()
 
 
-class XmlDialect:
-    """The inline XML dialect. `guide` is the text that explains it in the prompt, before the tool docs."""
+class XmlDialect(TextDialect):
+    """The inline XML dialect."""
 
     name = "xml"
     pacing = Pacing.ONE_FEEDBACK_CALL
-
-    def __init__(self, guide: str = "", limits: Limits = DEFAULT_LIMITS) -> None:
-        self._guide = guide
-        self._limits = limits
-        self._names: frozenset[str] = frozenset()
-        self._introductions = Introductions(docs.xml)
-
-    def teach(self, specs: Sequence[ToolSpec]) -> str:
-        self._introductions.begin(specs, [spec for spec in specs if spec.rare])
-        return f"{self._guide.strip()}\n\n{docs.taught(specs, docs.xml)}\n".lstrip()
-
-    def schemas(
-        self,
-        specs: Sequence[ToolSpec],  # noqa: ARG002
-        met: Sequence[str] = (),  # noqa: ARG002
-    ) -> tuple[Mapping[str, JsonValue], ...]:
-        return ()
+    document = staticmethod(docs.xml)
 
     def reader(self, specs: Sequence[ToolSpec], *, has_read: bool = False) -> DialectReader:
         self._names = tags.names_of(specs)

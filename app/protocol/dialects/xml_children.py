@@ -88,7 +88,9 @@ class Children:
         return self._following
 
     def _markup(self, stream: UnreadText) -> ReaderState | None:
-        """Read the markup at a `<`. Returns the next state, None to read on, or itself while more text is needed."""
+        """Read the markup at a `<`. Returns the next state, `self` if the markup is still incomplete, or None if it was
+        read and this state continues.
+        """
         data, at = stream.data, stream.at
         close = self._close.match(data, at)
         if close:
@@ -147,7 +149,7 @@ class Children:
         return None
 
     def _keep(self, stream: UnreadText, stop: int) -> None:
-        """Keep text that is no child: space before a body, or stray text."""
+        """Keep the text up to `stop`, which belongs to no child: space before a body, or stray text."""
         piece = stream.data[stream.at : stop]
         stream.at = stop
         (self._gap if self._takes_body else self._stray).append(piece)
@@ -189,7 +191,7 @@ class Children:
         return self._following
 
     def _set_stray(self) -> None:
-        """Keep the text outside the children. It is the body if the tool declares one and no child was given."""
+        """Store the text outside the children in the call: as its body if the tool has one and no child was given."""
         pieces = self._gap if self._takes_body and not self._call.has_children else self._stray
         if pieces:
             self._set_body("".join(pieces))

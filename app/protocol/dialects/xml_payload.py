@@ -35,7 +35,7 @@ _MAY_END = frozenset("\r\n]> \t")
 
 
 class Preview:
-    """Passes text on for display, without the line break at its start and without what may belong to its end."""
+    """Passes a payload on for display: drops a line break at its start, and holds back what may be its end tag."""
 
     def __init__(self, *, is_cdata: bool = False, keeps_end: bool = False) -> None:
         self.count = 0
@@ -121,7 +121,7 @@ class Call:
             stream.emit(CallCut(self._block(stop, partial=True)))
 
     def kill(self, stream: UnreadText, code: str, detail: str) -> None:
-        """Report once that a limit was exceeded. Nothing of this call will run."""
+        """Report that the call exceeded a limit (`code`, `detail`), once. The call will not run."""
         if not self._dead:
             stream.emit(CallCut(self._block(stream.position(), partial=True)))
             stream.emit(Misread(code, detail, self.tag.start))
@@ -170,7 +170,7 @@ _UNFINISHED_TAG = re.compile(r"</?[\w.:-]*\s{0,16}")
 
 @dataclass(frozen=True, slots=True)
 class PayloadPlace:
-    """Where a payload is: its call, its argument and its tag. `is_body` means that the call's own tags hold it."""
+    """Where a payload is: its call, argument and tag. `is_body`: it is directly between the tags of the call."""
 
     call: Call
     param: Param
@@ -188,7 +188,10 @@ Unfinished = Callable[[str, UnreadText], ReaderState | None]
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What to do when a payload ends. `fenced` is for a payload that ends at its call's close tag, not its own."""
+    """The functions that go on when a payload ends: `closed` at its close tag, `unfinished` with the stream.
+
+    `fenced`: at its call's close tag, if another call follows. Without it, that tag is text.
+    """
 
     closed: Closed
     unfinished: Unfinished
@@ -263,7 +266,7 @@ class Payload:
                 return following
 
     def take_plain(self, chunk: str, stream: UnreadText) -> list[ReaderEvent] | None:
-        """Keep a chunk without tags. Only from time to time is there more to do; then return None."""
+        """Keep a chunk without tags, and return the events so far. Return None if it must be read in full."""
         if "</" in chunk or chunk[-1:] == "<":
             return None
         size = self._size + len(chunk)

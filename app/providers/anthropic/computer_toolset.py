@@ -98,14 +98,16 @@ _OLDEST = "computer_20250124"
 _NOT_IN_OLDEST = frozenset({"zoom"})
 
 
-def to_our_call(member: str, args: Args) -> tuple[str, Args]:
+def to_our_call(
+    member: str, args: Args, members: Mapping[str, Member] = MEMBERS, family: str = FAMILY
+) -> tuple[str, Args]:
     """Return Wisp's tool and its arguments for a vendor's call.
 
     An unknown member, or arguments of another form, pass unchanged, so that Wisp refuses them with its usual sentences.
     """
-    known = MEMBERS.get(member)
+    known = members.get(member)
     if known is None:
-        return f"{FAMILY}.{member}", args
+        return f"{family}.{member}", args
     rest = dict(args)
     ours: dict[str, JsonValue] = dict(known.fixed)
     try:
@@ -116,17 +118,17 @@ def to_our_call(member: str, args: Args) -> tuple[str, Args]:
             if rest.get(name) is not None:
                 ours |= spell(rest[name])
             rest.pop(name, None)
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
         # Let the tool refuse them, because the model may send arguments of any form.
         return known.tool, args
     return known.tool, ours | rest
 
 
 def declared(tool: str, ours: Sequence[Mapping[str, JsonValue]], screen: Size) -> list[Mapping[str, JsonValue]]:
-    """Return the tools to declare: the vendor's own, and those of Wisp's tools that it does not cover.
+    """Return the tools to declare: the vendor's own, and those of Wisp's tools (`ours`) that the vendor's do not cover.
 
-    Wisp's click stays, for clicks by name and by ref. Members without a tool of Wisp's are disabled. If Wisp's tools
-    control no screen, only they are declared.
+    Wisp's click is still declared, for clicks by name and by ref. Members without a tool of Wisp's are disabled. If
+    Wisp's tools control no screen, only Wisp's are declared.
     """
     names = {str(one["name"]) for one in ours}
     if not tool or not names >= _NEEDED:
@@ -137,7 +139,7 @@ def declared(tool: str, ours: Sequence[Mapping[str, JsonValue]], screen: Size) -
 
 
 def _by_name(one: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Return Wisp's click without the arguments that the vendor's clicks cover; any other tool unchanged."""
+    """Return Wisp's click without the arguments that the vendor's clicks cover; return any other tool unchanged."""
     shape = one["input_schema"]
     given = shape.get("properties") if isinstance(shape, dict) else None
     if one["name"] != _BY_NAME[0] or not isinstance(shape, dict) or not isinstance(given, dict):

@@ -13,6 +13,7 @@ from app.providers import wire_errors
 from app.providers.anthropic.wire import (
     BINDING_BETA,
     BLOCK_BINDING,
+    BROWSER_TOOL,
     COMPUTER_TOOL,
     EFFORT,
     THINKING,
@@ -35,6 +36,7 @@ _MODELS_S = 10.0
 _ADDRESS = "https://api.anthropic.com"
 
 _REFUSALS = (
+    ("browser_toolset", BROWSER_TOOL),
     ("computer_", COMPUTER_TOOL),
     ("block_binding", BLOCK_BINDING),
     (BINDING_BETA, BLOCK_BINDING),
@@ -93,6 +95,8 @@ class AnthropicProvider:
                 return tuple([model.id async for model in client.models.list(limit=100)])
         except TimeoutError as error:
             raise wire_errors.silent(SERVICE, _MODELS_S) from error
+        except (AttributeError, TypeError) as error:  # because the library takes any answer for a list
+            raise wire_errors.no_models(SERVICE) from error
         except (anthropic.APIError, ValueError) as error:
             raise await self._meaning(error) from error
 

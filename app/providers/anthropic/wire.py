@@ -17,7 +17,8 @@ from app.base.geometry import Size
 from app.base.values import dataclass, field
 from app.protocol.call import PAGE_PICTURE, JsonValue, Media
 from app.protocol.message import CallPart, ImagePart, Message, OpaquePart, Part, ResultPart, Role, TextPart
-from app.providers.anthropic.computer_toolset import BETAS, FAMILY, declared, to_our_call
+from app.providers.anthropic.browser_toolset import BROWSER, to_browser_call, with_browser
+from app.providers.anthropic.computer_toolset import BETAS, FAMILY, TOOLSET, declared, to_our_call
 from app.providers.api import (
     NativeCallDelta,
     NativeCallEnded,
@@ -36,7 +37,8 @@ from app.providers.profiles import Profile
 VENDOR = "anthropic"
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 
-COMPUTER_TOOL, BLOCK_BINDING, EFFORT, THINKING = "computer_tool", "block_binding", "effort", "thinking"
+COMPUTER_TOOL, BROWSER_TOOL, BLOCK_BINDING = "computer_tool", "browser_tool", "block_binding"
+EFFORT, THINKING = "effort", "thinking"
 """The optional fields that a server may refuse."""
 
 _SECTION = re.compile(r"^(?=## )", re.MULTILINE)
@@ -46,17 +48,21 @@ _MARKED_MESSAGES = 3  # https://docs.claude.com/en/docs/build-with-claude/prompt
 Wire = dict[str, Any]
 Calls = Mapping[str, Wire]
 
+_MOST_CONVERSATIONS = 8
+"""How many conversations of one provider keep their facts: a conversation, its goals, and those that came before."""
+
 
 class Contexts:
     """Remembers which facts of the moment were sent with which message.
 
     Some models bind their thinking to everything before it and lose it if an earlier part of the request changes. For
     them, facts stay where they were sent, and later messages carry only the sections that changed. All other models get
-    only the latest facts.
+    only the latest facts. Conversations are known by their first message, and a request without facts records nothing:
+    a question beside a conversation leaves what was sent with it as it was.
     """
 
     def __init__(self) -> None:
-        self._sent: dict[tuple[int, int], str] = {}
+        self._by_first: dict[tuple[int, int], dict[tuple[int, int], str]] = {}
 
     def of(self, messages: Sequence[Message], context: str, *, lasting: bool) -> Mapping[int, str]:
         """Return the facts to send after each message, by the message's index."""
@@ -64,13 +70,17 @@ class Contexts:
         if not lasting:
             return {last: context}
         keys = [(number, hash(m)) for number, m in enumerate(messages) if m.role is Role.USER]
-        self._sent = {key: self._sent[key] for key in keys if key in self._sent}
-        if keys and keys[-1][0] == last:
-            self._sent[keys[-1]] = context
-        told = ["", *self._sent.values()]
-        return {
-            number: _news(before, now) for (number, _), before, now in zip(self._sent, told, told[1:], strict=False)
-        }
+        known = self._by_first.get(keys[0], {}) if keys else {}
+        sent = {key: known[key] for key in keys if key in known}
+        if context.strip() and keys:
+            if keys[-1][0] == last:
+                sent[keys[-1]] = context
+            self._by_first.pop(keys[0], None)
+            self._by_first[keys[0]] = sent
+            while len(self._by_first) > _MOST_CONVERSATIONS:  # the one that was used longest ago goes first
+                del self._by_first[next(iter(self._by_first))]
+        told = ["", *sent.values()]
+        return {number: _news(before, now) for (number, _), before, now in zip(sent, told, told[1:], strict=False)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +95,11 @@ class RequestOptions:
         return "" if COMPUTER_TOOL in self.declined else self.profile.computer_tool
 
     @property
+    def has_browser_tool(self) -> bool:
+        """Return whether the model has the vendor's browser tools: the models with its newest computer tools do."""
+        return BROWSER_TOOL not in self.declined and self.profile.computer_tool == TOOLSET
+
+    @property
     def betas(self) -> tuple[str, ...]:
         """Return the beta features that a request header must name."""
         binding = (BINDING_BETA,) if self.profile.binds_thinking and BLOCK_BINDING not in self.declined else ()
@@ -92,7 +107,7 @@ class RequestOptions:
 
 
 def _news(before: str, now: str) -> str:
-    """Return the sections (`## …`) of `now` that changed, under its title; "" if none changed."""
+    """Return the title of the text `now` and those of its `## ` sections that differ from `before`; "" if none do."""
     title, *sections = _SECTION.split(now)
     known = set(_SECTION.split(before))
     news = [section for section in sections if section not in known]
@@ -123,7 +138,8 @@ def body_of(request: Request, manner: RequestOptions, memory: Memory) -> Wire:
     if request.system:
         body["system"] = [_text(request.system) | ({"cache_control": _MARKER} if profile.cache else {})]
     if request.tools:
-        body["tools"] = declared(manner.computer_tool, request.tools, _screen(history, profile))
+        tools = declared(manner.computer_tool, request.tools, _screen(history, profile))
+        body["tools"] = with_browser(tools) if manner.has_browser_tool else tools
     if profile.effort and EFFORT not in manner.declined:
         body["output_config"] = {"effort": profile.effort}
     return body | _thinking(manner)
@@ -172,9 +188,9 @@ def _without_dangling_thoughts(blocks: list[Wire]) -> list[Wire]:
 
 
 def _mark(messages: list[Wire], *, sticky: bool) -> None:
-    """Put a cache marker on the last block that stays in the history, in each of the latest user messages.
+    """Put a cache marker into each of the latest user messages, on its last block that later requests repeat.
 
-    With `sticky`, the context stays in the history too.
+    With `sticky`, later requests repeat the context too.
     """
     for message in [message for message in messages if message["role"] == "user"][-_MARKED_MESSAGES:]:
         lasting = message["context"] if sticky and message["context"] else message["content"]
@@ -273,7 +289,8 @@ class _Block:
 class MessageReading:
     """Turns one message's events into Wisp's. `is_complete` is true after the vendor's last event.
 
-    Calls of the vendor's own computer tools become calls of Wisp's tools; `calls` keeps the originals, by id.
+    Calls of the vendor's own tools for screens and pages become calls of Wisp's tools; `calls` keeps the originals,
+    by id.
     """
 
     def __init__(self, calls: dict[str, Wire]) -> None:
@@ -320,7 +337,8 @@ class MessageReading:
         elif block.is_plain_call:
             yield NativeCallStarted(block.id, words(start["name"]))
         elif block.kind == "tool_use" and start.get("toolset_name"):
-            yield NativeCallStarted(block.id, to_our_call(words(start["name"]), {})[0], FAMILY)
+            toolset = words(start["toolset_name"])
+            yield NativeCallStarted(block.id, _ours(words(start["name"]), {}, toolset)[0], toolset)
 
     def _grown(self, block: _Block, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
         match delta.get("type"):
@@ -350,12 +368,18 @@ class MessageReading:
                 yield from [told] if block.is_plain_call else self._as_ours(block, told)
 
     def _as_ours(self, block: _Block, told: NativeCallEnded) -> Iterator[StreamEvent]:
-        """Yield a call of the vendor's computer tools as Wisp's. The older tool names its member in the arguments."""
+        """Yield a call of the vendor's tools as Wisp's. The older computer tool names its member in the arguments."""
         self._calls[block.id] = {**block.start, "input": told.args}
         args, member = dict(told.args), words(block.start["name"])
+        toolset = str(block.start.get("toolset_name") or FAMILY)
         if not block.start.get("toolset_name"):
             member = str(args.pop("action", ""))
-            yield NativeCallStarted(block.id, to_our_call(member, args)[0], FAMILY)
-        _, ours = to_our_call(member, args)
+            yield NativeCallStarted(block.id, _ours(member, args)[0], FAMILY)
+        _, ours = _ours(member, args, toolset)
         yield NativeCallDelta(block.id, json.dumps(ours, ensure_ascii=False))
         yield NativeCallEnded(block.id, ours, told.unread)
+
+
+def _ours(member: str, args: Mapping[str, JsonValue], toolset: str = FAMILY) -> tuple[str, Mapping[str, JsonValue]]:
+    """Return Wisp's tool and arguments for a call of one of the vendor's toolsets."""
+    return to_browser_call(member, args) if toolset == BROWSER else to_our_call(member, args)

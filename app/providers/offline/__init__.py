@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 
 from app.base.clock import Clock, SystemClock
 from app.providers.api import Provider, Request, Stopped, StreamEvent, TextDelta, Usage
+from app.settings.catalog import NAME
 from app.settings.store import Settings
 
 
@@ -22,12 +23,14 @@ class OfflineProvider:
     name = "offline"
     dialect = "xml"
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, said_name: str = NAME.default) -> None:
         self._clock = clock or SystemClock()
+        self._said_name = said_name
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         reading = await asyncio.to_thread(importlib.import_module, "app.providers.offline.provider")
-        reply = reading.reply_to(request.messages, datetime.datetime.fromtimestamp(self._clock.wall()))
+        now = datetime.datetime.fromtimestamp(self._clock.wall())
+        reply = reading.reply_to(request.messages, now, self._said_name)
         for piece in reading.pieces(reply.text):
             yield TextDelta(piece)
             await asyncio.sleep(0)  # so that a stop gets through between two pieces
@@ -41,5 +44,5 @@ class OfflineProvider:
         """Do nothing: there is no connection."""
 
 
-def make(_settings: Settings, _key: str) -> Provider:
-    return OfflineProvider()
+def make(settings: Settings, _key: str) -> Provider:
+    return OfflineProvider(said_name=settings[NAME])

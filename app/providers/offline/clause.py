@@ -17,7 +17,7 @@ MAY_STAND_ALONE = "super"
 
 
 def press(tokens: Sequence[Token]) -> Steps:
-    """Read keys that form one chord, pressed once or several times."""
+    """Return the step that presses one chord, once or several times: `ctrl s`, `tab twice`. Refuses unknown keys."""
     rest, count = repeats(tokens)
     if len(rest) > 1 and rest[-1].low == "button":
         return _pressed_button(rest, count)
@@ -122,7 +122,7 @@ def _waited(duration: float) -> Steps:
 
 
 def _limit(tokens: Sequence[Token]) -> tuple[float, Sequence[Token]]:
-    """Read a limit such as `up to 20 seconds`. Return the seconds and the words after it."""
+    """Read a time limit such as `up to 20 seconds`. Return it in seconds (or the default) and the words after it."""
     length, _ = lexicon().phrases("numbers.waiting.up_to").at(tokens)
     for stop in range(length + 1, min(length + 6, len(tokens)) + 1) if length else ():
         duration = seconds(tokens[length:stop])
@@ -216,7 +216,7 @@ def begins_like_command(tokens: Tokens) -> bool:
 
 def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
     """Return the steps of a clause without fillers. `implied` is the verb of the clause before it."""
-    tokens = without_ending(tokens)
+    whole, tokens = tokens, without_ending(tokens)
     if look := lexicon().phrases("commands.clauses").whole(tokens):
         return forms.planned_steps(lexicon().table(f"forms.looks.{look}"), {})
     head = head_of(tokens)
@@ -226,10 +226,22 @@ def read_clause(tokens: Tokens, *, implied: str = "") -> Steps:
         return refusal
     rest = tokens[head.length :]
     if head.action:
-        steps = _read_action(head, rest)
+        steps = _as_named(_read_action(head, rest), tokens, whole[len(tokens) :])
         is_key = isinstance(steps, Refusal) and steps.kind == "key"
         return replace(steps, part=typing_text.name_in(tokens)) if isinstance(steps, Refusal) and not is_key else steps
     return _elided(tokens, implied) if implied else Refusal("unreadable", typing_text.name_in(tokens))
+
+
+def _as_named(steps: Steps, tokens: Tokens, ending: Tokens) -> Steps:
+    """Return a click with the ending that was left out, where it may belong to the name: the screen decides."""
+    may_belong = lexicon().phrases("commands.fillers.in_names").whole(ending)
+    if isinstance(steps, Refusal) or not may_belong or any(token.kind is WordKind.QUOTED for token in tokens):
+        return steps
+    step, given = steps[0], steps[0].arguments
+    if len(steps) > 1 or step.tool != "computer_click" or "target" not in given or "count" in given:
+        return steps
+    name = f"{given['target']} {ending[0].text}"
+    return (replace(step, arguments={**given, "target": name}, what=f"“{name}”"),)
 
 
 def names_keys(tokens: Tokens) -> bool:
@@ -243,8 +255,9 @@ def _refused(tokens: Tokens, head: ClauseHead) -> Refusal | None:
     length, said, kind = max(found, key=lambda entry: entry[0])
     if length <= head.length:
         return None
-    near = str(lexicon().table("commands.nearest").get(said, ""))
-    return Refusal(kind, typing_text.name_in(tokens), near.replace("{rest}", typing_text.name_in(tokens[length:])))
+    table, rest = lexicon().table("commands.nearest"), typing_text.name_in(tokens[length:])
+    near = str(table.get(f"{said} …" if rest else said) or table.get(said, ""))
+    return Refusal(kind, typing_text.name_in(tokens), near.replace("{rest}", rest))
 
 
 def _read_action(head: ClauseHead, rest: Tokens) -> Steps:
@@ -254,7 +267,7 @@ def _read_action(head: ClauseHead, rest: Tokens) -> Steps:
 
 
 def _named(phrase: str, tool: str, argument: str, tokens: Tokens) -> Steps:
-    """Read a clause whose object is the name of a program or window."""
+    """Return the call of `tool` with the program or window that the clause names as its `argument`."""
     is_going = phrase == "focus"
     name = typing_text.app_name(tokens) if phrase == "open" else typing_text.window_name(tokens, going=is_going)
     if isinstance(name, Refusal):
@@ -263,7 +276,7 @@ def _named(phrase: str, tool: str, argument: str, tokens: Tokens) -> Steps:
 
 
 def _bring(tokens: Tokens) -> Steps:
-    """Read `bring X to the front`. Without the last words, no window is meant."""
+    """Read `bring X to the front`. A clause without "to the front" is refused, because it may not mean a window."""
     rest = typing_text.without_end(tokens, "objects.places.front")
     return _ACTIONS["focus"](rest) if len(rest) < len(tokens) else Refusal("unreadable", typing_text.name_in(tokens))
 
@@ -311,7 +324,7 @@ def _is_click_target(tokens: Tokens) -> bool:
 
 
 def elides_to(steps: Sequence[PlannedCall], action: str) -> str:
-    """Return the verb that the next clause may leave out; "" if it must repeat the verb."""
+    """Return the verb that the next clause may leave out; "" if the next clause must have a verb of its own."""
     if action == "press":
         return "" if steps[-1].arguments.get("keys") == MAY_STAND_ALONE else "press"
     return action if action in ("open", "close", *_CLICKS) else ""

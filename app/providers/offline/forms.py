@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-import ast
 import functools
-import operator
 import re
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 from app.base.texts import clip_line
+from app.base.values import replace
 from app.providers.offline.words import (
-    ENGLISH,
     PlannedCall,
     Refusal,
     Steps,
-    Talk,
     Token,
     Value,
-    language_of,
     lexicon,
     tokens_of,
 )
 
 _SHOWN = 60
-_ENDS = " \t\n.!?"
+_MOST_RECALLED = 30
+_MOST_ANSWERS = 3
+ENDS = " \t\n.!?"
 DOTS = re.compile(r"\s+\.{1,2}(?!\S)")
 _QUOTES = "\"'`“”„«»"
 _CLOCK = re.compile(
     r"(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?: ?(?P<half>am|pm))?(?: ?(?:o'clock|uhr))?(?: (?P<past>\d\d))?",
     re.IGNORECASE,
 )
+_FILES = ("file", "any", "second")
+"""The places of a pattern that name a file."""
 _PLACE = re.compile(r"(?<!\?P)<(\w+)>")
 
 
@@ -42,8 +41,22 @@ def clause(text: str) -> Steps:
             places = _places(said)
             if "near" in form:
                 return Refusal(form["unclear"], text, form["near"].format(**places))
-            return planned_steps(form, places)
+            return _named_whole(form, places, said) or planned_steps(form, places)
     return ()
+
+
+def _named_whole(form: Mapping[str, Any], places: Mapping[str, str], said: re.Match[str]) -> Steps:
+    """Return the calls for a file whose name may begin with the word before it: `my notes.md`, or else `notes.md`."""
+    before = re.search(lexicon().table("forms.may_be_named")["said"], said.string[: _start(said)], re.IGNORECASE)
+    if not before or not places.get("file") or places["file"] != said["file"]:
+        return ()
+    named = planned_steps(form, {**places, "file": f"{before[1]} {places['file']}"})
+    steps = planned_steps(form, places)
+    return tuple(replace(one, otherwise=two) for one, two in zip(named, steps, strict=True)) if len(steps) == 1 else ()
+
+
+def _start(said: re.Match[str]) -> int:
+    return said.start("file") if "file" in said.re.groupindex else 0
 
 
 def planned_steps(form: Mapping[str, Any], places: Mapping[str, str]) -> tuple[PlannedCall, ...]:
@@ -52,35 +65,57 @@ def planned_steps(form: Mapping[str, Any], places: Mapping[str, str]) -> tuple[P
 
 
 def _bare(text: str) -> str:
-    """Return the text without what ends a sentence. Dots that stand alone, as in `git add .`, are a folder."""
-    bare = text.strip(_ENDS)
+    """Return the text without blanks and `.!?` at both ends.
+
+    A `.` or `..` after a blank stays, because it is a folder (`git add .`).
+    """
+    bare = text.strip(ENDS)
     dots = DOTS.match(text, text.find(bare) + len(bare))
     return bare + (dots[0] if dots else "")
 
 
 def _step(step: Mapping[str, Any], places: Mapping[str, str]) -> PlannedCall:
     arguments: dict[str, Value] = {name: value.format(**places) for name, value in step["arguments"].items()}
-    arguments |= {name: int(arguments[name]) for name in step.get("numbers", ())}
+    arguments |= {name: int(str(arguments[name])) for name in step.get("numbers", ())}
+    arguments |= {name: [str(arguments[name])] for name in step.get("many", ())}
     arguments |= dict.fromkeys(step.get("flags", ()), True)
     what = clip_line(str(step.get("what", "")).format(**places), _SHOWN)
     return PlannedCall(step["tool"], arguments, step["phrase"], what, must_show=step.get("must_show", ""))
 
 
 def whole(wish: str, tokens: Sequence[Token]) -> tuple[PlannedCall, ...]:
-    """Read a wish to remember, recall, forget, tell or search something. Its text takes the whole wish.
+    """Read a wish that ends with words taken literally, such as a fact to remember or a command to run.
 
-    `tokens` are the wish's words without polite ones at the start.
+    `tokens` are the wish's words without polite ones at its start.
     """
+    text = _bare(wish[tokens[0].start :]) if tokens else ""
+    for form, shape in _clauses():
+        if form.get("is_whole") and (said := shape.fullmatch(text)):
+            return planned_steps(form, _places(said))
     length, tool = lexicon().phrases("commands.whole").at(tokens)
     if not length or (len(tokens) > length and tokens[length].low in lexicon().table("commands.not_whole")["before"]):
         return ()
-    text = _joined(wish[tokens[length].start :].strip(f"{_ENDS},")) if len(tokens) > length else ""
+    text = _joined(wish[tokens[length].start :].strip(f"{ENDS},")) if len(tokens) > length else ""
     if tool == "forget" and lexicon().phrases("commands.not_whole.everything").whole(tokens_of(text)):
         return (PlannedCall("forget", {"all": True}, "forget_all"),)
+    if tool == "recall" and (not text or lexicon().phrases("commands.not_whole.person").whole(tokens_of(text))):
+        return (PlannedCall("recall", {"limit": _MOST_RECALLED}, "recall_all"),)
     if not text:
-        return (PlannedCall("recall", {}, "recall_all"),) if tool == "recall" else ()
+        return ()
     named = lexicon().table("forms.names").get(tool, "text")
     return (PlannedCall(tool, {named: text}, tool, f"“{clip_line(text, _SHOWN)}”"),)
+
+
+def asked(wish: str, tokens: Sequence[Token]) -> PlannedCall | None:
+    """Return the look-up in memory for a question such as `when does my train leave`; None for anything else.
+
+    `tokens` are without polite words before. A question with a second part that is no question, such as a condition, is
+    never looked up.
+    """
+    text = wish[tokens[0].start :].strip(ENDS) if tokens else ""
+    if not re.fullmatch(lexicon().table("forms.questions")["said"], text, re.IGNORECASE):
+        return None
+    return PlannedCall("recall", {"query": text, "limit": _MOST_ANSWERS}, "ask", f"“{clip_line(text, _SHOWN)}”")
 
 
 def _joined(text: str) -> str:
@@ -92,7 +127,7 @@ def _joined(text: str) -> str:
 
 def later(wish: str, tokens: Sequence[Token]) -> tuple[str, str] | None:
     """Split a wish for later into time and task: `every day at 9 open the calculator`."""
-    text = wish[tokens[0].start :].strip(_ENDS) if tokens else ""
+    text = wish[tokens[0].start :].strip(ENDS) if tokens else ""
     begins = lexicon().phrases("commands.whole").at(tokens)[1]
     holds_any_words = bool(begins) or lexicon().phrases("commands.verbs.type").inside(tokens)
     for means, shape, is_behind in _times():
@@ -104,11 +139,13 @@ def later(wish: str, tokens: Sequence[Token]) -> tuple[str, str] | None:
 
 
 def planned(when: str, task: str, steps: Sequence[PlannedCall]) -> PlannedCall:
-    """Return the call that schedules a task. The task may use without asking what the person named."""
+    """Return the call that schedules the task, with rules that allow those tools of its steps that may run unasked."""
     asked = dict.fromkeys(step.tool for step in steps if step.tool in lexicon().table("forms.reminders")["allowed"])
     arguments: dict[str, Value] = {"schedule": when, "task": task}
     if asked:
         arguments["allow"] = "; ".join(f"tool={tool}" for tool in asked)
+    if [step.phrase for step in steps] == ["push_notification"]:
+        return PlannedCall("cron", arguments, "remind", f"“{steps[0].arguments['title']}”")
     return PlannedCall("cron", arguments, "schedule", f"“{clip_line(task, _SHOWN)}”")
 
 
@@ -120,50 +157,14 @@ def _task(text: str) -> str:
     return text
 
 
-_SUM = re.compile(r"(?!.*[\d.]{16})[\d.+\-*/() ]{3,100}")
-"""Longer numbers would not be exact."""
-_SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
-
-
-def answer(wish: str, tokens: Sequence[Token]) -> Talk | None:
-    """Return the answer to a sum such as `what is 23*19`. `tokens` are the wish's words without polite ones."""
-    sums = lexicon().table("forms.sums")
-    shape = rf"(?:(?:{_either(sums['asks'])}):? )?(?P<sum>.+?)(?: (?:{_either(sums['ends'])}))?"
-    said = re.fullmatch(shape, wish[tokens[0].start :].strip(f"{_ENDS}=") if tokens else "", re.IGNORECASE)
-    plain, marks = said["sum"] if said else "", sums["marks"][language_of(tokens) or ENGLISH]
-    if re.fullmatch(_either(sums["others"]), wish.strip(_ENDS)):  # a date, a time or a telephone number by itself
-        return None
-    for sign, words in (*marks["numbers"].items(), *sums["signs"].items()):
-        plain = re.sub(rf" ?(?:{_either(words)}) ?", sign, plain, flags=re.IGNORECASE)
-    try:
-        tree = ast.parse(plain.strip() if _SUM.fullmatch(plain) else "", mode="eval").body
-        value = _value(tree) if isinstance(tree, ast.BinOp) else None
-    except ZeroDivisionError:
-        return Talk("by_zero")
-    except (SyntaxError, ValueError):  # because the words only look like a sum
-        return None
-    if said is None or value is None:
-        return None
-    shown = str(value) if value.denominator == 1 else f"{float(value):.10g}"
-    sign = "=" if Fraction(shown) == value else "≈"
-    return Talk("sum", f"{said['sum'].strip()} {sign} {shown.replace('.', marks['point'])}")
-
-
-def _value(node: ast.expr) -> Fraction:
-    """Work out numbers and the four signs. Anything else raises ValueError."""
-    match node:
-        case ast.Constant(int() | float() as number):
-            return Fraction(str(number))
-        case ast.UnaryOp(ast.USub(), inside):
-            return -_value(inside)
-        case ast.BinOp(left, sign, right) if type(sign) in _SIGNS:
-            return Fraction(_SIGNS[type(sign)](_value(left), _value(right)))
-    raise ValueError(ast.dump(node))
-
-
 @functools.cache
 def _clauses() -> tuple[tuple[Mapping[str, Any], re.Pattern[str]], ...]:
-    return tuple((form, _compiled(form["said"])) for form in lexicon().table("forms")["clauses"])
+    """Return each form with its pattern; a form with several wordings once for each."""
+    return tuple(
+        (form, _compiled(said))
+        for form in lexicon().table("forms")["clauses"]
+        for said in ([form["said"]] if isinstance(form["said"], str) else form["said"])
+    )
 
 
 @functools.cache
@@ -181,16 +182,19 @@ def _times() -> tuple[tuple[str, re.Pattern[str], bool], ...]:
 
 def _compiled(said: str) -> re.Pattern[str]:
     places = lexicon().table("forms.places")
-    return re.compile(_PLACE.sub(lambda one: f"(?P<{one[1]}>{_either(places[one[1]])})", said), re.IGNORECASE)
+    return re.compile(_PLACE.sub(lambda one: f"(?P<{one[1]}>{either(places[one[1]])})", said), re.IGNORECASE)
 
 
-def _either(places: Sequence[str]) -> str:
-    """Match any of the texts. Longer ones come first, because a shorter one may be their beginning."""
+def either(places: Sequence[str]) -> str:
+    """Return a pattern that matches any of the texts. Longer ones come first, because a shorter one may begin them."""
     return "|".join(sorted(places, key=len, reverse=True))
 
 
 def _places(said: re.Match[str]) -> dict[str, str]:
-    """Return the text at each place of a pattern, in the form that a tool takes; "" for a place left out."""
+    """Return the text at each placeholder of a matched pattern, as the tool expects it; "" for an unused one.
+
+    The result also has `beside`: the folder of the named file, with a `/` at its end.
+    """
     meanings = lexicon().table("forms.meanings")
     found = {}
     for place, text in said.groupdict("").items():
@@ -198,7 +202,16 @@ def _places(said: re.Match[str]) -> dict[str, str]:
         found[place] = str(meanings.get(place, {}).get(bare.casefold(), bare))
         if place == "time" and (clock := _CLOCK.fullmatch(found[place])):
             found[place] = _on_the_clock(clock)
-    return found
+    if (known := meanings["folder"]) and said.groupdict("").get("folder", "").casefold() in known:
+        found |= {place: _at_home(found[place], known) for place in _FILES if place in found}
+    named = found.get("file", "") + found.get("any", "")
+    return {**found, "beside": named[: named.rfind("/") + 1]}
+
+
+def _at_home(path: str, known: Mapping[str, str]) -> str:
+    """Return the path with a known folder at its start in the home, as the other folder of the same sentence is."""
+    head, slash, rest = path.partition("/")
+    return f"{known[head.casefold()]}/{rest}" if slash and head.casefold() in known else path
 
 
 def _on_the_clock(said: re.Match[str]) -> str:

@@ -106,7 +106,10 @@ def point(tokens: Sequence[Token]) -> tuple[int, int] | None:
 
 
 def click(action: str, tokens: Sequence[Token], modifier: str = "") -> Steps:
-    """Read a click of the kind that `action` names, with the key `modifier` held down."""
+    """Return the steps of a click of the kind `action`, or a Refusal. The key `modifier` is held down.
+
+    `tokens` are the words after the verb: a name or a place, perhaps with a count (`twice`).
+    """
     rest, count = repeats(_without_leading_count(tokens))
     extra: dict[str, Value] = dict(_BUTTONS[action])
     if count > 1:
@@ -136,7 +139,7 @@ def _without_leading_count(tokens: Sequence[Token]) -> Sequence[Token]:
 
 
 def scroll(tokens: Sequence[Token]) -> Steps:
-    """Read wheel notches in one direction. Down and right are positive."""
+    """Return the step that scrolls by wheel notches in one direction. Down and right are positive."""
     rest = _without_fillers(tokens)
     phrases = lexicon().phrases
     if end := phrases("numbers.scroll.ends").whole(rest):
@@ -179,7 +182,7 @@ def _scrolled(direction: str, amount: float, what: str) -> Steps:
 
 
 def drag(tokens: Sequence[Token]) -> Steps:
-    """Read a drag from one name or place to another."""
+    """Return the steps of a drag from one name or place to another."""
     joins = [i for i, token in enumerate(tokens) if token.low in _DRAG_JOINS]
     if len(joins) != 1:
         return Refusal("which" if not joins else "unreadable", typing_text.name_in(tokens) or "drag")

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from app.base.texts import clip_line, clip_middle
-from app.base.values import dataclass
+from app.base.values import dataclass, replace
 from app.protocol.message import Message
 from app.protocol.payload import encode
-from app.providers.offline import forms, wording
+from app.providers.offline import forms, sums, wording
 from app.providers.offline.clause import (
     begins_like_command,
     elides_to,
@@ -22,10 +22,12 @@ from app.providers.offline.clause import (
     without_ending,
     without_fillers,
 )
+from app.providers.offline.questions import discarding, open_dialog, told_of
 from app.providers.offline.typing_text import name_in, type_plain
 from app.providers.offline.wording import Exchange, Phrasebook, StepOutcome, exchanges, phrasebook
 from app.providers.offline.words import (
     ENGLISH,
+    Cut,
     Plan,
     PlannedCall,
     Reading,
@@ -36,6 +38,7 @@ from app.providers.offline.words import (
     Token,
     Value,
     WordKind,
+    cuts,
     language_of,
     lexicon,
     tokens_of,
@@ -45,24 +48,13 @@ _NEAREST_ENDS = 4
 _IMPLIED = ("", "open", "close", "press", "click", "double_click", "triple_click", "right_click", "middle_click")
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A place between two clauses: the token where the first ends, and the token where the second begins."""
-
-    end: int
-    start: int
-    is_comma: bool = False
-    is_full_stop: bool = False
-    is_strong: bool = False
-
-
 class Chain:
     """Reads one wish from its end to its beginning, so that each place is read only once."""
 
     def __init__(self, wish: str, tokens: Sequence[Token]) -> None:
         self._wish = wish
         self._tokens = tokens
-        self._cuts = _cuts(tokens)
+        self._cuts = cuts(tokens)
         self._read: dict[tuple[int, str], Steps] = {}
         self._is_request = without_fillers(tokens)[1]
 
@@ -89,7 +81,7 @@ class Chain:
         return any(i < len(self._tokens) and self._tokens[i].kind is WordKind.QUOTED for i in (at, at + lead))
 
     def _clause(self, at: int, implied: str) -> Steps:
-        """Read the shortest clause after which the rest is readable too."""
+        """Read the shortest clause at token `at` that leaves a readable rest. `implied` is the verb before it."""
         first: Refusal | None = None
         for cut in self._ends(at)[:_NEAREST_ENDS]:
             tokens = self._tokens[at : cut.end]
@@ -105,7 +97,7 @@ class Chain:
         return first or Refusal("unreadable", name_in(self._tokens[at:]))
 
     def _command(self, said: str, cut: Cut) -> Steps:
-        """Read a command whose last word is a dot, as in `git add .`: it is a folder, and ends no sentence."""
+        """Read a command whose last word is a dot, as in `git add .`: the dot is a folder and ends no sentence."""
         end = self._tokens[cut.end - 1].end
         dots = forms.DOTS.match(self._wish, end) if self._wish[:end].endswith(said) else None
         steps = forms.clause(said + dots[0]) if dots else ()
@@ -144,7 +136,10 @@ class Chain:
         return self._typed(verb, at, len(self._tokens), ())
 
     def _end_of_text(self, cut: Cut) -> int:
-        """Return the end of the text before the cut, or -1 if unclear. Of several final marks, the last is not text."""
+        """Return the index of the token after the text to type; -1 if a "!" or "?" may or may not be part of it.
+
+        The last mark after the text ends it and is not typed. Before a word like "and", a last "!" or "?" is typed.
+        """
         end = cut.end
         while end + 1 < cut.start and self._is_mark(end) and self._is_mark(end + 1):
             end += 1
@@ -202,32 +197,9 @@ def _is_look(steps: Steps) -> bool:
     return not isinstance(steps, Refusal) and all(step.phrase in looks for step in steps)
 
 
-def _cuts(tokens: Sequence[Token]) -> list[Cut]:
-    found: list[Cut] = []
-    at = 0
-    while at < len(tokens):
-        cut = _cut_at(tokens, at)
-        if cut:
-            found.append(cut)
-        at = cut.start if cut else at + 1
-    return found
-
-
-def _cut_at(tokens: Sequence[Token], at: int) -> Cut | None:
-    """Match the separators between two clauses at `at`."""
-    between = lexicon().phrases("commands.between")
-    start, is_strong = at, False
-    while start < len(tokens):
-        length, strength = between.at(tokens, start)
-        is_strong = is_strong or strength == "strong"
-        if not length and tokens[start].kind is not WordKind.SEPARATOR:
-            break
-        start += length or 1
-    marks = [token.text for token in tokens[at:start]]
-    return Cut(at, start, "," in marks, "." in marks, is_strong) if start > at else None
-
-
 _READING_SHOWN = 60
+_ASKING = ("question", "condition", "unreadable")
+"""The refusals of words that may be a question about the person, which memory may answer."""
 
 
 def read_wish(wish: str) -> Reading:
@@ -244,7 +216,10 @@ def read_wish(wish: str) -> Reading:
     if unclosed:
         return Refusal("quote", clip_line(unclosed.text, _READING_SHOWN))
     words = tuple(token for token in tokens if token.kind is not WordKind.SEPARATOR)
-    return _in_words(words) or forms.answer(wish, rest) or _planned(wish, tokens)
+    reading = _in_words(words) or sums.answer(wish, rest) or _planned(wish, tokens)
+    if isinstance(reading, Refusal) and reading.kind in _ASKING and (look := forms.asked(wish, rest)):
+        return Plan((look,))
+    return reading
 
 
 def _in_words(words: tuple[Token, ...]) -> Reading | None:
@@ -261,7 +236,7 @@ def _in_words(words: tuple[Token, ...]) -> Reading | None:
 def _planned_later(when: str, task: str) -> Reading:
     """Return a plan that schedules the task, if Wisp could do the task now; otherwise a refusal."""
     reading = read_wish(task)
-    if isinstance(reading, Plan) and all(step.phrase != "schedule" for step in reading.steps):
+    if isinstance(reading, Plan) and all(step.phrase not in ("schedule", "remind") for step in reading.steps):
         return Plan((forms.planned(when, task, reading.steps),))
     return reading if isinstance(reading, Refusal) else Refusal("unreadable", clip_line(task, _READING_SHOWN))
 
@@ -280,7 +255,7 @@ def _planned(wish: str, tokens: tuple[Token, ...]) -> Reading:
 
 
 def _for_a_terminal(steps: Sequence[PlannedCall]) -> Refusal | None:
-    """Refuse a command after the opening of a terminal: it is meant to run there, not where Wisp runs commands."""
+    """Refuse a wish to open a terminal and then run a command: the command is meant to run in that terminal."""
     is_open = False
     for step in steps:
         is_open = (
@@ -316,6 +291,8 @@ def call(step: PlannedCall) -> str:
 
 
 def _written(value: Value) -> str:
+    if isinstance(value, list):
+        return "".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -337,6 +314,8 @@ def _shown(text: str) -> str:
 _SHOWN = 1500
 """How many characters of the beginning and of the end of a screen reading are shown."""
 _HALT = Talk("halt")
+_UNDO = Talk("undo")
+_ANSWER_CHARS = 24
 _FAILED_RUN = re.compile(r"Run \S+ (?:ended with exit code (?!0 )|was ended by signal |has ended)")
 
 
@@ -352,8 +331,8 @@ class Reply:
     stop_reason: str = "end_turn"
 
 
-def reply_to(messages: Sequence[Message], now: datetime.datetime) -> Reply:
-    """Return the assistant's next message, derived only from the conversation and the time."""
+def reply_to(messages: Sequence[Message], now: datetime.datetime, name: str) -> Reply:
+    """Return the assistant's next message, derived only from the conversation, the time and the assistant's name."""
     said = exchanges(messages)
     if not said:
         return Reply(completion(phrasebook(ENGLISH).talk(Talk("no_wish"), now)))
@@ -364,7 +343,7 @@ def reply_to(messages: Sequence[Message], now: datetime.datetime) -> Reply:
         case Plan(steps):
             return _next(book, steps, outcomes, said[-1].outcomes)
         case Talk():
-            return Reply(completion(book.talk(reading, now)))
+            return Reply(completion(book.talk(reading, now, name)))
         case Refusal():
             return _declined(book.refused(reading, understands))
         case Resume():
@@ -377,15 +356,25 @@ def understands(wish: str) -> bool:
 
 
 def _current(said: Sequence[Exchange]) -> tuple[Reading, list[StepOutcome]]:
-    """Return what to do now, and all outcomes so far, including those before the wish was resumed."""
+    """Return the reading of the wish to carry out, and all outcomes so far, also those before it was resumed."""
     outcomes: list[StepOutcome] = []
-    for exchange in reversed(said):
+    for at, exchange in reversed(list(enumerate(said))):
         outcomes = [*exchange.outcomes, *outcomes]
         reading = _together(exchange.wishes)
+        if reading == _UNDO and _has_changed(said[:at]):
+            reading = Plan((PlannedCall("undo_last_change", {}, "undo"),))
         if not isinstance(reading, Resume):
             is_idle = exchange is not said[-1] and not said[-1].outcomes
             return (Resume() if is_idle and not _has_more(reading, outcomes) else reading), outcomes
     return Resume(), outcomes
+
+
+def _has_changed(said: Sequence[Exchange]) -> bool:
+    """Return whether the wish before ended with a change that Wisp itself can take back, such as one of the theme."""
+    reading = _together(said[-1].wishes) if said else None
+    tools = lexicon().table("notes.notes")["undone"]
+    is_done = isinstance(reading, Plan) and len(said[-1].outcomes) == len(reading.steps)
+    return is_done and said[-1].outcomes[-1].ok and isinstance(reading, Plan) and reading.steps[-1].tool in tools
 
 
 def _has_more(reading: Reading, outcomes: Sequence[StepOutcome]) -> bool:
@@ -414,36 +403,55 @@ def _next(
             return Reply(completion(book.left(steps[:done])))
         index = min(done, len(steps) - 1)
         sentence = book.failed(steps[index], steps[:done], latest[-1].text)
+        sentence = f"{sentence} {_asked(book, latest[-1].text)}".strip()
         return Reply(completion(sentence)) if wording.is_unattended(latest[-1].text) else _declined(sentence)
     if latest and done and steps[done - 1].phrase == "run" and _FAILED_RUN.match(latest[-1].text):
         text = str(book.table("failed")["exited" if done >= len(steps) else "exited_early"])
         found = book.found(steps[done - 1], latest[-1].text)
         return _declined(text.format(steps=book.listed(steps[:done]), found=found))
     if latest and done and not latest[-1].is_dry and not latest[-1].shows(steps[done - 1].must_show):
-        return Reply(speech(book.doubted(steps[:done], steps[done - 1 : done], ""), "apologetic"), "unverified")
+        asked = _asked(book, latest[-1].text)
+        return Reply(speech(book.doubted(steps[:done], steps[done - 1 : done], asked), "apologetic"), "unverified")
     if done >= len(steps):
         return _finished(book, steps, [outcome for outcome in outcomes if outcome.ok])
     step = steps[done]
+    if latest and step.tool == "computer_type" and (dialog := open_dialog(latest[-1].text)) and dialog.question:
+        text = str(book.table("failed")["exited_early"])  # because a question takes no text
+        return _declined(text.format(steps=book.listed(steps[:done]), found=_asked(book, latest[-1].text)))
     return Reply(speech(book.doing(step, done), "warm") + call(step))
 
 
 def _as_tried(steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> tuple[Sequence[PlannedCall], bool]:
-    """Return the steps with those that are done instead of others, and whether the last outcome led to one."""
+    """Return the steps with the replaced ones exchanged, and whether the last outcome led to a replacement."""
     tried, done, is_retried = list(steps), 0, False
     for outcome in outcomes:
-        otherwise = tried[done].otherwise if done < len(tried) else None
-        is_retried = bool(otherwise) and not outcome.ok and wording.is_missing(outcome.text)
+        step = tried[done] if done < len(tried) else None
+        otherwise = step.otherwise if step and wording.is_missing(outcome.text) else None
+        if step and step.phrase == "close_unsaved" and (button := discarding(outcome.text)):
+            otherwise = replace(step, tool="computer_click", arguments={"target": button})
+        if step and step.phrase == "make":
+            tried[done] = wording.as_made(step, outcome.text)
+        is_retried = bool(otherwise) and not outcome.ok
         if otherwise and is_retried:
             tried[done] = otherwise
+        elif otherwise and step and step.tool != otherwise.tool:
+            tried.insert(done + 1, otherwise)  # because the keys that close it worked, and brought up a question
         done += outcome.ok
     return tried, is_retried
 
 
 def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> Reply:
     """Return the last reply of a plan: what was done, and which steps nothing confirms."""
-    found = _found(book, steps, [outcome.text for outcome in outcomes])
+    found = _found(book, steps, outcomes)
+    if steps[-1].phrase == "ask" and found == book.table("ask")["nothing"]:
+        return _declined(found)
+    asked = _asked(book, outcomes[-1].text) if outcomes and len(outcomes) == len(steps) else ""
+    first = ""
     if outcomes and not found and len(outcomes) == len(steps):
         found = book.outcome_of(steps[-1], outcomes[-1].text)
+        value = book.value_of(steps[-1], outcomes[-1].text)
+        # The answer stands first, where the step changed a text into one that is short enough to be an answer.
+        first = f"{value}\n\n" if value in found and 0 < len(value) <= _ANSWER_CHARS else ""
     if any(outcome.is_dry for outcome in outcomes):
         return Reply(completion(book.rehearsed(steps, found)))
     pairs = list(zip(steps, outcomes, strict=False))
@@ -452,13 +460,19 @@ def _finished(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence
         if step.phrase == "copy" and book.found(look, seen.text) == book.table(look.phrase)["nothing"]:
             doubted.append(step)
     if doubted:
-        return Reply(speech(book.doubted(steps, doubted, found), "apologetic"), "unverified")
-    return Reply(completion(book.finished(steps, [outcome.proof for outcome in outcomes], found)))
+        return Reply(speech(book.doubted(steps, doubted, f"{found} {asked}".strip()), "apologetic"), "unverified")
+    told = book.finished(steps, [outcome.proof for outcome in outcomes], found)
+    return Reply(completion(f"{first}{told} {asked}"))
 
 
-def _found(book: Phrasebook, steps: Sequence[PlannedCall], echoes: Sequence[str]) -> str:
-    """Return what the plan's readings of the screen found, one after the other."""
-    looks = [book.found(step, echo) for step, echo in zip(steps, echoes, strict=False)]
+def _asked(book: Phrasebook, echo: str) -> str:
+    """Return what an open dialog that the tool's answer names asks, and how to answer it; "" without a dialog."""
+    return told_of(echo, book.table("asking"))
+
+
+def _found(book: Phrasebook, steps: Sequence[PlannedCall], outcomes: Sequence[StepOutcome]) -> str:
+    """Return what the plan's readings of the screen found, one after the other. Rehearsed calls have found nothing."""
+    looks = [book.found(step, one.text) for step, one in zip(steps, outcomes, strict=False) if not one.is_dry]
     return "\n".join(clip_middle(look, _SHOWN, _SHOWN) for look in looks if look)
 
 

@@ -31,11 +31,8 @@ def app_name(tokens: Tokens) -> str | Refusal:
     objects = "objects.apps"
     rest = _names_without_lead(without_article(tokens), f"{objects}.prefixes")
     rest = without_end(rest, f"{objects}.suffixes")
-    if quoted := _only_quoted(rest):
-        return quoted
-    refusal = refused_name(rest, tokens)
-    if refusal:
-        return refusal
+    if found := _only_quoted(rest) or refused_name(rest, tokens):
+        return found
     if (
         _is_listed(rest[0], f"{objects}.not_first")
         or _is_listed(rest[-1], f"{objects}.not_last")
@@ -50,11 +47,8 @@ def app_name(tokens: Tokens) -> str | Refusal:
 def window_name(tokens: Tokens, *, going: bool = False) -> str | Refusal:
     """Return the title of a window to close or, with `going`, to go to."""
     rest = without_end(without_article(tokens), "objects.apps.suffixes")
-    if quoted := _only_quoted(rest):
-        return quoted
-    refusal = refused_name(rest, tokens)
-    if refusal:
-        return refusal
+    if found := _only_quoted(rest) or _titled(rest) or refused_name(rest, tokens):
+        return found
     last = "objects.places.not_windows" if going else "objects.apps.not_last"
     is_listed = _is_listed(rest[-1], last) or _is_listed(rest[0], "objects.apps.not_first")
     if is_listed or (going and _is_listed(rest[0], "objects.places.not_first")) or _has_article(rest):
@@ -68,11 +62,8 @@ def label(tokens: Tokens) -> str | Refusal:
     """Return the visible name of an element to click or drag."""
     rest = _without_short_lead(_names_without_lead(without_article(tokens), "objects.labels.leads"))
     rest = without_end(rest, "objects.labels.nouns")
-    if quoted := _only_quoted(rest):
-        return quoted
-    refusal = refused_name(rest, tokens)
-    if refusal:
-        return refusal
+    if found := _only_quoted(rest) or _known_answer(rest) or refused_name(rest, tokens):
+        return found
     if all(_is_listed(token, "objects.labels.descriptions") for token in rest):
         return Refusal("which", name_in(tokens))
     return name_in(rest)
@@ -87,7 +78,7 @@ def is_any_of_a_kind(tokens: Tokens) -> bool:
 
 
 def spoken(name: str | Refusal, tokens: Tokens) -> str:
-    """Return the name with the article that the person used."""
+    """Return the name with the definite article in front, if the person used one."""
     return f"{tokens[0].low} {name}" if tokens and _is_listed(tokens[0], "objects.definite") else str(name)
 
 
@@ -97,13 +88,13 @@ def without_article(tokens: Tokens) -> Tokens:
 
 
 def without_end(tokens: Tokens, path: str) -> Tokens:
-    """Return the words without a known ending, unless nothing else would remain."""
+    """Return the words without an ending that is listed at `path`, unless nothing else would remain."""
     length, _ = lexicon().phrases(path).at_end(tokens)
     return tokens[:-length] if 0 < length < len(tokens) else tokens
 
 
 def refused_name(rest: Tokens, whole: Tokens) -> Refusal | None:
-    """Return why `rest` cannot be a name, with `whole` as the quoted part; None if it can."""
+    """Return why the words in `rest` cannot be a name, or None if they can. The refusal quotes `whole`."""
     part = name_in(whole)
     if not rest or all(
         _is_listed(token, "objects.pronouns") or _is_listed(token, "objects.articles") for token in rest
@@ -132,6 +123,21 @@ def _without_short_lead(tokens: Tokens) -> Tokens:
 
 def _only_quoted(tokens: Tokens) -> str:
     return tokens[0].text.strip() if len(tokens) == 1 and tokens[0].kind is WordKind.QUOTED else ""
+
+
+def _known_answer(tokens: Tokens) -> str:
+    """Return the name of a button such as `Don't Save`, whose words elsewhere forbid something; "" for other words."""
+    return name_in(tokens) if lexicon().phrases("objects.labels.answers").whole(tokens) else ""
+
+
+def _titled(tokens: Tokens) -> str:
+    """Return a title of several words with capital letters, such as `Save As`; "" for others."""
+    if _known_answer(tokens):
+        return name_in(tokens)
+    is_title = len(tokens) > 1 and all(_WINDOW_WORD.fullmatch(one.text) and one.text[:1].isupper() for one in tokens)
+    is_refused = any(_is_listed(one, f"objects.{path}") for one in tokens for path in ("negations", "conditions"))
+    is_verbose = any(_is_listed(one, "objects.verbs") for one in tokens[1:])
+    return name_in(tokens) if is_title and not (is_refused or is_verbose or len(tokens) > _MOST_WORDS) else ""
 
 
 def _is_listed(token: Token, path: str) -> bool:
@@ -170,7 +176,7 @@ def typed(text: str) -> PlannedCall:
 
 
 def _place(tokens: Sequence[Token]) -> Steps:
-    """Return the steps that must come first so that the text goes to the named place."""
+    """Return the steps that first bring the keyboard to the place that the words name; () for no place."""
     if not tokens or lexicon().phrases("objects.fields.here").whole(tokens):
         return ()
     if tokens[0].low not in lexicon().table("objects.fields.into"):

@@ -6,23 +6,21 @@ import datetime
 import functools
 import json
 import re
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from string import Formatter
 from typing import Any
 
-from app.base.texts import clip_line, for_people
-from app.base.values import dataclass, field
+from app.base.texts import clip_line, clip_middle, for_people, shell_word
+from app.base.values import dataclass, field, replace
 from app.protocol.dialects.api import INTRODUCES
 from app.protocol.message import Message, Role, TextPart
 from app.providers.offline.clause import verbs
+from app.providers.offline.questions import without_dialogs
 from app.providers.offline.words import ENGLISH, PlannedCall, Refusal, Talk, language_of, lexicon, tokens_of
 
 _LEAST_LIKENESS = 75
 _SHORTEST = 3
-
-
 Understands = Callable[[str], bool]
 """Returns whether Wisp would do or answer a sentence if the person said it."""
 
@@ -36,7 +34,7 @@ class Phrasebook:
         self._marks = str.maketrans("“”", self.table("quotes")["marks"])
 
     def table(self, name: str) -> Mapping[str, Any]:
-        """Return the sentences about one thing."""
+        """Return the sentences about one subject, given its name in the phrases file."""
         return lexicon().table(f"{self._file}.{name}")
 
     def _what(self, step: PlannedCall) -> str:
@@ -65,9 +63,12 @@ class Phrasebook:
         if title := _CALLED.search(echo):
             said = str(table["called"]).format(title=title[1].lstrip("*"))
             return f"{said} {table['unsaved']}" if title[1].startswith("*") else said
-        typed = str(step.arguments.get("text", ""))
-        values = [found[2].strip() for found in _VALUE.finditer(echo)]
-        return next((str(table["shows"]).format(value=value) for value in values if value and value not in typed), "")
+        return str(table["shows"]).format(value=value) if (value := self.value_of(step, echo)) else ""
+
+    def value_of(self, step: PlannedCall, echo: str) -> str:
+        """Return what the receipt says the screen shows now, such as a sum's result; "" if it says nothing of that."""
+        values = (found[2].strip() for found in _VALUE.finditer(echo))
+        return next((value for value in values if value and value not in str(step.arguments.get("text", ""))), "")
 
     def rehearsed(self, steps: Sequence[PlannedCall], found: str) -> str:
         """Return the last sentence of a dry run."""
@@ -91,20 +92,26 @@ class Phrasebook:
         table, phrase = self.table("failed"), self.table(step.phrase)
         what = str(phrase["failed"]).format(what=self._what(step))
         why = _reason(step, echo, table) or str(table["no_reason"])
-        why = self._fitting(step, echo) or self._translated(why)
+        why = self._fitting(step, echo) or self.translated(why)
         if is_unattended(echo) and "elsewhere" in phrase:
             why = _elsewhere(phrase["elsewhere"], step)
         if not before:
             return str(table["first"]).format(what=what, reason=why)
         return str(table["later"]).format(what=what, steps=self.listed(before), reason=why)
 
-    def _translated(self, text: str) -> str:
-        for reason in lexicon().table("notes.reasons").get(self._language, ()):
+    def _timed(self, listed: str) -> str:
+        """Return a list of plans that says in this language when each will run."""
+        line = lexicon().table("notes.planned")["line"]
+        return re.sub(line, lambda found: found[1] + self.translated(found[2], "times") + found[3], listed)
+
+    def translated(self, text: str, table: str = "reasons") -> str:
+        """Return a tool's sentence in this language, as far as a table of the notes knows it."""
+        for reason in lexicon().table(f"notes.{table}").get(self._language, ()):
             text = re.sub(reason["said"], reason["means"], text)
         return text
 
     def _fitting(self, step: PlannedCall, echo: str) -> str:
-        """Return which things fit, numbered, and how to name each; "" if the step did not fail because several do."""
+        """Return the things that fit, numbered, and how to name each; "" unless the step failed for this reason."""
         table, said, phrase = self.table("several"), lexicon().table("notes.several"), self.table(step.phrase)
         listed = re.search(said["list"], echo, re.DOTALL)
         found = list(re.finditer(said["entry"], listed["list"])) if listed and "again" in phrase else []
@@ -112,20 +119,22 @@ class Phrasebook:
             return ""
         lines, titles = [str(table["intro"])], [one["title"] for one in found]
         for number, one in enumerate(found, 1):
-            is_told = one["title"] and titles.count(one["title"]) == 1 and '"' not in one["title"]
-            wish = str(phrase["again"]).format(name=f'"{one["title"]}"' if is_told else one["ref"])
+            where = table["places"].get(one["where"], one["where"])
+            named = f"{one['title']} {where}" if where else one["title"]
+            is_told = named and (where or titles.count(one["title"]) == 1) and '"' not in named
+            wish = str(phrase["again"]).format(name=f'"{named}"' if is_told else one["ref"])
             inside = str(table["inside"]).format_map(one.groupdict()) if one["window"] else ""
-            shown = str(table["line"]).format(name=one["title"] or one["name"], inside=inside, wish=wish)
+            shown = str(table["line"]).format(name=named or one["name"] or one["ref"], inside=inside, wish=wish)
             lines.append(f"{number}. {shown}")
         return "\n".join(lines)
 
     def left(self, before: Sequence[PlannedCall]) -> str:
-        """Return the last sentence if the person did not allow a step."""
+        """Return the last sentence if the person did not allow a step. `before` are the steps that were done."""
         table = self.table("left")
         return str(table["later"]).format(steps=self.listed(before)) if before else str(table["first"])
 
-    def talk(self, said: Talk, now: datetime.datetime) -> str:
-        """Return an answer in words, with the time and the date if the answer names them."""
+    def talk(self, said: Talk, now: datetime.datetime, name: str = "") -> str:
+        """Return an answer in words, with the time, the date and the assistant's name if the answer has them."""
         calendar = self.table("calendar")
         date = str(calendar["date"]).format(
             weekday=calendar["weekdays"][now.weekday()],
@@ -133,7 +142,7 @@ class Phrasebook:
             month=calendar["months"][now.month - 1],
             year=now.year,
         )
-        return str(self.table("talk")[said.topic]).format(time=f"{now:%H:%M}", date=date, what=said.what)
+        return str(self.table("talk")[said.topic]).format(time=f"{now:%H:%M}", date=date, what=said.what, name=name)
 
     def refused(self, refusal: Refusal, understands: Understands) -> str:
         """Return one sentence: what could not be read, and the nearest possible command."""
@@ -143,7 +152,7 @@ class Phrasebook:
         return sentence.format(**{name: values[name] for name in named})
 
     def _near(self, refusal: Refusal, understands: Understands) -> str:
-        """Return a known replacement, a corrected command or a list of what is possible. Wisp could do each of them."""
+        """Return a hint: a known replacement or a corrected command that Wisp understands, else what is possible."""
         table = self.table("near")
         if refusal.near and understands(refusal.near):
             return str(table["hint"]).format(hint=refusal.near)
@@ -153,25 +162,34 @@ class Phrasebook:
         return str(table[refusal.kind])
 
     def found(self, step: PlannedCall, echo: str) -> str:
-        """Return what a reading found, with its introduction; "" for steps that only act."""
+        """Return the result of a reading with its introduction; "" for steps that only act."""
         table = self.table(step.phrase)
         if table.keys().isdisjoint(("found", "many")):
             return ""
         echo = _without_docs(step, echo)
+        if step.phrase == "read_part":
+            texts = (
+                _plain(one["name"]) or _plain(one["value"]) for one in map(_ELEMENT.fullmatch, echo.splitlines()) if one
+            )
+            lines = [text for text in texts if text]
+            text = clip_middle("\n".join(lines), _NAMES_CHARACTERS, _NAMES_CHARACTERS)
+            lead = "\n" if len(lines) > 1 else ""
+            told = str(table["found"]).format(text=lead + text).replace(" \n", "\n", 1)
+            return told if text else str(table["nothing"])
         if "many" in table:
             return _counted(table, echo, folders=step.phrase == "count_folders")
         if step.tool == "web_search":
             hits = _FENCED.search(echo)
             return f"{table['found']}\n{hits['text']}" if hits else str(table["nothing"])
         if step.tool == "execute_command":
-            return _printed(table, echo)
+            return _printed(table, echo, str(step.arguments["command"]))
         if empty := lexicon().table("notes.headed").get(step.phrase):
             told = echo.partition("\n")[2]
             return str(table["nothing"]) if re.match(empty, told) else f"{table['found']}\n{told.strip()}"
         if "nothing" in table:
-            return f"{table['found']}\n{echo.strip()}" if _ENTRY.match(echo) else str(table["nothing"])
+            return f"{table['found']}\n{self._timed(echo.strip())}" if _ENTRY.match(echo) else str(table["nothing"])
         lines = list(_elements(echo, table) if step.phrase == "read" else _windows(echo, table))
-        return "\n".join([table["found"], *lines]) if lines else self._translated(echo.strip())
+        return "\n".join([table["found"], *lines]) if lines else self.translated(echo.strip())
 
 
 @functools.cache
@@ -212,7 +230,6 @@ def _chosen(sentences: Sequence[str], index: int) -> str:
 
 
 _RESULT = re.compile(r'<result tool="[^"]*" status="(?P<status>\w+)">(?P<text>.*?)</result>', re.DOTALL)
-_OK = "ok"
 _UNVERIFIABLE, _CONFIRMED = "unverifiable", "confirmed"
 _PROOFS = ("suspected no-op", _UNVERIFIABLE, _CONFIRMED)
 """The proofs that a receipt may name, the weakest first."""
@@ -242,7 +259,7 @@ class StepOutcome:
         return self.proof == _CONFIRMED
 
     def shows(self, wanted: str) -> bool:
-        """Return whether the receipt says that a window "opened" or "closed"; with nothing wanted, always."""
+        """Return whether the confirmed receipt says that a window "opened" or "closed"; True if `wanted` is ""."""
         return not wanted or (self.is_confirmed and bool(re.search(rf"""['"] {wanted}\.""", self.text)))
 
     @property
@@ -258,15 +275,23 @@ class Exchange:
     wishes: list[str] = field(default_factory=list)
     outcomes: list[StepOutcome] = field(default_factory=list)
 
+    @property
+    def is_refused(self) -> bool:
+        """Return whether the person said no to the last call."""
+        return bool(self.outcomes) and not self.outcomes[-1].ok and is_denied(self.outcomes[-1].text)
+
 
 def exchanges(messages: Sequence[Message]) -> list[Exchange]:
-    """Return all wishes of the conversation, the latest last."""
+    """Return all wishes of the conversation, the latest last.
+
+    What the person said while a call waited for their answer is a wish of its own if they then refused that call.
+    """
     found: list[Exchange] = []
     for origin, text in _sorted(messages):
         match origin:
             case StepOrigin.PERSON:
                 found.append(Exchange([text]))
-            case StepOrigin.MEANWHILE if found:
+            case StepOrigin.MEANWHILE if found and not found[-1].is_refused:
                 found[-1].wishes.append(text)
             case StepOrigin.MEANWHILE:
                 found.append(Exchange([text]))
@@ -294,13 +319,14 @@ def _origin(text: str) -> tuple[StepOrigin, str]:
         return StepOrigin.LOOP, text
     if text.startswith(table["meanwhile"]):
         return StepOrigin.MEANWHILE, text.removeprefix(table["meanwhile"])
-    return StepOrigin.PERSON, text
+    served = _FENCED.search(text) if text.lstrip().startswith("/") else None
+    return StepOrigin.PERSON, served["text"].strip() if served else text  # what a command brought is the wish
 
 
 def _outcome(text: str) -> StepOutcome:
     """Read the outcome of a pass, which makes one call. A text that does not show success counts as a failure."""
     results = list(_RESULT.finditer(text))
-    ok = bool(results) and all(result["status"] == _OK for result in results)
+    ok = bool(results) and all(result["status"] == "ok" for result in results)
     return StepOutcome(ok, "\n".join(result["text"].strip() for result in results).replace("&lt;", "<"))
 
 
@@ -330,13 +356,15 @@ def _counted(table: Mapping[str, Any], echo: str, *, folders: bool) -> str:
     return f"{answer}{str(table['hidden']).format(count=hidden) if hidden else ''}{more}."
 
 
-def _printed(table: Mapping[str, Any], echo: str) -> str:
-    """Return how a command ended if it failed, what it deleted, and what it printed."""
+def _printed(table: Mapping[str, Any], echo: str, command: str) -> str:
+    """Return how a command ended if it failed, what it deleted, what it printed, and how it gets the network."""
     state, _, output = echo.strip().partition("\n")
     ended = _ENDED.match(state)
     parts = [str(table["code"]).format(code=ended["code"])] if ended and ended["code"] != "0" else []
-    parts.append(for_people(state[ended.end() :] if ended else state))
-    parts.append(f"{table['found']}\n{output.strip()}" if output.strip() != _NO_OUTPUT else str(table["silent"]))
+    said = f"{table['found']}\n{output.strip()}" if output.strip() != _NO_OUTPUT else str(table["silent"])
+    parts += [for_people(state[ended.end() :] if ended else state), said]
+    if ended and ended["code"] != "0" and "no network" in state and re.match(table["online"], command):
+        parts.append(str(table["network"]).format(command=command))
     return " ".join(filter(None, parts))
 
 
@@ -355,15 +383,23 @@ def is_missing(echo: str) -> bool:
     return any(words in echo for words in lexicon().table("notes.notes")["missing"])
 
 
+def as_made(step: PlannedCall, echo: str) -> PlannedCall:
+    """Return the step that makes an app with the app's name and, if it was there already, the phrase that says so."""
+    notes = lexicon().table("notes.notes")
+    named = re.search(notes["made"], echo)
+    phrase = "made_before" if notes["made_before"] in echo else step.phrase
+    return replace(step, phrase=phrase, what=named[1] if named else step.what)
+
+
 def _elsewhere(sentence: str, step: PlannedCall) -> str:
     """Return the command with which the person can do the step themselves."""
-    told = {name: shlex.quote(str(value)) for name, value in step.arguments.items()}
+    told = {name: shell_word(str(value)) for name, value in step.arguments.items()}
     return sentence.format_map({**told, "allow": f" --allow {told['allow']}" if "allow" in told else ""})
 
 
 def _reason(step: PlannedCall, echo: str, words: Mapping[str, Any]) -> str:
     """Return why a step failed: the tool's own sentences, without those that only a model can follow."""
-    text = " ".join(_without_docs(step, echo).split()).removeprefix(f"{step.tool}:").strip()
+    text = " ".join(_without_docs(step, without_dialogs(echo)).split()).removeprefix(f"{step.tool}:").strip()
     kept = for_people(text)
     is_cut = len(kept.split()) < len(text.split())
     is_on_screen = step.phrase in lexicon().table("notes.notes")["on_screen"] and not text.startswith("not run.")
@@ -375,21 +411,25 @@ def _without_docs(step: PlannedCall, echo: str) -> str:
 
 
 def _elements(echo: str, words: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each window: what a dialog says, and the controls by kind, in the order of the outline."""
-    notes, window, role = lexicon().table("notes.notes"), "", ""
-    by_kind, texts, written = dict[str, list[str]](), list[str](), list[str]()
+    """Yield a sentence for each window, in the order of the outline, and one for those of which nothing is seen."""
+    notes, role, written = lexicon().table("notes.notes"), "", list[str]()
+    groups: list[tuple[str, dict[str, list[str]], list[str], set[bool]]] = [("", {}, [], set())]
     for match in filter(None, map(_ELEMENT.fullmatch, echo.splitlines())):
         name = _plain(match["name"]) or _plain(match["value"])
         if match["role"] in notes["windows"]:
-            yield from _group(window, by_kind, texts, words)
-            window, role, by_kind, texts = name, match["role"], {}, []
+            role = match["role"]
+            groups.append((name, {}, [], {True} if match[0].endswith(f" {notes['covered']}") else set()))
         elif match["ref"] == "t":
             written.append(name)
         elif name and match["role"] in words["kinds"]:
-            by_kind.setdefault(words["kinds"][match["role"]], []).append(name)
+            groups[-1][1].setdefault(words["kinds"][match["role"]], []).append(name)
+            groups[-1][3].add(match[0].endswith(f" {notes['covered']}"))
         elif name and role in notes["dialogs"] and match["role"] in notes["texts"]:
-            texts.append(name)
-    yield from _group(window, by_kind, texts, words)
+            groups[-1][2].append(name)
+    for window, by_kind, texts, states in groups:
+        yield from () if states == {True} else _group(window, by_kind, texts, words)
+    if behind := words["between"].join(one[0].lstrip("*") or words["nameless"] for one in groups if one[3] == {True}):
+        yield str(words["behind"]).format(windows=clip_line(behind, _NAMES_CHARACTERS))
     if written:
         yield str(words["written"]).format(text=clip_line(" ".join(written), _NAMES_CHARACTERS))
 

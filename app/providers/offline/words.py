@@ -218,15 +218,15 @@ def language_of(tokens: Sequence[Token]) -> str:
     return lexicon().phrases("languages.words").inside(tokens)
 
 
-Value = str | int | float
+Value = str | int | float | list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
     """One planned call. `phrase` names the sentences about it; `what` fills them.
 
-    `otherwise` is done instead if what it looks for is not there. `must_show`: the step only worked if its receipt is
-    confirmed and says that a window "opened" or "closed".
+    `otherwise` is the call to make if what this call looks for is not there. `must_show` is "opened" or "closed": the
+    step has worked only if a confirmed receipt says so about a window.
     """
 
     tool: str
@@ -261,8 +261,45 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Continue the wish before this one."""
+    """A wish to continue the wish before it, such as "go on"."""
 
 
 Reading = Plan | Talk | Resume | Refusal
 Steps = tuple[PlannedCall, ...] | Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A place between two clauses: the token where the first ends, and the token where the second begins."""
+
+    end: int
+    start: int
+    is_comma: bool = False
+    is_full_stop: bool = False
+    is_strong: bool = False
+
+
+def cuts(tokens: Sequence[Token]) -> list[Cut]:
+    """Return the places between the clauses of a sentence, in order."""
+    found: list[Cut] = []
+    at = 0
+    while at < len(tokens):
+        cut = _cut_at(tokens, at)
+        if cut:
+            found.append(cut)
+        at = cut.start if cut else at + 1
+    return found
+
+
+def _cut_at(tokens: Sequence[Token], at: int) -> Cut | None:
+    """Match the separators between two clauses at `at`."""
+    between = lexicon().phrases("commands.between")
+    start, is_strong = at, False
+    while start < len(tokens):
+        length, strength = between.at(tokens, start)
+        is_strong = is_strong or strength == "strong"
+        if not length and tokens[start].kind is not WordKind.SEPARATOR:
+            break
+        start += length or 1
+    marks = [token.text for token in tokens[at:start]]
+    return Cut(at, start, "," in marks, "." in marks, is_strong) if start > at else None

@@ -112,7 +112,6 @@ class OpenAICompatibleProvider:
         self._idle_s = idle_s
         self._find = find
         self._client: openai.AsyncOpenAI | None = None
-        self._quirks: set[str] = set()
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         connecting = asyncio.ensure_future(self._connected())
@@ -140,6 +139,8 @@ class OpenAICompatibleProvider:
                 return tuple([model.id async for model in client.models.list()])
         except TimeoutError as error:
             raise wire_errors.silent(self._service, _MODELS_S) from error
+        except (AttributeError, TypeError) as error:  # because the library takes any answer for a list
+            raise wire_errors.no_models(self._service) from error
         except (openai.APIError, ValueError) as error:
             raise await self._meaning(error) from error
 

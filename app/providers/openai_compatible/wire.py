@@ -38,14 +38,9 @@ def body_of(request: Request, profile: Profile, *, pictures: bool = True) -> Wir
     for message in paired((*request.messages, *last)):
         shown = message if pictures else _without_pictures(message)
         wire += _assistant(shown) if message.role is Role.ASSISTANT else _user(shown)
-    body: Wire = {
-        "model": request.model,
-        "messages": wire,
-        "max_tokens": min(request.max_tokens, profile.output_tokens),
-    }
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
-    return body
+    most = min(request.max_tokens, profile.output_tokens)
+    tools = {"tools": [_tool(tool) for tool in request.tools]} if request.tools else {}
+    return {"model": request.model, "messages": wire, "max_tokens": most, **tools}
 
 
 def has_pictures(request: Request) -> bool:
@@ -85,7 +80,10 @@ def _assistant(message: Message) -> list[Wire]:
 
 
 def _user(message: Message) -> list[Wire]:
-    """Return results first, each as a message. Pictures follow in a user message, because results hold only text."""
+    """Return one message for each result, then a user message with the text and all pictures.
+
+    It also holds the pictures of the results, because a result can hold only text.
+    """
     results = [part for part in message.parts if isinstance(part, ResultPart)]
     wire: list[Wire] = [
         {"role": "tool", "tool_call_id": part.call_id, "content": _clean(part.text) or "OK"} for part in results
@@ -163,7 +161,10 @@ def suited(body: Wire, facts: ModelFacts) -> Wire:
 
 
 def learnt(facts: ModelFacts, message: str, request: Request) -> ModelFacts:
-    """Return the facts after a refusal by the server; the same facts if the refusal says nothing new."""
+    """Return the facts updated by a server's refusal: its `message` may name a field that it does not take.
+
+    Returns the same facts if the refusal says nothing new.
+    """
     message = message[:_WORDS_READ]
     if request.tools and _NO_TOOLS.search(message):
         return replace(facts, tools=False)

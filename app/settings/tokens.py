@@ -1,0 +1,327 @@
+"""The tokens of every theme: read from `resources/themes`, filled from a base scheme, and mended where text is faint.
+
+A theme gives what makes it different. The rest is mixed from its own colours or taken from `light` or `dark`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from app.base import paths, resources
+from app.base.values import dataclass
+
+SCHEMES = ("light", "dark")
+SYSTEM = "system"
+THEMES = (
+    "cartoon-brutalist",
+    "neo-brutalist",
+    "liquid-glass",
+    "pixel-crt",
+    "risograph",
+    "y2k-frutiger",
+    "warm-earthy",
+    "cyberpunk",
+    "memphis",
+    "solarpunk",
+)
+FONT_ROLES = ("display", "system", "mono")
+_LINEAR_LIMIT = 0.04045
+_MEND_STEPS = 50
+_FONT = re.compile(r"[\w][\w .+-]{0,62}")
+_TONE_GROUND = "tone_ground"
+
+Tree = dict[str, dict[str, Any]]
+"""Tokens by group (`colors`, `tones`, `orb`, `sizes`, …) and name, as the files write them."""
+
+
+class Color(NamedTuple):
+    """A colour: red, green, blue and alpha, 0 to 255."""
+
+    red: int
+    green: int
+    blue: int
+    alpha: int = 255
+
+    def faded(self, opacity: float) -> Color:
+        """Return the same colour with its alpha multiplied by `opacity`, 0 to 1."""
+        return self._replace(alpha=round(self.alpha * max(0.0, min(opacity, 1.0))))
+
+    def mixed(self, other: Color, share: float) -> Color:
+        """Return this colour with a `share` (0 to 1) of the other one."""
+        return Color(*(round(a + (b - a) * share) for a, b in zip(self, other, strict=True)))
+
+    @property
+    def hex(self) -> str:
+        """Return the colour as Qt writes it: alpha first."""
+        return f"#{self.alpha:02x}{self.red:02x}{self.green:02x}{self.blue:02x}"
+
+    @property
+    def css(self) -> str:
+        """Return the colour as CSS and theme files write it: alpha last, and left out for an opaque colour."""
+        opaque = f"#{self.red:02X}{self.green:02X}{self.blue:02X}"
+        return opaque if self.alpha == 255 else f"{opaque}{self.alpha:02X}"
+
+
+_BLACK, _WHITE = Color(0, 0, 0), Color(255, 255, 255)
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeFace:
+    """One theme in one colour scheme. `mended` names the colours of the theme that were too faint and are shown
+    stronger.
+    """
+
+    theme: str
+    scheme: str
+    title: str
+    about: str
+    tree: Tree
+    fonts: Mapping[str, tuple[str, ...]]
+    mended: tuple[str, ...] = ()
+
+    @property
+    def wallpaper(self) -> Path | None:
+        """The theme's own background picture, an SVG; None where it has none."""
+        picture = resources.path(f"themes/{self.theme}.svg")
+        return picture if picture.is_file() else None
+
+
+def contrast(one: Color, other: Color) -> float:
+    """Return the contrast ratio of two opaque colours, 1 to 21 (WCAG 2.2, relative luminance)."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(color: Color) -> float:
+    red, green, blue = (_linear(channel / 255) for channel in color[:3])
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(channel: float) -> float:
+    return channel / 12.92 if channel <= _LINEAR_LIMIT else float(((channel + 0.055) / 1.055) ** 2.4)
+
+
+def parse_color(text: str) -> Color:
+    """Parse `#RRGGBB` or `#RRGGBBAA`. Raises ValueError with a sentence."""
+    digits = text.removeprefix("#")
+    if len(digits) not in (6, 8) or not text.startswith("#"):
+        raise ValueError(f"{text!r} is not a colour like #1A2B3C.")
+    try:
+        return Color(*bytes.fromhex(digits))
+    except ValueError:
+        raise ValueError(f"{text!r} is not a colour like #1A2B3C.") from None
+
+
+def mended(color: Color, clarity: Callable[[Color], float]) -> Color:
+    """Return the colour, or the nearest mix of it with black or white whose `clarity` is at least 1.
+
+    If no mix is clear enough, the clearest one is returned.
+    """
+    if clarity(color) >= 1:
+        return color
+    mixes = [color.mixed(end, step / _MEND_STEPS) for step in range(1, _MEND_STEPS + 1) for end in (_BLACK, _WHITE)]
+    return next((mix for mix in mixes if clarity(mix) >= 1), max(mixes, key=clarity))
+
+
+def faces(theme: str) -> tuple[str, ...]:
+    """Return the colour schemes (light, dark) that a theme has."""
+    if theme in SCHEMES:
+        return (theme,)
+    given = _given(theme)
+    return tuple(scheme for scheme in SCHEMES if scheme in given)
+
+
+def face(theme: str, scheme: str) -> ThemeFace:
+    """Return the theme in this colour scheme, or in its only one. `system` and unknown names give the plain theme."""
+    if theme not in THEMES:
+        return _face("", theme if theme in SCHEMES else scheme)
+    offered = faces(theme)
+    return _face(theme, scheme if scheme in offered else offered[0])
+
+
+@cache
+def _face(theme: str, scheme: str) -> ThemeFace:
+    tree = _built_in(scheme)
+    if not theme:
+        return ThemeFace(scheme, scheme, scheme.capitalize(), "", tree, {})
+    given = _given(theme)
+    own = {"tones": {}, "orb": {}, **given[scheme]}
+    tree = {**tree, **{group: {**tree[group], **given.get(group, {})} for group in ("sizes", "ratios")}}
+    tree["colors"] = _colors(tree["colors"], own["colors"])
+    tree["tones"] = {**tree["tones"], **own["tones"]}
+    tree["orb"] = {**tree["orb"], **_orb(tree["colors"]), **own["orb"]}
+    clear = _mended_tree(tree)
+    faint = tuple(
+        name for name, value in own["colors"].items() if parse_color(clear["colors"][name]) != parse_color(value)
+    )
+    fonts = {role: tuple(given.get("fonts", {}).get(role, ())) for role in FONT_ROLES}
+    return ThemeFace(theme, scheme, given["title"], given["about"], clear, fonts, faint)
+
+
+def _given(theme: str) -> Mapping[str, Any]:
+    return resources.table(f"themes/{theme}.toml", resources.Table)
+
+
+@cache
+def _built_in(scheme: str) -> Tree:
+    common = dict(resources.table("themes/common.toml", resources.Table))
+    colors = resources.table(f"themes/{scheme}.toml", resources.Table)
+    tones = resources.table("speech.toml", resources.Table)["tones"]
+    common["tempo"] = {tone: manner["pace"] for tone, manner in tones.items()}
+    return {**common, **{name: colors[name] for name in ("colors", "tones", "orb")}}
+
+
+def _colors(base: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    made = {**base, **own}
+    for name, mix in _derived()["colors"].items():
+        if name not in own:
+            made[name] = _mixed(mix, made)
+    return made
+
+
+def _orb(colors: Mapping[str, str]) -> dict[str, list[str]]:
+    return {state: [_mixed(mix, colors) for mix in mixes] for state, mixes in _derived()["orb"].items()}
+
+
+def _mixed(mix: tuple[str, str, float], colors: Mapping[str, str]) -> str:
+    one, other, share = mix
+    known = {**_derived()["fixed"], **colors}
+    return parse_color(known[one]).mixed(parse_color(known[other]), share).css
+
+
+def _derived() -> Mapping[str, Any]:
+    return resources.table("themes/derived.toml", resources.Table)
+
+
+def _mended_tree(tree: Tree) -> Tree:
+    """Return the theme with faint colours made clear. No other function looks for faint colours."""
+    rules = resources.table("themes/contrast.toml", resources.Table)
+    colors = {name: parse_color(value) for name, value in tree["colors"].items()}
+    share, paper = tree["ratios"][_TONE_GROUND], colors["paper"]
+
+    def tone_clarity(tone: Color) -> float:
+        return _clarity(tone, (paper, paper.mixed(tone, share)), rules["tone_glyph"])
+
+    tones = {name: mended(parse_color(value), tone_clarity) for name, value in tree["tones"].items()}
+    toned = [paper.mixed(tone, share) for tone in tones.values()]
+    for rule in rules["rule"]:
+        for name in rule["tokens"]:
+            grounds = [*(colors[ground] for ground in rule["on"]), *(toned if rule.get("tones") else ())]
+            ratio = rule["ratio"]
+            colors[name] = mended(colors[name], lambda color, on=grounds, ratio=ratio: _clarity(color, on, ratio))  # type: ignore[misc]
+    return {
+        **tree,
+        "colors": {name: color.css for name, color in colors.items()},
+        "tones": {name: color.css for name, color in tones.items()},
+        "orb": _mended_orb(tree["orb"], paper, rules["orb_glyph"]),
+    }
+
+
+def _mended_orb(orb: Mapping[str, str | list[str]], paper: Color, ratio: float) -> dict[str, str | list[str]]:
+    """Return the orb with mended body colours: clear on the paper, and such that the glyph is clear on them."""
+    glyph = parse_color(str(orb["glyph"]))
+    made: dict[str, str | list[str]] = dict(orb)
+    for state, stops in orb.items():
+        if isinstance(stops, list):
+            lit, body, far = map(parse_color, stops)
+            body = mended(body, lambda color: _clarity(color, (glyph, paper), ratio))
+            far = mended(far, lambda color: _clarity(color, (glyph,), ratio))
+            made[state] = [lit.css, body.css, far.css]
+    return made
+
+
+def _clarity(color: Color, grounds: Iterable[Color], ratio: float) -> float:
+    return min(contrast(color, ground) for ground in grounds) / ratio
+
+
+def fonts_of(text: str) -> dict[str, tuple[str, ...]]:
+    """Read fonts by their role from `display: Lora, Georgia; mono: Fira Code`. Others are left out."""
+    found: dict[str, tuple[str, ...]] = {}
+    for part in text.split(";"):
+        role, _, names = part.partition(":")
+        families = [name.strip().strip("\"'") for name in names.split(",")]
+        if role.strip() in FONT_ROLES:
+            found[role.strip()] = tuple(name for name in families if _FONT.fullmatch(name))
+    return found
+
+
+def note_shown(scheme: str) -> None:
+    """Save which colour scheme the presence shows, because only the presence knows the system's."""
+    place = paths.state_dir() / "scheme"
+    if shown_scheme() != scheme:
+        place.write_text(scheme, encoding="utf-8")
+
+
+def shown_scheme() -> str:
+    """Return the colour scheme that the presence showed last; light if it never showed one."""
+    try:
+        found = (paths.state_dir() / "scheme").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):  # because it is only a trace of the last start
+        return SCHEMES[0]
+    return found if found in SCHEMES else SCHEMES[0]
+
+
+def own_file() -> Path | None:
+    """Return the path of the person's own tokens, which replace those of every theme; None if there is no such file."""
+    own = paths.config_dir() / "theme.toml"
+    return own if own.is_file() else None
+
+
+def with_own(tree: Tree, own: Path | None) -> tuple[Tree, tuple[str, ...]]:
+    """Return the tree with the person's own tokens in place of the theme's, and a sentence for each error in their
+    file.
+    """
+    if own is None:
+        return tree, ()
+    problems: list[str] = []
+    return _merged(tree, _read_own(own, problems), own.name, problems), tuple(problems)
+
+
+def _read_own(path: Path, problems: list[str]) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        problems.append(f"The theme file {path.name} cannot be read ({error}); the built-in theme is used.")
+        return {}
+
+
+def _merged(tree: Tree, own: Mapping[str, Any], name: str, problems: list[str]) -> Tree:
+    merged = {group: dict(tokens) for group, tokens in tree.items()}
+    for group, tokens in own.items():
+        if group not in merged or not isinstance(tokens, dict):
+            problems.append(f"{name}: there is no group {group!r} in a theme.")
+            continue
+        for token, value in tokens.items():
+            problem = _misfit(merged[group].get(token), value)
+            if problem:
+                problems.append(f"{name}: {group}.{token}: {problem}")
+            else:
+                merged[group][token] = value
+    return merged
+
+
+def _misfit(known: Any, value: Any) -> str:
+    """Return why a token cannot have this value in place of the `known` one; "" if it can."""
+    if known is None:
+        return "there is no such token."
+    if isinstance(known, list):
+        if not isinstance(value, list) or len(value) != len(known):
+            return f"it takes {len(known)} values."
+        return next((why for old, new in zip(known, value, strict=True) if (why := _misfit(old, new))), "")
+    if isinstance(known, str):
+        return _bad_color(value)
+    fits = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1_000_000
+    return "" if fits else f"{value!r} is not a number of 0 or more."
+
+
+def _bad_color(value: Any) -> str:
+    try:
+        parse_color(str(value))
+    except ValueError as error:
+        return str(error)
+    return ""
